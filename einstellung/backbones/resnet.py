@@ -1,0 +1,61 @@
+"""ResNet-18 for 32x32 images (He et al., 2016): a 3x3 stem, no max-pooling, any width."""
+
+from __future__ import annotations
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from einstellung.backbones.registry import backbones
+from einstellung.errors import InputError
+
+
+class BasicBlock(nn.Module):
+    """Two 3x3 convolutions and a shortcut."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        out = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        out = self.bn2(self.conv2(out))
+        return F.relu(out + self.shortcut(x), inplace=True)
+
+
+@backbones.register("resnet18")
+class ResNet18(nn.Module):
+    """Eight basic blocks of width, 2 width, 4 width and 8 width channels; the paper's net has width 64.
+
+    >>> import torch
+    >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 60])
+    """
+
+    def __init__(self, n_outputs: int, width: int = 64) -> None:
+        super().__init__()
+        if width < 1:
+            raise InputError(f"backbone.width is {width}: it must be at least 1")
+        self.conv1 = nn.Conv2d(3, width, 3, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        channels, blocks = width, []
+        for stage, stride in enumerate((1, 2, 2, 2)):
+            for first in (True, False):
+                outputs = width * 2**stage
+                blocks.append(BasicBlock(channels, outputs, stride if first else 1))
+                channels = outputs
+        self.blocks = nn.Sequential(*blocks)
+        self.head = nn.Linear(channels, n_outputs)
+
+    def features(self, x: Tensor) -> Tensor:
+        """What the head sees."""
+        out = self.blocks(F.relu(self.bn1(self.conv1(x)), inplace=True))
+        return out.mean(dim=(2, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.features(x))

@@ -1,0 +1,102 @@
+"""A small vision transformer (Dosovitskiy et al., 2021): pre-norm blocks, class token, learned positions.
+
+Parameters carry the names that are usual for this architecture, so that weights made elsewhere can be loaded.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from einstellung.backbones.registry import backbones
+from einstellung.errors import InputError
+
+
+class Attention(nn.Module):
+    """Multi-head self-attention."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.heads = heads
+        self.qkv = nn.Linear(dim, 3 * dim)
+        self.proj = nn.Linear(dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        batch, tokens, dim = x.shape
+        qkv = self.qkv(x).view(batch, tokens, 3, self.heads, dim // self.heads).permute(2, 0, 3, 1, 4)
+        out = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2])
+        return self.proj(out.transpose(1, 2).reshape(batch, tokens, dim))
+
+
+class Mlp(nn.Module):
+    """Two layers with a GELU between them."""
+
+    def __init__(self, dim: int) -> None:
+        super().__init__()
+        self.fc1 = nn.Linear(dim, 4 * dim)
+        self.fc2 = nn.Linear(4 * dim, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.fc2(F.gelu(self.fc1(x)))
+
+
+class Block(nn.Module):
+    """Attention, then a two-layer perceptron, each after a layer norm and with a residual."""
+
+    def __init__(self, dim: int, heads: int) -> None:
+        super().__init__()
+        self.norm1 = nn.LayerNorm(dim, eps=1e-6)
+        self.attn = Attention(dim, heads)
+        self.norm2 = nn.LayerNorm(dim, eps=1e-6)
+        self.mlp = Mlp(dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class PatchEmbed(nn.Module):
+    """Non-overlapping patches, each projected to a token."""
+
+    def __init__(self, patch: int, dim: int) -> None:
+        super().__init__()
+        self.proj = nn.Conv2d(3, dim, patch, stride=patch)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.proj(x).flatten(2).transpose(1, 2)
+
+
+@backbones.register("vit")
+class VisionTransformer(nn.Module):
+    """``dim`` channels, ``depth`` blocks of ``heads`` heads, over ``patch`` x ``patch`` pixels of ``image`` x ``image``.
+
+    >>> VisionTransformer(60)(torch.zeros(2, 3, 32, 32)).shape
+    torch.Size([2, 60])
+    """
+
+    def __init__(
+        self, n_outputs: int, dim: int = 96, depth: int = 6, heads: int = 3, patch: int = 4, image: int = 32
+    ) -> None:
+        super().__init__()
+        if dim % heads:
+            raise InputError(f"backbone.dim {dim} is not a multiple of backbone.heads {heads}")
+        if image % patch:
+            raise InputError(f"backbone.image {image} is not a multiple of backbone.patch {patch}")
+        self.patch_embed = PatchEmbed(patch, dim)
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, dim))
+        self.pos_embed = nn.Parameter(torch.zeros(1, (image // patch) ** 2 + 1, dim))
+        self.blocks = nn.Sequential(*(Block(dim, heads) for _ in range(depth)))
+        self.norm = nn.LayerNorm(dim, eps=1e-6)
+        self.head = nn.Linear(dim, n_outputs)
+        for parameter in (self.cls_token, self.pos_embed):
+            nn.init.trunc_normal_(parameter, std=0.02)
+
+    def features(self, x: Tensor) -> Tensor:
+        """The class token after the last norm: what the head sees."""
+        tokens = self.patch_embed(x)
+        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], dim=1) + self.pos_embed
+        return self.norm(self.blocks(tokens))[:, 0]
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.head(self.features(x))

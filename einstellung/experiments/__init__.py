@@ -1,0 +1,1 @@
+"""Configuration, grid of runs, results folder."""

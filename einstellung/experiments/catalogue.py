@@ -1,0 +1,48 @@
+"""What can be named in a configuration, each with a line about it and its options."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from einstellung.experiments.config import PRESETS, preset_names
+
+
+def catalogue(what: str) -> list[dict[str, Any]]:
+    """Entries of one kind: name, summary, options with their defaults.
+
+    >>> [entry["name"] for entry in catalogue("presets") if entry["name"] == "demo"]
+    ['demo']
+    """
+    if what == "presets":
+        return [{"name": name, "summary": _first_comment(name), "options": {}} for name in preset_names()]
+    registry = _registries()[what]
+    return [{"name": name, "summary": _summary(registry[name]), "options": _options(registry[name])} for name in registry]
+
+
+def _registries() -> dict[str, Any]:
+    from einstellung.backbones import backbones
+    from einstellung.cues import covers, cues
+    from einstellung.learners import learners
+    from einstellung.streams import streams
+
+    return {"learners": learners, "streams": streams, "cues": cues, "covers": covers, "backbones": backbones}
+
+
+def _summary(thing: Any) -> str:
+    module = inspect.getmodule(thing)
+    text = (module.__doc__ if inspect.isclass(thing) and module else None) or inspect.getdoc(thing) or ""
+    return text.strip().partition("\n")[0]
+
+
+def _options(thing: Any) -> dict[str, Any]:
+    options = getattr(thing, "Options", thing)
+    if is_dataclass(options):
+        return {field.name: field.default for field in fields(options)}
+    parameters = inspect.signature(options).parameters.values()
+    return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty and p.name != "cover"}
+
+
+def _first_comment(name: str) -> str:
+    return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")

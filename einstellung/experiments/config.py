@@ -1,0 +1,213 @@
+"""A study's configuration: what is in it, where it is read from, what is said about a wrong key. No torch in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, get_args
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from einstellung.errors import InputError
+from einstellung.registry import suggestion
+
+PRESETS = Path(__file__).parent / "presets"
+
+Positive = Annotated[int, Field(ge=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class _Named(BaseModel):
+    """A registered thing by name; its other keys are its own options, checked by whoever owns them."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return dict(self.model_extra or {})
+
+
+class StreamConfig(_Named):
+    name: str = "shapes"
+
+
+class CueConfig(_Named):
+    name: str = "patch"
+
+
+class BackboneConfig(_Named):
+    name: str = "resnet18"
+
+
+class TrainingConfig(_Section):
+    """How every phase of every run is trained."""
+
+    epochs: tuple[Positive, ...] = (50, 50)
+    batch_size: Positive = 32
+    lr: Annotated[float, Field(gt=0)] = 0.01
+    momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
+    weight_decay: Annotated[float, Field(ge=0)] = 1e-4
+    milestones: tuple[Positive, ...] = ()
+    decay: Annotated[float, Field(gt=0, le=1)] = 0.1
+    precision: Literal["auto", "fp32", "bf16"] = "auto"
+    device: str = "cpu"
+    threads: Positive = 1
+
+
+class EvaluationConfig(_Section):
+    """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase."""
+
+    batch_size: Positive = 250
+    every_steps: Positive | None = None
+    t1_all_every: Positive = 1
+    first_phase: Literal["all", "own"] = "all"
+
+
+class ScoreConfig(_Section):
+    """How the timelines are read; changing it trains nothing anew."""
+
+    baseline: str = "scratch_t2"
+    tau: Annotated[float, Field(gt=0, le=1)] = 0.6
+    window: Positive = 3
+    smoothing: Literal["trailing", "centred", "none"] = "trailing"
+    tau_grid: tuple[float, ...] = (0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
+    final: Literal["auto", "last", "best-val"] = "auto"
+    margins: tuple[float, float, float] = (1.0, 0.02, 0.02)
+
+
+class StudyConfig(_Section):
+    """Everything that shapes a study."""
+
+    name: str = "study"
+    stream: StreamConfig = StreamConfig()
+    cue: CueConfig = CueConfig()
+    cover: str = "black"
+    backbone: BackboneConfig = BackboneConfig()
+    training: TrainingConfig = TrainingConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("scratch_t2", "sgd", "ewc_on", "derpp")
+    learners: dict[str, dict[str, Any]] = {}
+    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
+    score: ScoreConfig = ScoreConfig()
+
+    @field_validator("methods", "seeds")
+    @classmethod
+    def _unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
+        if len(set(value)) != len(value):
+            raise ValueError("names something twice")
+        return value
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_alone(cls, value: Any) -> Any:
+        """``stream: shapes`` is short for ``stream: {name: shapes}``."""
+        if isinstance(value, Mapping):
+            value = dict(value)
+            for key in ("stream", "cue", "backbone"):
+                if isinstance(value.get(key), str):
+                    value[key] = {"name": value[key]}
+        return value
+
+
+def preset_names() -> list[str]:
+    return sorted(path.stem for path in PRESETS.glob("*.yaml"))
+
+
+def read_preset(name: str) -> dict[str, Any]:
+    if name not in preset_names():
+        raise InputError(f"unknown preset '{name}': {suggestion(name, preset_names())}")
+    return _read_yaml(PRESETS / f"{name}.yaml")
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset."""
+    values = _read_yaml(path)
+    if "preset" in values:
+        values = merged(read_preset(str(values["preset"])), {k: v for k, v in values.items() if k != "preset"})
+    return values
+
+
+def _read_yaml(path: Path) -> dict[str, Any]:
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"no such configuration: {path}; 'einstellung ls presets' lists the built-in ones") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not valid YAML: {error}") from None
+    if values is None:
+        values = {}
+    if not isinstance(values, dict):
+        raise InputError(f"{path} must hold 'key: value' lines, not a {type(values).__name__}")
+    return values
+
+
+def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """``change`` laid over ``base``, section by section.
+
+    >>> merged({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}})
+    {'a': {'b': 3, 'c': 2}}
+    """
+    result = dict(base)
+    for key, value in change.items():
+        below = result.get(key)
+        result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """Apply ``--set key=value``: dotted keys, values in YAML.
+
+    >>> with_assignments({}, ["training.lr=0.1", "cue.place=[2, 3]"])
+    {'training': {'lr': 0.1}, 'cue': {'place': [2, 3]}}
+    """
+    result = dict(values)
+    for assignment in assignments:
+        key, sign, text = assignment.partition("=")
+        if not sign or not key.strip():
+            raise InputError(f"--set {assignment}: write it as key=value, for instance --set training.lr=0.1")
+        try:
+            value = yaml.safe_load(text)
+        except yaml.YAMLError:
+            raise InputError(f"--set {assignment}: the value is not valid YAML") from None
+        for part in reversed(key.strip().split(".")):
+            value = {part: value}
+        result = merged(result, value)
+    return result
+
+
+def build_config(values: Mapping[str, Any], where: str = "the configuration") -> StudyConfig:
+    """Check everything that can be checked without torch; the first problem is named with its key."""
+    try:
+        return StudyConfig.model_validate(dict(values))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        raise InputError(f"{where}: {_in_words(problem)}") from None
+
+
+def _in_words(problem: Mapping[str, Any]) -> str:
+    place = [str(part) for part in problem["loc"]]
+    key = ".".join(place)
+    if problem["type"] == "extra_forbidden":
+        return f"unknown key '{key}': {suggestion(place[-1], _keys_beside(place[:-1]))}"
+    message = str(problem["msg"]).removeprefix("Value error, ")
+    return f"{key}: {message[0].lower()}{message[1:]} (got {problem.get('input')!r})"
+
+
+def _keys_beside(place: Sequence[str]) -> list[str]:
+    model: Any = StudyConfig
+    for part in place:
+        model = model.model_fields[part].annotation
+        if not (isinstance(model, type) and issubclass(model, BaseModel)):
+            model = next(kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return list(model.model_fields)
+
+
+def to_yaml(config: StudyConfig) -> str:
+    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

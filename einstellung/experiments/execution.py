@@ -1,0 +1,257 @@
+"""One job in one process: train, measure, remember where it stands, leave a finished folder."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_learner, build_stream, data_digests
+from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.plan import Job
+from einstellung.files import write_json, write_text
+from einstellung.learners import Learner
+from einstellung.streams import Phase, Stream
+from einstellung.timeline import Timeline
+from einstellung.training import Evaluator, LoopSettings, PhaseLoop
+from einstellung.training.checkpoint import load_state, save_state
+
+Listener = Callable[[float, str], None]
+_TIE = 1e-12
+
+
+def execute(job: Job, config: StudyConfig, root: Path, digests: dict[str, str], listener: Listener) -> None:
+    """Do the job; ``listener(work done, where it stands)`` hears of its progress."""
+    torch.set_num_threads(config.training.threads)
+    stream = build_stream(config)
+    if data_digests(stream) != digests:
+        raise InputError("the data differ from those that were proved at the start of the study; did a file change?")
+    JobExecution(job, config, root, stream, listener).run()
+
+
+class JobExecution:
+    """The state of a job: learner, rows measured so far, the chosen checkpoint, and how far it is."""
+
+    def __init__(self, job: Job, config: StudyConfig, root: Path, stream: Stream, listener: Listener) -> None:
+        self.job = job
+        self.config = config
+        self.root = root
+        self.stream = stream
+        self.listener = listener
+        self.folder = root / job.folder
+        self.checkpoint_file = self.folder / "checkpoint.safetensors"
+        self.learner: Learner = build_learner(config, job.method, job.seed, stream)
+        context = self.learner.context
+        self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
+        self.rows: list[dict[str, Any]] = []
+        self.samples = {phase.name: 0 for phase in stream.phases}
+        self.best: dict[str, Any] = {}
+        self.seconds = 0.0
+        self._clock = time.monotonic()
+        self._work = 0.0
+        self._heard = 0.0
+
+    def run(self) -> None:
+        phases = self._phases()
+        number, done = 0, 0
+        if self.checkpoint_file.exists():
+            number, done = self._resume(phases)
+        else:
+            self._inherit()
+        for position in range(number, len(phases)):
+            phase = phases[position]
+            if not done:
+                self.learner.begin_phase(phase)
+                self._measure(phase, 0.0)
+            self._loop(phases, position, done).run(done)
+            done = 0
+            if position < len(phases) - 1:
+                self.learner.end_phase(phase)
+        if self.job.kind == "first_phase":
+            self._finish_first_phase()
+        else:
+            self._finish_run()
+        self.checkpoint_file.unlink(missing_ok=True)
+
+    def _phases(self) -> list[Phase]:
+        if self.job.kind == "first_phase":
+            return [self.stream.phases[0]]
+        return list(self.stream.phases[-1:] if self.learner.skips_history else self.stream.phases[1:])
+
+    def _inherit(self) -> None:
+        """Take over weights, memory and measurements of the first phase, and let the learner close it."""
+        if self.job.needs is None:
+            return
+        state = load_state(self.root / self.job.needs / "state.safetensors", self.learner.context.device)
+        self.learner.net.load_state_dict(state["net"])
+        if not self.learner.plain_history:
+            self.learner.load_state_dict(state["learner"])
+        self.rows = [{**row, "method": self.job.method} for row in state["rows"]]
+        self.samples.update(state["samples"])
+        self._tell("closing T1", force=True)
+        self.learner.end_phase(self.stream.phases[0])
+
+    def _loop(self, phases: list[Phase], position: int, done: int) -> PhaseLoop:
+        phase, training = phases[position], self.config.training
+        number = [other.name for other in self.stream.phases].index(phase.name)
+        settings = LoopSettings(
+            epochs=training.epochs[number],
+            batch_size=training.batch_size,
+            lr=training.lr,
+            milestones=training.milestones,
+            decay=training.decay,
+            evaluate_every_steps=self.config.evaluation.every_steps if phase is self.stream.phases[-1] else None,
+        )
+        cost = type(self.learner).cost
+        epoch = done
+
+        def on_step(samples: int) -> None:
+            self.samples[phase.name] += samples
+            self._work += samples * cost
+            self._tell(f"{phase.name} epoch {epoch + 1}/{settings.epochs}")
+
+        def on_epoch(finished: int) -> None:
+            nonlocal epoch
+            epoch = finished
+            self._measure(phase, float(finished), last=finished == settings.epochs)
+            if finished < settings.epochs or position < len(phases) - 1:
+                self._save(position, finished)
+
+        self._work += done * len(phase.train) * cost
+        return PhaseLoop(self.learner, phase, settings, on_epoch, lambda e: self._measure(phase, e), on_step)
+
+    def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
+        """Rows for every split that is due; in the last phase, remember the checkpoint with the best validation."""
+        measurements = self.evaluator.measure(self.learner.net, self._due(phase, epoch, last))
+        for measured in measurements:
+            self.rows.append(
+                {
+                    "method": self.job.method,
+                    "seed": self.job.seed,
+                    "phase": phase.name,
+                    "epoch": round(epoch, 6),
+                    "split": measured.split,
+                    "acc": measured.acc,
+                    "loss": measured.loss,
+                    "n": measured.n,
+                    "acc_task": measured.acc_task,
+                    "top5": measured.top5,
+                }
+            )
+        if phase is not self.stream.phases[-1] or epoch == 0:
+            return
+        validation = next((m.acc for m in measurements if m.split == f"{phase.name}_val"), None)
+        if validation is None or not self.best or validation > self.best["validation"] + _TIE:
+            self.best = {
+                "validation": validation,
+                "epoch": epoch,
+                "net": {name: value.detach().clone() for name, value in self.learner.net.state_dict().items()},
+                "predictions": {m.split: m.predictions for m in measurements},
+            }
+
+    def _due(self, phase: Phase, epoch: float, last: bool) -> list[str]:
+        evaluation = self.config.evaluation
+        is_first = phase is self.stream.phases[0]
+        names = []
+        for split in self.stream.splits:
+            if is_first and evaluation.first_phase == "own" and split.phase != phase.name:
+                continue
+            foreign_and_large = not is_first and split.name == "T1_all"
+            if foreign_and_large and not last and (epoch % 1 or epoch % evaluation.t1_all_every):
+                continue
+            names.append(split.name)
+        return names
+
+    def _save(self, position: int, done: int) -> None:
+        assert self.learner.optimiser is not None
+        optimiser = self.learner.optimiser.state_dict()
+        save_state(
+            self.checkpoint_file,
+            {
+                "key": self.job.key,
+                "position": position,
+                "done": done,
+                "rows": self.rows,
+                "samples": self.samples,
+                "seconds": self.seconds + time.monotonic() - self._clock,
+                "net": self.learner.net.state_dict(),
+                "learner": self.learner.state_dict(),
+                "optimiser": {str(number): state for number, state in optimiser["state"].items()},
+                "best": self.best,
+            },
+        )
+
+    def _resume(self, phases: list[Phase]) -> tuple[int, int]:
+        """Go back to the end of the last whole epoch; phase and number of epochs done."""
+        state = load_state(self.checkpoint_file, self.learner.context.device)
+        if state["key"] != self.job.key:
+            raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run anew")
+        self.rows, self.samples, self.best = state["rows"], state["samples"], state["best"]
+        self.seconds = state["seconds"]
+        self.learner.net.load_state_dict(state["net"])
+        self.learner.load_state_dict(state["learner"])
+        self.learner.begin_phase(phases[state["position"]])
+        assert self.learner.optimiser is not None
+        fresh = self.learner.optimiser.state_dict()
+        fresh["state"] = {int(number): value for number, value in state["optimiser"].items()}
+        self.learner.optimiser.load_state_dict(fresh)
+        return state["position"], state["done"]
+
+    def _finish_first_phase(self) -> None:
+        save_state(
+            self.folder / "state.safetensors",
+            {
+                "net": self.learner.net.state_dict(),
+                "learner": self.learner.state_dict(),
+                "rows": self.rows,
+                "samples": self.samples,
+            },
+        )
+        self._write_status({})
+
+    def _finish_run(self) -> None:
+        Timeline(pd.DataFrame(self.rows)).write(self.folder / "timeline.csv")
+        save_state(self.folder / "model.safetensors", self.best["net"])
+        save_state(self.folder / "model_last.safetensors", self.learner.net.state_dict())
+        write_text(self.folder / "predictions.csv", self._predictions())
+        self._write_status({"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
+
+    def _predictions(self) -> str:
+        """Per image: what the chosen checkpoint said."""
+        frames = []
+        for name, said in self.best["predictions"].items():
+            images = self.stream.split(name).images
+            columns: dict[str, Tensor] = {"index": images.index, "label": images.labels, "prediction": said}
+            frame = pd.DataFrame({key: value.numpy() for key, value in columns.items()})
+            frame.insert(0, "split", name)
+            frames.append(frame)
+        text: str = pd.concat(frames).to_csv(index=False, lineterminator="\n")
+        return text
+
+    def _write_status(self, more: dict[str, Any]) -> None:
+        write_json(
+            self.folder / "status.json",
+            {
+                "state": "finished",
+                "key": self.job.key,
+                "method": self.job.method,
+                "seed": self.job.seed,
+                "real_samples": self.samples,
+                "seconds": round(self.seconds + time.monotonic() - self._clock, 2),
+                "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                **more,
+            },
+        )
+
+    def _tell(self, where: str, force: bool = False) -> None:
+        now = time.monotonic()
+        if force or now - self._heard > 0.4:
+            self._heard = now
+            self.listener(self._work, where)

@@ -1,0 +1,144 @@
+"""A results folder: where everything of a study lies, who may write to it, and which runs are done. No torch in here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from filelock import FileLock, Timeout
+
+from einstellung.errors import InputError
+from einstellung.experiments.config import StudyConfig, build_config, to_yaml
+from einstellung.files import read_json, write_json, write_text
+from einstellung.timeline import Timeline
+
+_SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation")
+
+
+@dataclass(frozen=True)
+class ResultsFolder:
+    """``config.yaml``, ``proof.json``, ``provenance.json``, ``samples.npz``, ``first_phases/``, ``runs/``, and the report."""
+
+    path: Path
+
+    @property
+    def config_file(self) -> Path:
+        return self.path / "config.yaml"
+
+    @property
+    def proof_file(self) -> Path:
+        return self.path / "proof.json"
+
+    @property
+    def provenance_file(self) -> Path:
+        return self.path / "provenance.json"
+
+    @property
+    def samples_file(self) -> Path:
+        return self.path / "samples.npz"
+
+    @property
+    def timeline_file(self) -> Path:
+        return self.path / "timeline.csv"
+
+    @contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Hold the folder; a second process is turned away at once. The system frees the lock of a process that dies."""
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            lock = FileLock(self.path / ".lock")
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise InputError(f"{self.path} is in use by another einstellung process; wait for it or choose another --out") from None
+        except OSError as error:
+            raise InputError(f"cannot write to {self.path}: {error.strerror or error}; choose another --out") from None
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def check_usable(self) -> None:
+        """Refuse a folder that holds somebody else's files."""
+        if self.path.exists() and not self.path.is_dir():
+            raise InputError(f"{self.path} is a file; choose a folder for --out")
+        if self.path.is_dir() and not self.config_file.exists():
+            strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
+            if strangers:
+                raise InputError(f"{self.path} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
+
+    def config(self) -> StudyConfig:
+        """The resolved configuration of the study in this folder."""
+        if not self.config_file.exists():
+            raise InputError(f"{self.path} is not a results folder: it has no config.yaml")
+        try:
+            values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise InputError(f"cannot read {self.config_file}: {error}") from None
+        return build_config(values, str(self.config_file))
+
+    def adopt(self, config: StudyConfig) -> StudyConfig:
+        """``config`` as it can go on in this folder: the same shape, any methods and seeds added to those that are there."""
+        if not self.config_file.exists():
+            return config
+        there = self.config()
+        new, old = config.model_dump(mode="json"), there.model_dump(mode="json")
+        if new["training"]["precision"] == "auto":
+            new["training"]["precision"] = old["training"]["precision"]
+        for section in _SHAPING:
+            _require_same(section, new[section], old[section], self.path)
+        for method, options in old["learners"].items():
+            if method in new["methods"]:
+                _require_same(f"learners.{method}", new["learners"].get(method, {}), options, self.path)
+        new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
+        new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
+        new["learners"] = {**old["learners"], **new["learners"]}
+        return build_config(new, str(self.config_file))
+
+    def write_config(self, config: StudyConfig) -> None:
+        write_text(self.config_file, to_yaml(config))
+
+    def read_optional(self, file: Path) -> dict[str, Any] | None:
+        if not file.exists():
+            return None
+        value: dict[str, Any] = read_json(file)
+        return value
+
+    def finished(self, relative: str, key: str) -> bool:
+        """Whether the job in this sub-folder is done, with the very settings that ``key`` stands for."""
+        status = self.read_optional(self.path / relative / "status.json")
+        if status is None or status.get("state") != "finished":
+            return False
+        if status.get("key") != key:
+            raise InputError(
+                f"{self.path / relative} was made with other settings; choose another --out, or delete that folder to train it anew"
+            )
+        return True
+
+    def merge_timelines(self) -> Timeline | None:
+        """One ``timeline.csv`` over all finished runs."""
+        done = [
+            status.parent / "timeline.csv"
+            for status in sorted(self.path.glob("runs/*/status.json"))
+            if read_json(status).get("state") == "finished"
+        ]
+        if not done:
+            return None
+        timeline = Timeline.read_many(done)
+        timeline.write(self.timeline_file)
+        return timeline
+
+    def note_failure(self, relative: str, reason: str, trace: str) -> None:
+        """Leave the reason where the run would have been."""
+        write_json(self.path / relative / "status.json", {"state": "failed", "reason": reason, "traceback": trace})
+
+
+def _require_same(key: str, new: Any, old: Any, folder: Path) -> None:
+    if isinstance(new, dict) and isinstance(old, dict):
+        for name in sorted({*new, *old}):
+            _require_same(f"{key}.{name}", new.get(name), old.get(name), folder)
+    elif new != old:
+        raise InputError(f"{folder} holds a study with {key} = {old!r}, not {new!r}; choose another --out or delete that folder")

@@ -1,0 +1,149 @@
+"""What a person sees while a study runs: bars on a terminal, plain lines elsewhere. Always on standard error."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from einstellung.experiments.plan import Job
+
+
+def in_words(seconds: float) -> str:
+    """A duration a person can read.
+
+    >>> in_words(42), in_words(190), in_words(8000)
+    ('42 s', '3 min 10 s', '2 h 13 min')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02d} s"
+    return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
+
+
+class Tally:
+    """How much of the work is done, and how long the rest will take at the pace so far."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.total = sum(job.work for job in jobs)
+        self.done: dict[str, float] = {}
+        self.start = time.monotonic()
+
+    def heard(self, job: Job, work: float) -> None:
+        self.done[job.folder] = min(work, job.work)
+
+    @property
+    def share(self) -> float:
+        return sum(self.done.values()) / self.total if self.total else 1.0
+
+    def time_left(self) -> str:
+        elapsed = time.monotonic() - self.start
+        if self.share < 0.02 or elapsed < 3:
+            return "estimating time left"
+        return f"about {in_words(elapsed * (1 - self.share) / self.share)} left"
+
+
+class Display(Protocol):
+    """Hears what happens to the jobs of a study."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+    def started(self, job: Job) -> None: ...
+    def advanced(self, job: Job, work: float, where: str) -> None: ...
+    def ended(self, job: Job, failure: str | None) -> None: ...
+
+
+class PlainLines:
+    """A line when a job starts or ends, and one every ``pause`` seconds in between."""
+
+    def __init__(self, jobs: Sequence[Job], pause: float = 15.0) -> None:
+        self.tally = Tally(jobs)
+        self.pause = pause
+        self._last = time.monotonic()
+        self._count = len(jobs)
+        self._ended = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def started(self, job: Job) -> None:
+        self._say(f"start  {job.label}")
+
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        self.tally.heard(job, work)
+        if time.monotonic() - self._last > self.pause:
+            self._say(f"{self.tally.share:4.0%}   {job.label}: {where}; {self.tally.time_left()}")
+
+    def ended(self, job: Job, failure: str | None) -> None:
+        self.tally.heard(job, job.work)
+        self._ended += 1
+        what = f"FAILED {job.label}: {failure}" if failure else f"done   {job.label}"
+        self._say(f"{what}  ({self._ended} of {self._count} jobs; {self.tally.time_left()})")
+
+    def _say(self, line: str) -> None:
+        self._last = time.monotonic()
+        print(line, file=sys.stderr, flush=True)
+
+
+class LiveBars:
+    """A bar for the whole study and one for each job that is running."""
+
+    def __init__(self, jobs: Sequence[Job], console: Console) -> None:
+        self.tally = Tally(jobs)
+        self._bars = Progress(
+            TextColumn("{task.description:<24}"),
+            BarColumn(bar_width=32),
+            TextColumn("{task.percentage:>4.0f}%"),
+            TextColumn("{task.fields[where]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+        )
+        self._whole = self._bars.add_task(f"study, {len(jobs)} jobs", total=1.0, where="")
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+    def started(self, job: Job) -> None:
+        self._tasks[job.folder] = self._bars.add_task(f"  {job.label}", total=max(job.work, 1.0), where="starting")
+
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        self._bars.update(self._tasks[job.folder], completed=work, where=where)
+        self._whole_moved(job, work)
+
+    def ended(self, job: Job, failure: str | None) -> None:
+        if job.folder in self._tasks:
+            self._bars.remove_task(self._tasks.pop(job.folder))
+        self._whole_moved(job, job.work)
+        what = f"[red]failed[/] {job.label}: {failure}" if failure else f"[green]done[/]   {job.label}"
+        self._bars.console.print(what, highlight=False)
+
+    def _whole_moved(self, job: Job, work: float) -> None:
+        self.tally.heard(job, work)
+        self._bars.update(self._whole, completed=self.tally.share, where=self.tally.time_left())
+
+
+def display_for(jobs: Sequence[Job]) -> Display:
+    console = Console(stderr=True)
+    return LiveBars(jobs, console) if console.is_terminal else PlainLines(jobs)

@@ -1,0 +1,82 @@
+"""Where numbers come from: code, packages, data, machine, command, times."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import einstellung
+
+_PACKAGES = ("torch", "numpy", "pandas", "scipy", "lifelines", "matplotlib", "pydantic", "safetensors")
+
+
+def provenance(command: str, digests: dict[str, str]) -> dict[str, Any]:
+    """Everything about this moment that a reader of the numbers may want to know."""
+    return {
+        "command": command,
+        "started": now(),
+        "finished": None,
+        "code_version": einstellung.__version__,
+        "code_hash": code_hash(),
+        "git_commit": git_commit(),
+        "packages": {name: _version(name) for name in _PACKAGES},
+        "data": digests,
+        "machine": {
+            "system": f"{platform.system()} {platform.machine()}",
+            "python": platform.python_version(),
+            "processor": _processor(),
+            "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        },
+    }
+
+
+def now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def code_hash() -> str:
+    """A hash over the package's own source files: two results with the same one came from the same code."""
+    root = Path(einstellung.__file__).parent
+    hasher = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        hasher.update(str(path.relative_to(root)).encode())
+        hasher.update(path.read_bytes())
+    return hasher.hexdigest()[:16]
+
+
+def git_commit() -> str | None:
+    """The commit of the checkout the package runs from, marked where files differ from it; None outside a checkout."""
+    root = Path(einstellung.__file__).parent
+    try:
+        commit = _git(root, "rev-parse", "--short=12", "HEAD")
+        changed = _git(root, "status", "--porcelain", "--", ".")
+    except (OSError, subprocess.SubprocessError):
+        return None  # no git here, or not a checkout: the code hash still tells versions apart
+    return f"{commit} with changes" if changed else commit
+
+
+def _git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *words], capture_output=True, text=True, timeout=10, check=True)
+    return done.stdout.strip()
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _processor() -> str:
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(encoding="utf-8", errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or "unknown"

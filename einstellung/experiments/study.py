@@ -1,0 +1,120 @@
+"""A whole study: prove the stream, plan, run what is missing, gather the timelines."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, data_digests, resolve
+from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.local import Failure, run_jobs
+from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.progress import display_for
+from einstellung.experiments.provenance import now, provenance
+from einstellung.files import write_bytes, write_json
+from einstellung.learners import learners
+from einstellung.randomness import generator
+from einstellung.streams import Presentation, Stream, prove
+from einstellung.timeline import Timeline
+from einstellung.training.checkpoint import check_whole
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a study left behind."""
+
+    folder: ResultsFolder
+    config: StudyConfig
+    timeline: Timeline | None
+    failures: tuple[Failure, ...]
+    ran: int
+    reused: int
+
+
+def check_study(config: StudyConfig) -> tuple[StudyConfig, Stream]:
+    """Everything that can be known to be wrong before training: names, options, and the stream's proof."""
+    config = resolve(config)
+    stream = build_stream(config)
+    for method in config.methods:
+        if learners[method].skips_history and len(stream.phases) < 2:
+            raise InputError(f"'{method}' needs a stream with a history, '{stream.name}' has one phase")
+    return config, stream
+
+
+def run_study(config: StudyConfig, out: Path, workers: int, command: str) -> Outcome:
+    """Run what is not there yet. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
+    folder = ResultsFolder(out)
+    folder.check_usable()
+    config, stream = check_study(folder.adopt(config))
+    proof = prove(stream)
+    proof.require()
+    jobs = plan(config, stream)
+    missing = [job for job in jobs if not folder.finished(job.folder, job.key)]
+    needed = {job.needs for job in missing if job.kind == "run"}
+    todo = [job for job in missing if job.kind == "run" or job.folder in needed]
+    _check_files(folder, jobs, todo)
+
+    digests = data_digests(stream)
+    record = provenance(command, digests)
+    earlier = folder.read_optional(folder.provenance_file)
+    folder.write_config(config)
+    write_json(folder.proof_file, proof.to_dict())
+    if not folder.samples_file.exists():
+        write_bytes(folder.samples_file, _samples(stream))
+    failures: Sequence[Failure] = ()
+    if todo:
+        record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]
+        write_json(folder.provenance_file, record)
+        with display_for(todo) as display:
+            failures = run_jobs(todo, config, folder.path, digests, workers, display)
+        for failure in failures:
+            folder.note_failure(failure.job.folder, failure.reason, failure.trace)
+        write_json(folder.provenance_file, {**record, "finished": now()})
+    timeline = folder.merge_timelines()
+    runs = [job for job in jobs if job.kind == "run"]
+    ran = sum(job.kind == "run" for job in todo)
+    return Outcome(folder, config, timeline, tuple(failures), ran, len(runs) - ran)
+
+
+def _check_files(folder: ResultsFolder, jobs: Sequence[Job], todo: Sequence[Job]) -> None:
+    """A checkpoint or a first phase that is cut short is found before anything is trained."""
+    files = [folder.path / job.folder / "checkpoint.safetensors" for job in todo]
+    finished = {job.folder for job in jobs} - {job.folder for job in todo}
+    files += [folder.path / job.needs / "state.safetensors" for job in todo if job.needs in finished and job.needs]
+    for file in files:
+        if file.exists():
+            check_whole(file)
+
+
+def _samples(stream: Stream, count: int = 8) -> bytes:
+    """A few images original / patched / masked and raw / augmented, for the report."""
+    pair = next(pair for pair in stream.pairs if pair.masked)
+    assert pair.masked is not None
+    total = len(stream.split(pair.clean).images)
+    rows = torch.linspace(0, total - 1, min(count, total)).long()
+    sets = {
+        "original": stream.split(pair.clean).images.take(rows),
+        "patched": stream.split(pair.patched).images.take(rows),
+        "masked": stream.split(pair.masked).images.take(rows),
+    }
+    arrays = {name: _nhwc(images.images) for name, images in sets.items()}
+    arrays["captions"] = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
+    train = stream.phases[-1].train
+    some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
+    augmented = Presentation(stream).training_pixels(some, generator(0, "sample-sheet"), generator(0, "sample-cue"))
+    arrays["raw"], arrays["augmented"] = _nhwc(some.images), _nhwc(augmented)
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _nhwc(images: torch.Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    array: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = images.permute(0, 2, 3, 1).contiguous().numpy()
+    return array

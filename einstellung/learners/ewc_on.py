@@ -1,0 +1,128 @@
+"""Online elastic weight consolidation (Kirkpatrick et al., 2017; Schwarz et al., 2018).
+
+After a phase: F <- gamma F + F_t, p* <- p, with F_t the mean over the phase's training images of the squared gradient of
+log p(y | x) at the true label. Later: loss = CE + e_lambda sum_i F_i (p_i - p*_i)^2.
+
+The Fisher information is empirical (true labels), per sample, with batch norm in evaluation mode and without augmentation.
+``fisher = "mammoth"`` computes it as that framework does: batches of one in training mode, each square weighted by p(y | x).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.func import functional_call, grad, vmap
+
+from einstellung.errors import InputError
+from einstellung.learners.learner import Batch, Learner, learners
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+
+
+@dataclass(frozen=True)
+class EWCOptions:
+    e_lambda: float = 1000.0
+    gamma: float = 1.0
+    fisher: str = "per-sample"
+    fisher_images: int | None = None  # None: every training image of the phase
+
+    def __post_init__(self) -> None:
+        if self.fisher not in ("per-sample", "mammoth"):
+            raise InputError(f"learners.ewc_on.fisher is '{self.fisher}': give 'per-sample' or 'mammoth'")
+        if self.fisher_images is not None and self.fisher_images < 1:
+            raise InputError(f"learners.ewc_on.fisher_images is {self.fisher_images}: give at least 1, or null for all")
+
+
+@learners.register("ewc_on")
+class OnlineEWC(Learner):
+    """Fine-tuning with a quadratic pull towards the weights that mattered before."""
+
+    Options: ClassVar[type] = EWCOptions
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.fisher: dict[str, Tensor] = {}
+        self.anchor: dict[str, Tensor] = {}
+
+    def observe(self, batch: Batch) -> Tensor:
+        penalty = self.penalty()
+        return self.step(self.cross_entropy(batch.inputs, batch.labels)) + penalty
+
+    def penalty(self) -> Tensor:
+        """e_lambda sum F (p - p*)^2."""
+        total = torch.zeros((), device=self.context.device)
+        if self.fisher:
+            with torch.no_grad():
+                for name, parameter in self.net.named_parameters():
+                    total += (self.fisher[name] * (parameter - self.anchor[name]) ** 2).sum()
+        return self.options.e_lambda * total
+
+    @torch.no_grad()
+    def adjust_gradients(self) -> None:
+        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form."""
+        if not self.fisher:
+            return
+        for name, parameter in self.net.named_parameters():
+            parameter.grad.addcmul_(self.fisher[name], parameter - self.anchor[name], value=2 * self.options.e_lambda)
+
+    def end_phase(self, phase: Phase) -> None:
+        measure = fisher_of_single_images if self.options.fisher == "mammoth" else fisher_per_sample
+        images = _some(phase.train, self.options.fisher_images, self.context.seed, phase.name)
+        inputs = self.context.presentation.unaugmented(images)
+        fresh = measure(self.net, inputs, images.labels.to(inputs.device))
+        for name, value in fresh.items():
+            self.fisher[name] = self.options.gamma * self.fisher[name] + value if name in self.fisher else value
+        self.anchor = {name: parameter.detach().clone() for name, parameter in self.net.named_parameters()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"fisher": dict(self.fisher), "anchor": dict(self.anchor)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.fisher, self.anchor = dict(state["fisher"]), dict(state["anchor"])
+
+
+def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet:
+    if count is None or count >= len(train):
+        return train
+    return train.take(torch.randperm(len(train), generator=generator(seed, "fisher", phase))[:count])
+
+
+def fisher_per_sample(net: nn.Module, inputs: Tensor, labels: Tensor, chunk: int = 32) -> dict[str, Tensor]:
+    """mean_i (d log p(y_i | x_i) / d theta)^2, the gradients of a chunk of images at a time."""
+    was_training = net.training
+    net.eval()
+    weights = {name: parameter.detach() for name, parameter in net.named_parameters()}
+    buffers = dict(net.named_buffers())
+
+    def log_likelihood(weights: dict[str, Tensor], image: Tensor, label: Tensor) -> Tensor:
+        logits = functional_call(net, (weights, buffers), (image.unsqueeze(0),))
+        return -F.cross_entropy(logits, label.unsqueeze(0))
+
+    per_sample = vmap(grad(log_likelihood), in_dims=(None, 0, 0))
+    total = {name: torch.zeros_like(weight) for name, weight in weights.items()}
+    for start in range(0, len(labels), chunk):
+        gradients = per_sample(weights, inputs[start : start + chunk], labels[start : start + chunk])
+        for name, gradient in gradients.items():
+            total[name] += gradient.square().sum(dim=0)
+    net.train(was_training)
+    return {name: value / len(labels) for name, value in total.items()}
+
+
+def fisher_of_single_images(net: nn.Module, inputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+    """mean_i p(y_i | x_i) (d log p(y_i | x_i) / d theta)^2, one image at a time in training mode."""
+    was_training = net.training
+    net.train()
+    parameters = dict(net.named_parameters())
+    total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
+    for image, label in zip(inputs, labels, strict=True):
+        log_likelihood = -F.cross_entropy(net(image.unsqueeze(0)), label.unsqueeze(0))
+        gradients = torch.autograd.grad(log_likelihood, list(parameters.values()))
+        for name, gradient in zip(parameters, gradients, strict=True):
+            total[name] += log_likelihood.detach().exp() * gradient.square()
+    net.train(was_training)
+    return {name: value.detach() / len(labels) for name, value in total.items()}

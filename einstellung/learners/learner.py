@@ -1,0 +1,123 @@
+"""What a learner is: four methods, and options that are data.
+
+A learner never sees the loop that runs it, never evaluates, and draws random numbers only from generators with an address
+of their own, made anew in :meth:`Learner.begin_epoch`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+from einstellung.registry import Registry, suggestion
+from einstellung.streams.presentation import Presentation
+from einstellung.streams.stream import ImageSet, Phase
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A training batch: what the net sees, its labels, and the raw images behind it."""
+
+    inputs: Tensor
+    labels: Tensor
+    raw: ImageSet
+
+
+@dataclass(frozen=True)
+class Context:
+    """What surrounds a learner: where randomness, pixels, precision and optimisers come from."""
+
+    seed: int
+    presentation: Presentation
+    autocast: Callable[[], AbstractContextManager[Any]]
+    make_optimiser: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
+    device: torch.device
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """A method without hyper-parameters of its own."""
+
+
+class Learner:
+    """Plain training on the current batch; methods override what they do differently.
+
+    ``Options`` is a frozen dataclass of hyper-parameters. ``skips_history`` marks a learner that starts at the last phase.
+    ``plain_history`` says that the weights after the phases before the last are those of plain fine-tuning with the same
+    seed, so that they need to be trained only once for all such learners. ``cost`` is the price of a step in plain steps, for
+    estimates of the time left.
+    """
+
+    Options: ClassVar[type] = NoOptions
+    skips_history: ClassVar[bool] = False
+    plain_history: ClassVar[bool] = True
+    cost: ClassVar[float] = 1.0
+
+    def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
+        self.net = net
+        self.options = options
+        self.context = context
+        self.optimiser: torch.optim.Optimizer | None = None
+
+    def begin_phase(self, phase: Phase) -> None:
+        """A new optimiser for every phase."""
+        self.optimiser = self.context.make_optimiser(self.net.parameters())
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        """Make generators for this epoch."""
+
+    def observe(self, batch: Batch) -> Tensor:
+        """One step on one batch; the loss, detached."""
+        return self.step(self.cross_entropy(batch.inputs, batch.labels))
+
+    def end_phase(self, phase: Phase) -> None:
+        """What the method keeps from a phase for later ones."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """What the method itself remembers (not the net, not the optimiser): tensors and plain values."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """The inverse of :meth:`state_dict`."""
+
+    def cross_entropy(self, inputs: Tensor, labels: Tensor) -> Tensor:
+        """Cross entropy over the whole head."""
+        with self.context.autocast():
+            return F.cross_entropy(self.net(inputs).float(), labels)
+
+    def step(self, loss: Tensor) -> Tensor:
+        """Back-propagate and update."""
+        assert self.optimiser is not None, "begin_phase comes before observe"
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward()
+        self.adjust_gradients()
+        self.optimiser.step()
+        return loss.detach()
+
+    def adjust_gradients(self) -> None:
+        """A place between gradient and update."""
+
+
+learners: Registry[type[Learner]] = Registry("learner", group="einstellung.learners")
+
+
+def learner_options(name: str, given: Mapping[str, Any]) -> Any:
+    """The options of a learner, with the given ones set; an unknown key is named with a suggestion."""
+    kind = learners[name].Options
+    known = [field.name for field in fields(kind)]
+    for key in given:
+        if key not in known:
+            hint = suggestion(key, known) if known else "it has no options"
+            raise InputError(f"unknown key 'learners.{name}.{key}': {hint}")
+    return kind(**given)
+
+
+def make_learner(name: str, given: Mapping[str, Any], net: nn.Module, context: Context) -> Learner:
+    return learners[name](net, learner_options(name, given), context)

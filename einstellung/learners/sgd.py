@@ -1,0 +1,10 @@
+"""Plain fine-tuning: every phase is learned on its own data, and nothing is done against forgetting."""
+
+from __future__ import annotations
+
+from einstellung.learners.learner import Learner, learners
+
+
+@learners.register("sgd")
+class FineTuning(Learner):
+    """min_theta CE(f_theta(x), y) on the current phase, from the weights of the phase before."""

@@ -1,0 +1,247 @@
+"""What a timeline says about its own trustworthiness. These run with every score and are shown with it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from einstellung.metrics.curves import TOLERANCE, last_value, value_at
+from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, Timeline
+
+UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for all classes, on classes it never saw
+LEARNED_ABOVE = 0.10  # chance is 1 / classes: 1/60 with the paper's fine labels, 1/12 with its superclasses
+Run = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Check:
+    """``passed`` is None where the timeline does not hold what the check needs."""
+
+    name: str
+    passed: bool | None
+    detail: str
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def log_checks(timeline: Timeline, baseline: str | None) -> list[Check]:
+    """All checks; ``baseline`` is the baseline's name in the timeline, None if it has none."""
+    checks: list[Callable[[], Check]] = [
+        lambda: baseline_never_saw_t1(timeline, baseline),
+        lambda: t1_was_learned(timeline, baseline),
+        lambda: patched_and_masked_match(timeline),
+        lambda: mask_does_something(timeline),
+        lambda: same_budget(timeline),
+        lambda: no_run_twice(timeline),
+        lambda: seeds_are_paired(timeline, baseline),
+        lambda: splits_are_known(timeline),
+    ]
+    return [check() for check in checks]
+
+
+def _runs(runs: Sequence[Run], most: int = 6) -> str:
+    text = ", ".join(f"{method} seed {seed}" for method, seed in runs[:most])
+    return text + (f" and {len(runs) - most} more" if len(runs) > most else "")
+
+
+def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
+    """The baseline has no T1 phase, and does not recognise what only T1 shows."""
+    name = "the baseline never saw T1"
+    if baseline is None:
+        return Check(name, None, "no baseline in the timeline")
+    trained = [(baseline, seed) for seed in timeline.seeds(baseline) if timeline.curves(baseline, seed, "T1")]
+    if trained:
+        return Check(name, False, f"T1 rows exist for {_runs(trained)}")
+    finals = {
+        seed: last_value(*timeline.curve(baseline, seed, "T2", T1_ALL), after=0.0) for seed in timeline.seeds(baseline)
+    }
+    measured = {seed: value for seed, value in finals.items() if value is not None}
+    if not measured:
+        return Check(name, None, f"{T1_ALL} was not measured for {baseline}")
+    seed = max(measured, key=lambda key: measured[key])
+    detail = (
+        f"highest final {T1_ALL} accuracy of {baseline}: {measured[seed]:.3f} (seed {seed}), at most {UNSEEN_AT_MOST}"
+    )
+    return Check(name, measured[seed] <= UNSEEN_AT_MOST + TOLERANCE, detail)
+
+
+def t1_was_learned(timeline: Timeline, baseline: str | None) -> Check:
+    """Runs that had a T1 phase knew T1 at its end. A run without one may start fresh by design and is not judged."""
+    name = "T1 was learned before T2"
+    known: dict[Run, float] = {}
+    fresh: list[Run] = []
+    for method, seed in timeline.runs:
+        if method == baseline:
+            continue
+        value = last_value(*timeline.curve(method, seed, "T1", T1_ALL))
+        if value is None:
+            value = value_at(*timeline.curve(method, seed, "T2", T1_ALL), 0.0)
+        if not timeline.curves(method, seed, "T1") and (value is None or value <= LEARNED_ABOVE):
+            fresh.append((method, seed))
+        elif value is not None:
+            known[method, seed] = value
+    aside = f"; no T1 phase recorded for {_runs(fresh)}" if fresh else ""
+    if not known:
+        return Check(name, None, f"{T1_ALL} after T1 was not measured{aside}")
+    lowest = min(known, key=lambda run: known[run])
+    detail = f"lowest {T1_ALL} accuracy after T1: {known[lowest]:.3f} ({_runs([lowest])}), above {LEARNED_ABOVE} needed"
+    return Check(name, known[lowest] > LEARNED_ABOVE, detail + aside)
+
+
+def patched_and_masked_match(timeline: Timeline) -> Check:
+    """Both splits hold the same images, measured at the same moments."""
+    name = "patched and masked are measured alike"
+    epochs, images, compared, uncounted = [], [], 0, 0
+    for method, seed in timeline.runs:
+        curves = timeline.curves(method, seed, "T2")
+        if SC_PATCH not in curves or SC_MASK not in curves:
+            continue
+        compared += 1
+        patched, masked = curves[SC_PATCH], curves[SC_MASK]
+        if len(patched.epochs) != len(masked.epochs) or (np.abs(patched.epochs - masked.epochs) > TOLERANCE).any():
+            epochs.append((method, seed))
+        elif np.isnan(patched.n).any() or np.isnan(masked.n).any():
+            uncounted += 1
+        elif (patched.n != masked.n).any():
+            images.append((method, seed))
+    if compared == 0:
+        return Check(name, None, f"no run has both {SC_PATCH} and {SC_MASK}")
+    detail = f"{compared} runs compared"
+    if uncounted:
+        detail += f"; number of images not recorded in {uncounted}"
+    if epochs:
+        detail += f"; other epochs in {_runs(epochs)}"
+    if images:
+        detail += f"; other numbers of images in {_runs(images)}"
+    return Check(name, not epochs and not images, detail)
+
+
+def mask_does_something(timeline: Timeline) -> Check:
+    """A masked curve equal to the patched one at every epoch is a mask that covers nothing, or a copied split."""
+    name = "masking changes something"
+    judged, same = 0, []
+    for method, seed in timeline.runs:
+        epochs, patched = timeline.curve(method, seed, "T2", SC_PATCH)
+        other_epochs, masked = timeline.curve(method, seed, "T2", SC_MASK)
+        trained = epochs > TOLERANCE
+        # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
+        if not np.array_equal(epochs, other_epochs) or trained.sum() < 2 or np.ptp(patched[trained]) == 0:
+            continue
+        judged += 1
+        if np.array_equal(patched[trained], masked[trained]):
+            same.append((method, seed))
+    if judged == 0:
+        return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
+    if same:
+        return Check(name, False, f"patched and masked accuracy are equal at every epoch in {_runs(same)}")
+    return Check(name, True, f"patched and masked curves differ in all {judged} runs")
+
+
+def same_budget(timeline: Timeline) -> Check:
+    """Delays and final accuracies of runs compare only if all were trained and measured alike."""
+    name = "all runs share one T2 budget and epoch grid"
+    grids: dict[bytes, list[Run]] = {}
+    spans: dict[bytes, tuple[float, int]] = {}
+    for method, seed in timeline.runs:
+        epochs, _ = timeline.curve(method, seed, "T2", SC_PATCH)
+        epochs = np.round(epochs[epochs > TOLERANCE], 9)
+        if len(epochs):
+            grids.setdefault(epochs.tobytes(), []).append((method, seed))
+            spans[epochs.tobytes()] = (float(epochs[-1]), len(epochs))
+    if not grids:
+        return Check(name, None, f"no {SC_PATCH} curve in T2")
+    described = [f"{spans[grid][0]:g} epochs, {spans[grid][1]} points: {_runs(grids[grid], 3)}" for grid in grids]
+    if len(grids) == 1:
+        ((budget, points),) = spans.values()
+        return Check(name, True, f"{budget:g} epochs, measured at {points} points, in all {len(timeline.runs)} runs")
+    return Check(name, False, " | ".join(described[:6]))
+
+
+def no_run_twice(timeline: Timeline) -> Check:
+    """Two runs with the same T2 curves throughout are one run under two names."""
+    name = "no two runs are the same"
+    seen: dict[tuple[object, ...], list[Run]] = {}
+    for method, seed in timeline.runs:
+        curves = timeline.curves(method, seed, "T2")
+        parts: list[object] = []
+        for split in sorted(curves):
+            trained = curves[split].epochs > TOLERANCE
+            parts += [split, curves[split].epochs[trained].tobytes(), curves[split].acc[trained].tobytes()]
+        if parts:
+            seen.setdefault(tuple(parts), []).append((method, seed))
+    compared = sum(map(len, seen.values()))
+    if compared < 2:
+        return Check(name, None, "fewer than two runs in T2")
+    # Curves that stand still (all 0, all 1) may agree by chance.
+    twice = [runs for runs in seen.values() if len(runs) > 1 and _moves(timeline, runs[0])]
+    if twice:
+        return Check(name, False, "equal T2 curves: " + " | ".join(_runs(runs) for runs in twice[:6]))
+    return Check(name, True, f"the T2 curves of all {compared} runs differ")
+
+
+def _moves(timeline: Timeline, run: Run) -> bool:
+    return any(
+        len(trained := curve.acc[curve.epochs > TOLERANCE]) >= 2 and bool(np.ptp(trained) > 0)
+        for curve in timeline.curves(*run, "T2").values()
+    )
+
+
+def seeds_are_paired(timeline: Timeline, baseline: str | None) -> Check:
+    """Every method ran with the baseline's seeds and no others."""
+    name = "seeds are paired with the baseline"
+    if baseline is None:
+        return Check(name, None, "no baseline in the timeline")
+    others = [method for method in timeline.methods if method != baseline]
+    if not others:
+        return Check(name, None, f"no method beside {baseline}")
+    known = set(timeline.seeds(baseline))
+    odd = []
+    for method in others:
+        seeds = set(timeline.seeds(method))
+        if seeds != known:
+            odd.append(f"{method}: only there {_numbers(seeds - known)}, only in {baseline} {_numbers(known - seeds)}")
+    if odd:
+        return Check(name, False, " | ".join(odd[:6]))
+    return Check(name, True, f"{len(known)} common seeds in {len(others)} methods: {_numbers(known)}")
+
+
+def _numbers(numbers: Iterable[int], most: int = 8) -> str:
+    ordered = sorted(numbers)
+    text = ", ".join(map(str, ordered[:most])) or "none"
+    return text + (f" and {len(ordered) - most} more" if len(ordered) > most else "")
+
+
+def splits_are_known(timeline: Timeline) -> Check:
+    """Other splits are welcome and stay aside; one that looks like a slip of the pen is not."""
+    name = "split names are understood"
+    unknown = [split for split in timeline.splits if split not in KNOWN_SPLITS]
+    slips = {split: meant for split in unknown if (meant := _meant(split)) is not None}
+    if slips:
+        asked = ", ".join(f"'{split}' (did you mean '{meant}'?)" for split, meant in slips.items())
+        return Check(name, False, f"not used: {asked}")
+    aside = f"; kept but not used: {', '.join(unknown)}" if unknown else ""
+    return Check(name, True, f"{len(timeline.splits) - len(unknown)} known splits{aside}")
+
+
+def _meant(split: str) -> str | None:
+    """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
+    words = re.split(r"[_\-. ]+", split.lower())
+    for known in KNOWN_SPLITS:
+        pairs = list(zip(words, known.lower().split("_"), strict=False))
+        if len(words) == len(pairs) == known.count("_") + 1 and all(_alike(*pair) for pair in pairs):
+            return known
+    return None
+
+
+def _alike(word: str, known: str) -> bool:
+    if word == known:
+        return True
+    phase = re.fullmatch(r"t\d+", known) is not None
+    negated = word.startswith("non") != known.startswith("non")
+    return not phase and not negated and difflib.SequenceMatcher(None, word, known).ratio() >= 0.75

@@ -1,0 +1,187 @@
+"""A verdict in words: sentences chosen by the numbers, with the numbers and margins in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from einstellung.metrics.patterns import FEWEST_SEEDS, TRIPLET, Condition, Decision, holds
+from einstellung.metrics.settings import Margins
+from einstellung.metrics.statistics import Summary
+from einstellung.timeline import SC_MASK, SC_PATCH
+
+
+class Delay(NamedTuple):
+    """AD at one threshold: mean and standard deviation over the seeds on which it is defined, and how many they are."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known about one method when its verdict is written."""
+
+    method: str
+    baseline: str
+    baseline_present: bool
+    seeds: tuple[int, ...]
+    paired: tuple[int, ...]
+    facets: Mapping[str, Summary]
+    censored: Mapping[int, str]
+    delays: Mapping[float, Delay]
+    tau: float
+    budget: float | None
+    margins: Margins
+    decision: Decision
+
+
+OPENINGS = {
+    "red-flag": "Red flag, shortcut-induced rigidity: {method} gets there sooner than {baseline} ({AD}), ends no worse "
+    "({PD}) and leans more on the cue ({SFR_rel}).",
+    "benign-avoidance": "Benign avoidance, the cue distracts the continual model: {method} gets there sooner than "
+    "{baseline} ({AD}), ends worse ({PD}) and leans less on the cue ({SFR_rel}).",
+    "shared-shortcut": "Shared shortcut: {method} leans on the cue ({delta}) as {baseline} does ({SFR_rel}); "
+    "the history adds nothing to it.",
+    "benign-transfer": "Benign transfer: {method} is not clearly faster than {baseline} ({AD}), ends no better ({PD}) "
+    "and leans no more on the cue ({SFR_rel}).",
+}
+SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
+
+
+def verdict(case: Case) -> str:
+    """Two or three sentences: what the facets show, the absolute reliance, how sure it is."""
+    pattern = case.decision.pattern
+    if pattern == "ambiguous":
+        opening = _ambiguous(case)
+    elif pattern == "cue-harmful":
+        opening = _cue_harmful(case)
+    else:
+        parts = {condition.facet: _compared(case, condition) for condition in case.decision.conditions}
+        opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, **parts)
+    return " ".join(sentence for sentence in (opening, _reliance(case), _sureness(case)) if sentence)
+
+
+def _shown(facets: Mapping[str, Summary], facet: str) -> str:
+    summary = facets[facet]
+    symbol = SYMBOLS.get(facet, facet)
+    if summary.mean is None:
+        return f"{symbol} undefined"
+    digits, unit = (1, " epochs") if facet == "AD" else (3, "")
+    text = f"{symbol} = {summary.mean:+.{digits}f}{unit}"
+    if summary.ci95 is not None:
+        low, high = summary.ci95
+        text += f" [{low:+.{digits}f}, {high:+.{digits}f}]"
+    return text
+
+
+def _compared(case: Case, condition: Condition) -> str:
+    if condition.relation == "|.| <":
+        return f"{_shown(case.facets, condition.facet)}, within +-{condition.bound:g}"
+    return f"{_shown(case.facets, condition.facet)} {condition.relation} {condition.bound:g}"
+
+
+def _cue_harmful(case: Case) -> str:
+    harm, sensitivity = case.facets["SFR_rel"].mean, case.facets["CSR_rel"].mean
+    if harm is None or sensitivity is None:
+        raise ValueError("the cue-harmful pattern needs the whole triplet")
+    if holds(harm, ">", 0.0):
+        hurt = "less hurt by it than"
+    else:
+        hurt = "more hurt by it than" if holds(harm, "<", 0.0) else "hurt by it as much as"
+    if holds(sensitivity, ">", 0.0):
+        moved = "more sensitive to the cue than"
+    else:
+        moved = "less sensitive to the cue than" if holds(sensitivity, "<", 0.0) else "as sensitive to the cue as"
+    return (
+        f"The cue does not help {case.baseline} ({_shown(case.facets, 'delta_S')} <= 0), so SFR_rel is relative harm: "
+        f"{case.method} is {hurt} {case.baseline} ({_shown(case.facets, 'SFR_rel')}) and {moved} it "
+        f"({_shown(case.facets, 'CSR_rel')})."
+    )
+
+
+def _ambiguous(case: Case) -> str:
+    if not case.baseline_present:
+        return f"Ambiguous: there is no baseline {case.baseline} to compare {case.method} with."
+    if not case.paired:
+        return f"Ambiguous: {case.method} and {case.baseline} have no seed in common."
+    undefined = [facet for facet in TRIPLET if case.facets[facet].mean is None]
+    if undefined:
+        reasons = [f"AD is undefined ({_censoring(case)})" if case.censored and "AD" in undefined else ""]
+        reasons += [f"{facet} is undefined" for facet in undefined if facet != "AD" or not case.censored]
+        return f"Ambiguous: {', '.join(reason for reason in reasons if reason)}."
+    shown = ", ".join(_shown(case.facets, facet) for facet in TRIPLET)
+    margins = f"AD {case.margins.AD:g}, PD {case.margins.PD:g}, SFR_rel {case.margins.SFR:g}"
+    return f"Ambiguous: no pattern describes {shown} with margins {margins}."
+
+
+def _censoring(case: Case) -> str:
+    sides: dict[str, list[int]] = {}
+    for seed, side in case.censored.items():
+        sides.setdefault(side, []).append(seed)
+    return "; ".join(
+        f"{'neither' if side == 'both' else side + ' never'} reached {case.tau:g} on {_seeds(seeds)}"
+        for side, seeds in sides.items()
+    )
+
+
+def _seeds(seeds: Sequence[int], most: int = 8) -> str:
+    listed = ", ".join(map(str, seeds[:most])) + (f" and {len(seeds) - most} more" if len(seeds) > most else "")
+    return f"seed {listed}" if len(seeds) == 1 else f"seeds {listed}"
+
+
+def _reliance(case: Case) -> str:
+    if case.facets["delta"].mean is None:
+        return ""
+    text = f"Absolute reliance on the cue: {_shown(case.facets, 'delta')}"
+    if case.facets["delta_S"].mean is not None:
+        text += f", beside {_shown(case.facets, 'delta_S')} of {case.baseline}"
+    return text + "."
+
+
+def _sureness(case: Case) -> str:
+    decision, facets = case.decision, case.facets
+    needed = {condition.facet for condition in decision.conditions}
+    censored = f" AD leaves out {_censoring(case)}." if case.censored and facets["AD"].n and "AD" in needed else ""
+    if decision.certainty == "too few seeds":
+        fewest = len(case.paired) if decision.pattern == "ambiguous" else min(facets[name].n for name in needed)
+        return f"Too few seeds to tell how sure that is (n = {fewest}, {FEWEST_SEEDS} are needed).{censored}"
+    if decision.pattern == "ambiguous":
+        return censored.strip()
+    if decision.certainty == "holds":
+        return f"Every 95 % interval that this needs stays on its side.{censored}"
+    unsure = ", ".join(SYMBOLS.get(c.facet, c.facet) for c in decision.conditions if not c.sure)
+    return f"It leans that way only: the 95 % interval of {unsure} crosses its bound.{censored}"
+
+
+def next_probe(case: Case) -> str | None:
+    """What to run next where the case is ambiguous; None where it is not."""
+    if case.decision.pattern != "ambiguous":
+        return None
+    if not case.baseline_present or not case.paired:
+        return f"train {case.baseline} on T2 with {_seeds(case.seeds)}: without it AD, PD and SFR_rel are undefined"
+    if case.facets["PD"].mean is None:
+        return f"measure {SC_PATCH} for {case.method} and {case.baseline} at every epoch of T2"
+    if case.facets["SFR_rel"].mean is None:
+        return f"measure {SC_MASK} for {case.method} and {case.baseline} at every epoch of T2"
+    if case.facets["AD"].mean is None:
+        return _probe_for_delay(case)
+    if len(case.paired) < FEWEST_SEEDS:
+        return f"run {FEWEST_SEEDS - len(case.paired)} more seeds of {case.method} and {case.baseline}"
+    if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR):
+        return "counterfactual cue placement: put the cue on NSC images and at other places, and see whether it pulls"
+    if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR):
+        return "CKA between the T1 and T2 models: do the features that ignore the cue come from T1?"
+    return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
+
+
+def _probe_for_delay(case: Case) -> str:
+    longer = "train longer" if case.budget is None else f"train longer than {case.budget:g} effective epochs"
+    defined = [(tau, delay) for tau, delay in case.delays.items() if tau < case.tau and 2 * delay.n > len(case.paired)]
+    if not defined:
+        return f"{longer}, or lower tau: {case.tau:g} is out of reach"
+    tau, delay = max(defined, key=lambda entry: entry[0])
+    counted = f"AD = {delay.mean:+.1f} on {delay.n} of {len(case.paired)} seeds"
+    return f"lower tau to {tau:g}, where {counted}, or {longer}"

@@ -1,0 +1,94 @@
+"""Curves over phase 2, smoothed like the index smooths them, paired by seed, and summed up over seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from einstellung.metrics.curves import smooth
+from einstellung.metrics.survival import TimeToThreshold
+from einstellung.timeline import SC_MASK as MASKED
+from einstellung.timeline import SC_PATCH as PATCHED
+
+
+@dataclass(frozen=True)
+class Band:
+    """Mean and standard deviation (ddof 1) over ``n`` seeds at every epoch; no deviation for a single seed."""
+
+    epochs: np.ndarray
+    mean: np.ndarray
+    sd: np.ndarray | None
+    n: int
+
+
+class PhaseTwoCurves:
+    """The smoothed curves of a timeline, one column per seed.
+
+    Smoothing is the scorecard's own (window and kind), so a curve crosses τ exactly where its delay was read.
+    """
+
+    def __init__(self, frame: pd.DataFrame, card: Mapping[str, Any]) -> None:
+        self._frame = frame[frame["phase"] == "T2"]
+        self._groups = dict(tuple(self._frame.groupby(["method", "split"], sort=False)))
+        self._card = card
+
+    @property
+    def last_epoch(self) -> float:
+        """The longest budget of phase 2."""
+        return float(self._frame["epoch"].max())
+
+    def accuracy(self, method: str, split: str = PATCHED) -> pd.DataFrame:
+        """Smoothed accuracy: rows are epochs, columns are seeds; empty where the split was not measured."""
+        group = self._groups.get((method, split))
+        if group is None:
+            return pd.DataFrame(dtype=float)
+        smoothed = {}
+        for seed, curve in group.groupby("seed"):
+            ordered = curve.sort_values("epoch")
+            epochs, acc = ordered["epoch"].to_numpy(float), ordered["acc"].to_numpy(float)
+            smoothed[seed] = pd.Series(smooth(epochs, acc, self._card["window"], self._card["smoothing"]), index=epochs)
+        return pd.DataFrame(smoothed).dropna(how="all")
+
+    def times_to_threshold(self, method: str) -> list[TimeToThreshold]:
+        """When each run reached τ, as scored, and how long it was watched."""
+        per_seed = self._card["methods"][method]["per_seed"]
+        table = self.accuracy(method)
+        return [TimeToThreshold(per_seed[str(seed)]["E"], float(table[seed].last_valid_index())) for seed in table]
+
+    def deficit(self, method: str) -> pd.DataFrame:
+        """PD over time: A_S - A_CL for every seed that both models have."""
+        return self._paired(self.accuracy(self._card["baseline"]), self.accuracy(method))
+
+    def reliance(self, method: str) -> pd.DataFrame:
+        """Δ over time: accuracy with the cue minus accuracy with the cue covered."""
+        return self._paired(self.accuracy(method, PATCHED), self.accuracy(method, MASKED))
+
+    def relative_reliance(self, method: str) -> pd.DataFrame:
+        """SFR_rel over time: Δ_CL - Δ_S for every seed that both models have."""
+        return self._paired(self.reliance(method), self.reliance(self._card["baseline"]))
+
+    @staticmethod
+    def _paired(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:
+        seeds = [seed for seed in left.columns if seed in right.columns]
+        epochs = left.index.intersection(right.index)
+        return left.loc[epochs, seeds] - right.loc[epochs, seeds]
+
+
+def band(table: pd.DataFrame) -> Band | None:
+    """Mean and deviation at the epochs where the most seeds were measured; None where there is nothing to draw.
+
+    >>> summary = band(pd.DataFrame({42: [0.1, 0.3], 43: [0.3, None]}, index=[1.0, 2.0]))
+    >>> summary.epochs.tolist(), summary.mean.tolist(), summary.n
+    ([1.0], [0.2], 2)
+    """
+    counts = table.notna().sum(axis=1)
+    if table.empty or counts.max() == 0:
+        return None
+    kept = table[counts == counts.max()].sort_index()
+    n = int(counts.max())
+    sd = kept.std(axis=1, ddof=1).to_numpy() if n > 1 else None
+    return Band(kept.index.to_numpy(float), kept.mean(axis=1).to_numpy(), sd, n)

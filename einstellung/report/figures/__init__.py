@@ -1,0 +1,1 @@
+"""Figures, drawn from a timeline and a scorecard."""

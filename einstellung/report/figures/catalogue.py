@@ -1,0 +1,111 @@
+"""All figures of a report: drawn, saved in three formats, captioned; and why one that is missing was not drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from einstellung.report.captions import captions
+from einstellung.report.curves import MASKED, PATCHED, PhaseTwoCurves
+from einstellung.report.figures.accuracy import draw_accuracy
+from einstellung.report.figures.canvas import drawing, save
+from einstellung.report.figures.delays import draw_delay_grid
+from einstellung.report.figures.gaps import draw_deficit, draw_reliance
+from einstellung.report.figures.samples import draw_samples, read_samples
+from einstellung.report.figures.survival import draw_survival
+from einstellung.report.figures.verdict import draw_verdict
+from einstellung.report.notation import is_compared
+
+TITLES = {
+    "verdict": "The facets with their intervals",
+    "fig3_accuracy": "Accuracy with the cue, and the delay",
+    "fig4_delay_grid": "The delay against the threshold",
+    "fig5_deficit": "Performance deficit over time",
+    "fig6_reliance": "Reliance on the cue over time",
+    "survival": "Time to threshold, censored seeds included",
+    "fig1_samples": "Original, patched, masked",
+    "fig2_augmentation": "Raw and augmented",
+}
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was written: its file name without ending, and what the page needs."""
+
+    name: str
+    title: str
+    caption: str
+    svg: bytes
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure that could not be drawn from what there is."""
+
+    name: str
+    title: str
+    why: str
+
+
+def draw_figures(
+    folder: Path,
+    frame: pd.DataFrame,
+    card: Mapping[str, Any],
+    *,
+    levels: Mapping[str, float],
+    samples: Path | None,
+) -> tuple[list[Drawn], list[Missing]]:
+    """Write every figure that the data allow into ``folder``, one at a time so that memory stays small."""
+    words = captions(frame, card)
+    drawn, missing = [], []
+    with drawing():
+        for name, (why, draw) in _plans(frame, card, levels, samples).items():
+            if why is None:
+                drawn.append(Drawn(name, TITLES[name], words[name], save(draw(), folder, name)["svg"]))
+            else:
+                missing.append(Missing(name, TITLES[name], why))
+    return drawn, missing
+
+
+def _plans(
+    frame: pd.DataFrame, card: Mapping[str, Any], levels: Mapping[str, float], samples: Path | None
+) -> dict[str, tuple[str | None, Callable[[], Figure]]]:
+    """For every figure: why it cannot be drawn (or None), and how it is drawn."""
+    curves = PhaseTwoCurves(frame, card)
+    images = read_samples(samples) if samples is not None else {}
+    measured = set(frame.loc[frame["phase"] == "T2", "split"])
+    no_cue = None if PATCHED in measured else f"{PATCHED} was not measured in phase T2"
+    no_mask = no_cue or (None if MASKED in measured else f"{MASKED} was not measured in phase T2")
+    alone = no_cue or (
+        None if is_compared(card) else "nothing to compare: the baseline or every continual method is missing"
+    )
+    names = [str(caption) for caption in images.get("captions", np.array([]))]
+    return {
+        "verdict": (no_cue if is_compared(card) else no_mask, lambda: draw_verdict(card)),
+        "fig3_accuracy": (no_cue, lambda: draw_accuracy(curves, card, levels)),
+        "fig4_delay_grid": (alone, lambda: draw_delay_grid(card)),
+        "fig5_deficit": (alone, lambda: draw_deficit(curves, card)),
+        "fig6_reliance": (no_mask, lambda: draw_reliance(curves, card)),
+        "survival": (no_cue, lambda: draw_survival(curves, card)),
+        "fig1_samples": (
+            _lacking(images, ("original", "patched", "masked")),
+            lambda: draw_samples(images, ("original", "patched", "masked"), names),
+        ),
+        "fig2_augmentation": (
+            _lacking(images, ("raw", "augmented")),
+            lambda: draw_samples(images, ("raw", "augmented")),
+        ),
+    }
+
+
+def _lacking(images: Mapping[str, np.ndarray], rows: tuple[str, ...]) -> str | None:
+    if not images:
+        return "no sample images were stored with these results"
+    absent = [row for row in rows if row not in images or not len(images[row])]
+    return f"the sample images hold no '{absent[0]}'" if absent else None

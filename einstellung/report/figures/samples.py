@@ -1,0 +1,52 @@
+"""Figures 1 and 2: what the models saw. Every pixel is drawn as a square, so a 4x4 patch can be counted."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from einstellung.errors import InputError
+from einstellung.report.figures.canvas import new_figure
+from einstellung.report.figures.style import WIDTH
+
+_AT_MOST = 8
+_SHARP = 128  # pixels a side below which images are enlarged
+
+
+def read_samples(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of ``samples.npz``; never unpickles anything."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return {name: stored[name] for name in stored.files}
+    except (OSError, ValueError, BadZipFile) as error:
+        raise InputError(f"{path} cannot be read as sample images ({error}); make the results again") from None
+
+
+def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: Sequence[str] = ()) -> Figure:
+    """One row per named array, one column per image, at most eight columns."""
+    images = [samples[row][:_AT_MOST] for row in rows]
+    columns = len(images[0])
+    size = (WIDTH - 0.9) / _AT_MOST
+    figure = new_figure(0.9 + size * columns, size * len(rows) + (0.35 if len(captions) else 0.1))
+    panels = figure.subplots(len(rows), columns, squeeze=False)
+    figure.get_layout_engine().set(w_pad=0.015, h_pad=0.015, wspace=0, hspace=0)
+    for row, (name, batch) in enumerate(zip(rows, images, strict=True)):
+        for column, image in enumerate(batch):
+            axes = panels[row, column]
+            # Enlarged here: viewers of SVG and PDF would smooth a small image over.
+            scale = max(1, _SHARP // image.shape[0])
+            axes.imshow(image.repeat(scale, 0).repeat(scale, 1), interpolation="none")
+            axes.set_xticks([])
+            axes.set_yticks([])
+            for spine in axes.spines.values():
+                spine.set_visible(False)
+            if row == 0 and column < len(captions):
+                label = textwrap.shorten(str(captions[column]), 16, placeholder="…")
+                axes.set_title(label, fontsize=6.5, pad=2, parse_math=False)
+        panels[row, 0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
+    return figure

@@ -1,0 +1,228 @@
+"""How numbers, facets and patterns are written, the same in figures, tables, terminal and page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from einstellung.metrics.patterns import FEWEST_SEEDS
+
+DASH = "–"
+MINUS = "−"
+
+
+@dataclass(frozen=True)
+class Facet:
+    """A measured quantity: its key in the scorecard, how it is headed and written, and what its sign means."""
+
+    key: str
+    head: str
+    meaning: str
+    below: str = ""
+    above: str = ""
+    signed: bool = True
+    in_epochs: bool = False
+
+
+FACETS = {
+    facet.key: facet
+    for facet in (
+        Facet(
+            "AD",
+            "AD",
+            "Adaptation Delay: effective epochs the continual model needs to reach τ on cue-bearing test images, "
+            "minus those the baseline needs.",
+            "earlier",
+            "later",
+            in_epochs=True,
+        ),
+        Facet(
+            "PD",
+            "PD",
+            "Performance Deficit: the baseline's accuracy on cue-bearing test images minus the continual model's.",
+            "continual better",
+            "worse",
+        ),
+        Facet(
+            "SFR_rel",
+            "SFR_rel",
+            "Relative Suboptimal Feature Reliance: Δ of the continual model minus Δ of the baseline.",
+            "leans less",
+            "more",
+        ),
+        Facet("CSR_rel", "CSR_rel", "Relative cue sensitivity: |Δ| of the continual model minus |Δ| of the baseline."),
+        Facet(
+            "delta",
+            "Δ",
+            "Absolute reliance: accuracy with the cue minus accuracy on the same images with the cue covered.",
+            "cue hurts",
+            "helps",
+        ),
+        Facet("delta_S", "Δ_S", "Δ of the baseline on the same seeds."),
+        Facet("SC_patch", "SC patched", "Accuracy on the shortcut classes with the cue.", signed=False),
+        Facet("SC_mask", "SC masked", "Accuracy on the same images with the cue covered.", signed=False),
+        Facet("SC_clean", "SC clean", "Accuracy on the same images as they were before the cue.", signed=False),
+        Facet("NSC", "NSC", "Accuracy on the phase 2 classes that never bear the cue.", signed=False),
+        Facet("NSC_patched", "NSC patched", "The same with the cue put on them for testing.", signed=False),
+        Facet("T1", "T1 after T2", "Accuracy on phase 1 at the end of phase 2.", signed=False),
+        Facet("T1_after_T1", "T1 after T1", "Accuracy on phase 1 at the end of phase 1.", signed=False),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A verdict's name, the words that stand beside it, and its line in the glossary."""
+
+    name: str
+    words: str
+    meaning: str
+
+
+PATTERNS = {
+    pattern.name: pattern
+    for pattern in (
+        Pattern(
+            "red-flag",
+            "shortcut-induced rigidity",
+            "Faster than the baseline, no worse with the cue present, and leaning on the cue more than the baseline.",
+        ),
+        Pattern(
+            "cue-harmful",
+            "the cue hurts the baseline",
+            "The baseline is better without the cue, so SFR_rel measures relative harm, not reliance.",
+        ),
+        Pattern(
+            "shared-shortcut",
+            "both lean on the cue",
+            "The continual model leans on the cue, and so does the baseline: the history adds nothing.",
+        ),
+        Pattern(
+            "benign-avoidance",
+            "the cue distracts the continual model",
+            "Faster than the baseline, but worse with the cue present and leaning on it less.",
+        ),
+        Pattern(
+            "benign-transfer",
+            "no added reliance on the cue",
+            "Not markedly faster, not better with the cue present, and not leaning on it more than the baseline.",
+        ),
+        Pattern("ambiguous", "the data do not decide", "A facet is undefined or the facets fit no named pattern."),
+    )
+}
+
+CERTAINTIES = {
+    "holds": "the 95 % interval of every facet that the pattern needs stays on its side of the bound",
+    "leans": "the means say so, but at least one 95 % interval crosses its bound",
+    "too few seeds": "a facet that the pattern needs rests on fewer than three seeds: not enough to tell",
+}
+
+
+def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str:
+    """A number with a real minus sign; undefined is a dash, never 0.
+
+    >>> number(-0.0315), number(0.5, signed=True), number(None)
+    ('−0.032', '+0.500', '–')
+    >>> number(-0.0001, signed=True)
+    '0.000'
+    """
+    if value is None:
+        return DASH
+    text = f"{value:+.{digits}f}" if signed else f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("+-")
+    return text.replace("-", MINUS)
+
+
+def epochs(value: float | None, *, signed: bool = False) -> str:
+    """Effective epochs: one decimal, or two where the second says something.
+
+    >>> epochs(-34.0, signed=True), epochs(2.25), epochs(-5.3333, signed=True), epochs(None)
+    ('−34.0', '2.25', '−5.33', '–')
+    """
+    if value is None:
+        return DASH
+    return number(value, digits=1 if abs(value * 10 - round(value * 10)) < 1e-6 else 2, signed=signed)
+
+
+def write(key: str, value: float | None) -> str:
+    """A value of the facet ``key``, in that facet's own way.
+
+    >>> write("AD", -6.0), write("SC_patch", 0.81), write("PD", 0.0)
+    ('−6.0', '0.810', '0.000')
+    """
+    facet = FACETS[key]
+    return epochs(value, signed=facet.signed) if facet.in_epochs else number(value, signed=facet.signed)
+
+
+def mean_sd(key: str, estimate: Mapping[str, Any]) -> str:
+    """``mean ± sd``; the mean alone where one seed has no spread; a dash where nothing is defined.
+
+    >>> mean_sd("SC_patch", {"mean": 0.628, "sd": 0.007, "n": 3})
+    '0.628 ± 0.007'
+    >>> mean_sd("PD", {"mean": 0.1, "sd": None, "n": 1}), mean_sd("PD", {"mean": None, "sd": None, "n": 0})
+    ('+0.100', '–')
+    """
+    mean, sd = estimate["mean"], estimate["sd"]
+    if mean is None or sd is None:
+        return write(key, mean)
+    spread = epochs(sd) if FACETS[key].in_epochs else number(sd)
+    return f"{write(key, mean)} ± {spread}"
+
+
+def interval(key: str, estimate: Mapping[str, Any]) -> str:
+    """``[low, high]`` of the 95 % interval, or why there is none.
+
+    >>> interval("PD", {"mean": 0.1, "n": 3, "ci95": [0.05, 0.15]})
+    '[+0.050, +0.150]'
+    >>> interval("PD", {"mean": 0.1, "n": 1, "ci95": None}), interval("PD", {"mean": None, "n": 0, "ci95": None})
+    ('n = 1: no interval', '–')
+    """
+    if estimate["mean"] is None:
+        return DASH
+    if estimate.get("ci95") is None:
+        return f"n = {estimate['n']}: no interval"
+    low, high = estimate["ci95"]
+    return f"[{write(key, low)}, {write(key, high)}]"
+
+
+def join(names: Iterable[str]) -> str:
+    """A list as English says it.
+
+    >>> join(["a"]), join(["a", "b"]), join(["a", "b", "c"])
+    ('a', 'a and b', 'a, b and c')
+    """
+    names = list(names)
+    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "none"
+
+
+def short_names(methods: Sequence[str], length: int = 20) -> dict[str, str]:
+    """Labels that fit into a figure: both ends of a long name stay, and no two labels are equal.
+
+    >>> short_names(["sgd", "experience_replay_with_buffer_5000"])
+    {'sgd': 'sgd', 'experience_replay_with_buffer_5000': 'experience…uffer_5000'}
+    """
+    labels: dict[str, str] = {}
+    for method in methods:
+        half = length // 2
+        label = method if len(method) <= length + 1 else f"{method[:half]}…{method[-half:]}"
+        twins = sum(other == label or other.startswith(f"{label} (") for other in labels.values())
+        labels[method] = f"{label} ({twins + 1})" if twins else label
+    return labels
+
+
+def certainty_beside(record: Mapping[str, Any]) -> str | None:
+    """How sure a pattern is; where none was found there is nothing to be sure of, unless seeds are what is missing."""
+    certainty: str | None = record["certainty"]
+    return None if record["pattern"] == "ambiguous" and record["n_seeds"] >= FEWEST_SEEDS else certainty
+
+
+def continual_methods(card: Mapping[str, Any]) -> list[str]:
+    """The methods that are compared with the baseline, in the scorecard's order."""
+    return [method for method in card["methods"] if method != card["baseline"]]
+
+
+def is_compared(card: Mapping[str, Any]) -> bool:
+    """Whether there is a baseline and something to compare with it."""
+    return card["baseline"] in card["methods"] and len(card["methods"]) > 1

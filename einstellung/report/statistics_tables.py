@@ -1,0 +1,125 @@
+"""The statistics behind the verdicts as tables: tests, survival, continual metrics, task-incremental accuracy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from einstellung.report.notation import DASH, FACETS, continual_methods, epochs, mean_sd, number
+from einstellung.report.tables import Cell, Table
+
+_CONTINUAL = {
+    "average_accuracy": "average accuracy",
+    "BWT": "BWT",
+    "FWT": "FWT",
+    "forgetting": "forgetting",
+    "intransigence": "intransigence",
+}
+_TASK = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
+
+
+def statistics_tables(card: Mapping[str, Any]) -> list[Table]:
+    """Those of the tables that the scorecard has something for."""
+    tables = [_tests(card), _survival(card), _continual(card), _task_incremental(card)]
+    return [table for table in tables if table.rows]
+
+
+def p_value(p: float | None) -> str:
+    """A p value; very small ones as a bound.
+
+    >>> p_value(0.0123), p_value(0.0000004), p_value(None)
+    ('0.012', '< 0.001', '–')
+    """
+    return "< 0.001" if p is not None and p < 0.001 else number(p)
+
+
+def _tests(card: Mapping[str, Any]) -> Table:
+    rows = []
+    for method in continual_methods(card):
+        for facet, test in (card["methods"][method].get("tests") or {}).items():
+            if test is None:
+                continue
+            why = (test.get("note") or f"n = {test['n']}: no test") if test["p"] is None else None
+            numbers = (number(test["statistic"], digits=2, signed=True), p_value(test["p"]), p_value(test["p_holm"]))
+            head = (Cell(method), Cell(FACETS[facet].head), Cell(test["test"] or DASH))
+            effect = Cell(number(test["d_z"], digits=2, signed=True))
+            rows.append(
+                (*head, Cell(numbers[0]), Cell(numbers[1], why), Cell(numbers[2]), effect, Cell(str(test["n"])))
+            )
+    return Table(
+        "Is the facet different from 0?",
+        "Tests paired by seed with the baseline. Holm: corrected over the methods. d_z: mean difference in standard "
+        "deviations of the differences.",
+        ("method", "facet", "test", "statistic", "p", "p (Holm)", "d_z", "n"),
+        tuple(rows),
+        (),
+    )
+
+
+def _survival(card: Mapping[str, Any]) -> Table:
+    rows = []
+    for method, record in card["methods"].items():
+        summary = record.get("survival")
+        if not summary:
+            continue
+        difference = summary["restricted_mean_difference"]
+        bounds = difference["ci95"]
+        text = f"[{epochs(bounds[0], signed=True)}, {epochs(bounds[1], signed=True)}]" if bounds else DASH
+        why = "fewer than half of the seeds reach the threshold" if summary["median"] is None else None
+        numbers = (epochs(summary["restricted_mean"]), epochs(difference["value"], signed=True), text)
+        reached = Cell(f"{summary['events']} of {summary['n']}")
+        rows.append(
+            (
+                Cell(method),
+                reached,
+                Cell(epochs(summary["median"]), why),
+                *map(Cell, numbers),
+                Cell(epochs(summary["budget"])),
+            )
+        )
+    return Table(
+        f"Time to τ = {number(card['tau'], digits=2)}, censored seeds included",
+        "Effective epochs, Kaplan-Meier. The restricted mean counts a seed that never crosses with the whole budget; "
+        "the difference is to the baseline, below 0 means earlier.",
+        ("method", "reached", "median", "restricted mean", "difference", "95 % interval", "budget"),
+        tuple(rows),
+        (),
+    )
+
+
+def _continual(card: Mapping[str, Any]) -> Table:
+    rows = []
+    for method, record in card["methods"].items():
+        measures = record.get("continual") or {}
+        if any((measures.get(key) or {}).get("mean") is not None for key in _CONTINUAL):
+            rows.append((Cell(method), *(_mean_sd(measures.get(key)) for key in _CONTINUAL)))
+    return Table(
+        "Continual metrics from the same timeline",
+        "Mean ± standard deviation over seeds. BWT: T1 after T2 minus T1 after T1. FWT: phase 2 accuracy before its "
+        "training, minus an untrained model's. Forgetting: best earlier T1 accuracy minus the last. Intransigence: the "
+        "baseline's phase 2 accuracy minus the continual model's. A dash: not measured, or not defined for a model "
+        "without a phase 1.",
+        ("method", *_CONTINUAL.values()),
+        tuple(rows),
+        (),
+    )
+
+
+def _task_incremental(card: Mapping[str, Any]) -> Table:
+    rows = []
+    for method, record in card["methods"].items():
+        measures = record.get("task_incremental")
+        if measures:
+            rows.append((Cell(method), *(_mean_sd(measures.get(key)) for key in _TASK)))
+    return Table(
+        "Task-incremental accuracy",
+        "The same accuracies when a model chooses only among the classes of the image's own phase. Mean ± standard "
+        "deviation over seeds.",
+        ("method", *(FACETS[key].head for key in _TASK)),
+        tuple(rows),
+        (),
+    )
+
+
+def _mean_sd(estimate: Mapping[str, Any] | None) -> Cell:
+    return Cell(mean_sd("SC_patch", estimate) if estimate else DASH)

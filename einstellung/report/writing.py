@@ -1,0 +1,51 @@
+"""Writing a report: figures, tables, the scorecard and the page, into one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from einstellung.files import write_json, write_text
+from einstellung.report.table_formats import write_table
+from einstellung.report.tables import delay_table, facet_table, seed_table, table_one
+from einstellung.timeline import Timeline
+
+_LEVELS = {"chance": "chance", "cue_alone": "cue alone"}
+
+
+def write_report(
+    folder: Path,
+    timeline: Timeline,
+    card: Mapping[str, Any],
+    *,
+    proof: Mapping[str, Any] | None = None,
+    provenance: Mapping[str, Any] | None = None,
+    configuration: str | None = None,
+    samples: Path | None = None,
+    title: str = "Einstellung report",
+) -> Path:
+    """Write ``figures/``, ``tables/``, ``score.json`` and, last, ``report.html`` into ``folder``; return its path.
+
+    ``card`` is the scorecard as a dictionary (:meth:`einstellung.metrics.scorecard.Scorecard.to_dict`). Every file is
+    either whole or not there, and equal input gives equal bytes.
+    """
+    from einstellung.report.figures.catalogue import draw_figures  # matplotlib takes most of a second to import
+    from einstellung.report.page import report_page
+
+    folder, frame = Path(folder), timeline.frame
+    write_json(folder / "score.json", card)
+    tables = {"table1": table_one, "facets": facet_table, "delays": delay_table, "seeds": seed_table}
+    for name, make in tables.items():
+        write_table(folder / "tables", name, make(card))
+    figures, missing = draw_figures(folder / "figures", frame, card, levels=_levels(proof), samples=samples)
+    page = report_page(
+        frame, card, figures, missing, proof=proof, provenance=provenance, configuration=configuration, title=title
+    )
+    return write_text(folder / "report.html", page)
+
+
+def _levels(proof: Mapping[str, Any] | None) -> dict[str, float]:
+    """The accuracies that the stream's proof knows: chance, and what the cue alone can give."""
+    facts = (proof or {}).get("facts") or {}
+    return {words: float(facts[key]) for key, words in _LEVELS.items() if isinstance(facts.get(key), (int, float))}

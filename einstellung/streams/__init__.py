@@ -1,0 +1,19 @@
+"""Phases of data with their cues and named evaluation splits."""
+
+from einstellung.streams.presentation import Presentation
+from einstellung.streams.proof import Proof, prove
+from einstellung.streams.shapes import shapes
+from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, streams
+
+__all__ = [
+    "EvaluationSplit",
+    "ImageSet",
+    "MaskedPair",
+    "Phase",
+    "Presentation",
+    "Proof",
+    "Stream",
+    "prove",
+    "shapes",
+    "streams",
+]

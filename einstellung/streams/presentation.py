@@ -1,0 +1,76 @@
+"""How a raw image becomes what a net sees: spatial augmentation, then the cue, then normalisation."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.streams.stream import ImageSet, Stream
+
+
+class Presentation:
+    """The one way from raw images to a net's input, for training, replay, evaluation and the stream's proof alike.
+
+    Augmentation and cue draw from the generators they are given, never from a global one. The cue comes after the crop and
+    the flip, so that it stands where it should in what the net sees.
+    """
+
+    def __init__(self, stream: Stream, device: torch.device | str = "cpu", channels_last: bool = False) -> None:
+        self.stream = stream
+        self.device = torch.device(device)
+        self.layout = torch.channels_last if channels_last else torch.contiguous_format
+        # (x / 255 - mean) / std as one multiplication and one addition
+        std = torch.tensor(stream.std).view(1, 3, 1, 1)
+        self._scale = (1 / (255 * std)).to(self.device)
+        self._shift = (-torch.tensor(stream.mean).view(1, 3, 1, 1) / std).to(self.device)
+
+    def training_pixels(
+        self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None
+    ) -> Tensor:
+        """Augmented uint8 images with the cue on those that bear it."""
+        pixels = crop_and_flip(images.images, self.stream.crop_padding, self.stream.flip, augmentation)
+        return self.painted(pixels, images, cue)
+
+    def painted(self, pixels: Tensor, images: ImageSet, cue: torch.Generator | None = None) -> Tensor:
+        """``pixels`` with the cue on the images that bear it."""
+        if not bool(images.bears.any()):
+            return pixels
+        if bool(images.bears.all()):
+            return self.stream.cue.paint(pixels, images.index, cue)
+        painted = pixels.clone()
+        painted[images.bears] = self.stream.cue.paint(pixels[images.bears], images.index[images.bears], cue)
+        return painted
+
+    def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
+        """A training batch as the net sees it."""
+        return self.normalised(self.training_pixels(images, augmentation, cue))
+
+    def unaugmented(self, images: ImageSet) -> Tensor:
+        """Training images without augmentation, with their cue: for Fisher information and the like."""
+        return self.normalised(self.painted(images.images, images))
+
+    def normalised(self, pixels: Tensor) -> Tensor:
+        floats = pixels.to(self.device).to(torch.float32, memory_format=self.layout)
+        return torch.addcmul(self._shift, floats, self._scale)
+
+
+def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
+    """Random crop after zero padding, and random horizontal flip, drawn anew for every image of the batch.
+
+    >>> one = torch.arange(4, dtype=torch.uint8).view(1, 1, 2, 2)
+    >>> crop_and_flip(one, 0, False, torch.Generator().manual_seed(0)).flatten().tolist()
+    [0, 1, 2, 3]
+    """
+    count, channels, height, width = images.shape
+    drawn = torch.rand(3, count, generator=generator)
+    top = (drawn[0] * (2 * padding + 1)).long().view(-1, 1, 1, 1)
+    left = (drawn[1] * (2 * padding + 1)).long().view(-1, 1, 1, 1)
+    cols = torch.arange(width).view(1, 1, 1, -1).expand(count, -1, -1, -1)
+    if flip:
+        cols = torch.where((drawn[2] < 0.5).view(-1, 1, 1, 1), width - 1 - cols, cols)
+    rows = torch.arange(height).view(1, 1, -1, 1)
+    padded = F.pad(images, (padding, padding, padding, padding))
+    which = torch.arange(count).view(-1, 1, 1, 1)
+    channel = torch.arange(channels).view(1, -1, 1, 1)
+    return padded[which, channel, rows + top, cols + left]

@@ -1,0 +1,247 @@
+"""A stream proves itself before anybody trains on it.
+
+Every check looks at the tensors that training and evaluation will use, through the same presentation, and computes what
+should be there from the protocol's settings, never from the flags that are under suspicion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+
+import torch
+from torch import Tensor
+
+from einstellung.cues import cover
+from einstellung.errors import InputError
+from einstellung.randomness import generator
+from einstellung.streams.presentation import Presentation
+from einstellung.streams.stream import ImageSet, Phase, Stream
+
+
+@dataclass(frozen=True)
+class Check:
+    """One thing that was looked at, and what was found."""
+
+    name: str
+    passed: bool
+    detail: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """All checks of a stream, with the facts (sizes, chance levels) that a reader needs beside its numbers."""
+
+    stream: str
+    facts: dict[str, object]
+    checks: tuple[Check, ...]
+
+    @property
+    def holds(self) -> bool:
+        return all(check.passed for check in self.checks)
+
+    def to_dict(self) -> dict[str, object]:
+        return {"stream": self.stream, "facts": self.facts, "checks": [asdict(check) for check in self.checks]}
+
+    def require(self) -> None:
+        """Stop with the reason if a check failed."""
+        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        if failed:
+            raise InputError(f"the stream '{self.stream}' does not prove itself ({'; '.join(failed)}); nothing was trained")
+
+
+def prove(stream: Stream) -> Proof:
+    """Run every check; see :meth:`Proof.require` for what a failed one does."""
+    return Proof(stream.name, _facts(stream), tuple(check(stream) for check in _CHECKS))
+
+
+def _classes_disjoint(stream: Stream) -> Check:
+    shared = {
+        (one.name, other.name): sorted(set(one.classes) & set(other.classes)) for one, other in _pairs_of(stream.phases)
+    }
+    found = {pair: classes for pair, classes in shared.items() if classes}
+    sizes = ", ".join(f"{phase.name} {len(phase.classes)} classes" for phase in stream.phases)
+    detail = f"{sizes}, none in common" if not found else f"classes in two phases: {found}"
+    return Check("phases share no class", not found, detail)
+
+
+def _images_disjoint(stream: Stream) -> Check:
+    problems = []
+    for one, other in _pairs_of(stream.phases):
+        by_identity = set(one.train.index.tolist()) & set(other.train.index.tolist())
+        by_content = _contents(one.train.images) & _contents(other.train.images)
+        if by_identity or by_content:
+            problems.append(
+                f"{one.name} and {other.name} share {len(by_identity)} images by identity, {len(by_content)} by content"
+            )
+    sizes = ", ".join(f"{phase.name} {len(phase.train)} training images" for phase in stream.phases)
+    return Check("phases share no image", not problems, "; ".join(problems) or f"{sizes}, none in common")
+
+
+def _evaluation_unseen(stream: Stream) -> Check:
+    seen = set().union(*(_contents(phase.train.images) for phase in stream.phases))
+    # A split that bears the cue differs from the training image in the cue only, so the clean pixels are compared.
+    painted = {pair.patched for pair in stream.pairs} | {pair.masked for pair in stream.pairs}
+    clean = [split for split in stream.splits if split.name not in painted and not bool(split.images.bears.any())]
+    held_out = [split for split in stream.splits if bool(split.images.bears.any()) and split.name not in painted]
+    shared = sum(sum(content in seen for content in _content_list(split.images.images)) for split in clean)
+    for split in held_out:
+        shared += len(
+            set(split.images.index.tolist()) & set(stream.phase(split.phase).train.index.tolist())
+        )
+    names = ", ".join(split.name for split in clean + held_out)
+    return Check(
+        "training and evaluation share no image",
+        shared <= stream.duplicates_allowed,
+        f"{shared} shared images in {names} ({stream.duplicates_allowed} known in the source)",
+    )
+
+
+def _labels_in_place(stream: Stream) -> Check:
+    problems = []
+    for phase in stream.phases:
+        sets = [("training", phase.train)]
+        sets += [(split.name, split.images) for split in stream.splits if split.phase == phase.name]
+        for name, images in sets:
+            strangers = set(images.labels.tolist()) - set(phase.classes)
+            if strangers:
+                problems.append(f"{name} of {phase.name} holds labels of another phase: {sorted(strangers)[:5]}")
+        if missing := set(phase.classes) - set(phase.train.labels.tolist()):
+            problems.append(f"{phase.name} has no training image of classes {sorted(missing)[:5]}")
+        if max(phase.classes) >= stream.n_outputs or min(phase.classes) < 0:
+            problems.append(f"{phase.name} has labels outside the head's 0..{stream.n_outputs - 1}")
+    detail = "; ".join(problems) or f"all labels lie in their phase and in the head's 0..{stream.n_outputs - 1}"
+    return Check("labels belong to their phase", not problems, detail)
+
+
+def _cue_in_training(stream: Stream) -> Check:
+    """Counts the images that training really paints, against the settings' share of the cue classes."""
+    presentation = Presentation(stream)
+    problems, seen = [], []
+    for phase in stream.phases:
+        differs = _painted_in_training(presentation, phase)
+        for label in phase.classes:
+            rows = phase.train.labels == label
+            expected = int(stream.cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
+            if (found := int(differs[rows].sum())) != expected:
+                problems.append(f"class {label} of {phase.name}: cue on {found} training images, should be {expected}")
+        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
+        seen.append(
+            f"{phase.name}: on {int(differs[bearing].sum())} of {int(bearing.sum())} training images of the cue classes, "
+            f"on {int(differs[~bearing].sum())} of {int((~bearing).sum())} others"
+        )
+    more = f" (and {len(problems) - 3} more classes)" if len(problems) > 3 else ""
+    return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
+
+
+def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
+    plain = ImageSet.without_cue(phase.train.images, phase.train.labels, phase.train.index)
+    draws = [generator(0, "proof", phase.name) for _ in range(2)]
+    with_cue = presentation.training_pixels(phase.train, draws[0], generator(0, "proof-cue", phase.name))
+    without = presentation.training_pixels(plain, draws[1], None)
+    return (with_cue != without).flatten(1).any(dim=1)
+
+
+def _mask_covers_patch(stream: Stream) -> Check:
+    problems, seen = [], []
+    for pair in stream.pairs:
+        clean, patched = stream.split(pair.clean).images, stream.split(pair.patched).images
+        region = stream.cue.region(clean.index, *clean.images.shape[-2:])
+        if not torch.equal(clean.index, patched.index) or not torch.equal(clean.labels, patched.labels):
+            problems.append(f"{pair.patched} does not hold the images of {pair.clean} in the same order")
+            continue
+        if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
+            problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
+        if pair.masked is None:
+            continue
+        masked = stream.split(pair.masked).images
+        if not torch.equal(patched.index, masked.index) or not torch.equal(patched.labels, masked.labels):
+            problems.append(f"{pair.masked} does not hold the images of {pair.patched} in the same order")
+            continue
+        changed = (patched.images != masked.images).any(dim=1, keepdim=True)
+        beside = int((changed & ~region).flatten(1).any(dim=1).sum())
+        if beside:
+            problems.append(f"the mask changes pixels beside the cue in {beside} of {len(masked)} images")
+        if not torch.equal(masked.images, cover(stream.cover, patched.images, region, patched.index)):
+            problems.append(f"{pair.masked} is not {pair.patched} with the cue's region covered ({stream.cover})")
+        untouched = int((~(changed & region).flatten(1).any(dim=1)).sum())
+        if untouched:
+            problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
+        area = region.flatten(1).sum(dim=1).float().mean().item()
+        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers the cue's {area:.0f} pixels and no other")
+    return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
+
+
+def _augmentation_is_new(stream: Stream) -> Check:
+    presentation, train = Presentation(stream), stream.phases[0].train
+    few = train.take(torch.arange(min(64, len(train))))
+    first, again, second = (
+        presentation.training_pixels(few, generator(0, "proof-augmentation", epoch), None) for epoch in (1, 1, 2)
+    )
+    changed = (first != second).flatten(1).any(dim=1).float().mean().item()
+    repeats = torch.equal(first, again)
+    passed = repeats and (changed > 0.5 or not (stream.flip or stream.crop_padding))
+    detail = f"{changed:.0%} of {len(few)} images differ between two epochs; the same epoch drawn twice is "
+    return Check("augmentation is new every epoch and repeatable", passed, detail + ("equal" if repeats else "different"))
+
+
+def _splits_balanced(stream: Stream) -> Check:
+    uneven = []
+    for split in stream.splits:
+        counts = torch.bincount(split.images.labels, minlength=stream.n_outputs)
+        counts = counts[counts > 0]
+        if int(counts.max()) != int(counts.min()):
+            uneven.append(f"{split.name} {int(counts.min())} to {int(counts.max())}")
+    facts = _facts(stream)
+    detail = "; ".join(
+        f"{words} {facts[key]:.4f}"
+        for key, words in (
+            ("chance", "chance over the whole head"),
+            ("chance_task", "chance within the last phase"),
+            ("cue_alone", "what the cue alone can give"),
+        )
+    )
+    if uneven:
+        detail = f"images per class differ ({', '.join(uneven)}), so chance levels do not hold"
+    return Check("every class weighs the same, so the chance levels hold", not uneven, detail)
+
+
+def _facts(stream: Stream) -> dict[str, object]:
+    last = stream.phases[-1]
+    return {
+        "outputs": stream.n_outputs,
+        "chance": 1 / stream.n_outputs,
+        "chance_task": 1 / len(last.classes),
+        "cue_alone": 1 / len(last.cue_classes) if last.cue_classes else 1 / len(last.classes),
+        "cue": repr(stream.cue),
+        "cover": stream.cover,
+        "training_images": {phase.name: len(phase.train) for phase in stream.phases},
+        "evaluation_images": {split.name: len(split.images) for split in stream.splits},
+        **stream.facts,
+    }
+
+
+def _pairs_of(phases: tuple[Phase, ...]) -> Iterator[tuple[Phase, Phase]]:
+    for position, one in enumerate(phases):
+        for other in phases[position + 1 :]:
+            yield one, other
+
+
+def _content_list(images: Tensor) -> list[bytes]:
+    return [image.tobytes() for image in images.numpy()]
+
+
+def _contents(images: Tensor) -> set[bytes]:
+    return set(_content_list(images))
+
+
+_CHECKS: tuple[Callable[[Stream], Check], ...] = (
+    _classes_disjoint,
+    _images_disjoint,
+    _evaluation_unseen,
+    _labels_in_place,
+    _cue_in_training,
+    _mask_covers_patch,
+    _augmentation_is_new,
+    _splits_balanced,
+)

@@ -1,0 +1,130 @@
+"""``shapes``: a stream that needs no download, drawn on the fly from a seed.
+
+Twelve superclasses (outlines) of three fine classes each (fillings), 32x32 pixels by default. Colour, place, size, tilt, background and
+noise vary freely, so none of them predicts a label. Each shortcut superclass has a near twin without the cue (a ring is a disc
+with a hole, a saltire is a cross that has been turned): telling them apart takes some learning, which makes a cue tempting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from einstellung.cues.patch import Cue
+from einstellung.errors import InputError
+from einstellung.randomness import generator
+from einstellung.streams.stream import Stream, streams
+from einstellung.streams.two_phase import LabelledImages, Split, two_phase
+
+_TURN = 2**-0.5  # cos 45 degrees
+
+
+def _cross(x: Tensor, y: Tensor) -> Tensor:
+    upright = torch.maximum(x.abs() - 0.34, y.abs() - 1.0)
+    lying = torch.maximum(y.abs() - 0.34, x.abs() - 1.0)
+    return torch.minimum(upright, lying)
+
+
+# Signed distance of a point to each outline (negative = inside), in units of the shape's radius.
+OUTLINES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "triangle": lambda x, y: torch.maximum(y - 0.75, 0.87 * x.abs() - 0.5 * y - 0.5),
+    "square": lambda x, y: torch.maximum(x.abs(), y.abs()) - 0.91,
+    "frame": lambda x, y: (torch.maximum(x.abs(), y.abs()) - 0.64).abs() - 0.27,
+    "star": lambda x, y: torch.hypot(x, y) - (0.72 + 0.32 * torch.cos(5 * torch.atan2(x, -y))),
+    "hourglass": lambda x, y: torch.maximum(y.abs() - 0.95, x.abs() - 0.85 * y.abs() - 0.12),
+    "bars": lambda x, y: torch.maximum((x.abs() - 0.62).abs() - 0.3, y.abs() - 0.95),
+    "moon": lambda x, y: torch.maximum(torch.hypot(x, y) - 1.05, 0.8 - torch.hypot(x, y + 0.6)),
+    "lens": lambda x, y: torch.hypot(x, 1.9 * y) - 1.1,
+    "ring": lambda x, y: (torch.hypot(x, y) - 0.72).abs() - 0.3,
+    "saltire": lambda x, y: _cross((x + y) * _TURN, (y - x) * _TURN),
+    "disc": lambda x, y: torch.hypot(x, y) - 1.02,
+    "cross": _cross,
+}
+
+# How a shape is filled: 0 or 1 at a point given in pixels. Every filling looks the same in a mirror.
+FILLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "rows": lambda x, y: torch.remainder(y, 5) < 2.5,
+    "columns": lambda x, y: torch.remainder(x, 5) < 2.5,
+    "checks": lambda x, y: (torch.remainder(x, 5) < 2.5) ^ (torch.remainder(y, 5) < 2.5),
+}
+
+_SIDE, _FINER = 32, 2  # the canvas in units of length (pixels of a 32x32 image), and samples per pixel and axis
+
+
+@streams.register("shapes")
+def shapes(
+    cue: Cue,
+    cover: str = "black",
+    *,
+    train_per_class: int = 100,
+    test_per_class: int = 25,
+    noise: float = 0.1,
+    size: int = 32,
+    seed: int = 0,
+    t1: tuple[int, ...] = Split.t1,
+    t2: tuple[int, ...] = Split.t2,
+    shortcut: tuple[int, ...] = Split.shortcut,
+    validation: float = 0.1,
+) -> Stream:
+    """Drawn shapes, no download: twelve outlines with three fillings each; the same seed gives the same pixels everywhere."""
+    if train_per_class < 2 or test_per_class < 1:
+        raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
+    if size < 8:
+        raise InputError(f"stream.size is {size}: shapes need at least 8 pixels")
+    if noise < 0:
+        raise InputError(f"stream.noise is {noise}: it must not be negative")
+    names = [f"{outline} {filling}" for outline in OUTLINES for filling in FILLINGS]
+    return two_phase(
+        "shapes",
+        _draw_classes(len(names), train_per_class, noise, size, seed, "train"),
+        _draw_classes(len(names), test_per_class, noise, size, seed, "test"),
+        [number // len(FILLINGS) for number in range(len(names))],
+        names,
+        Split(tuple(t1), tuple(t2), tuple(shortcut), validation),
+        cue,
+        cover,
+        mean=(0.5, 0.5, 0.5),
+        std=(0.25, 0.25, 0.25),
+        facts={"source": f"drawn from seed {seed}", "image_size": f"{size}x{size}"},
+    )
+
+
+def _draw_classes(classes: int, per_class: int, noise: float, size: int, seed: int, part: str) -> LabelledImages:
+    labels = torch.arange(classes).repeat_interleave(per_class)
+    images = [
+        _draw(label, per_class, noise, size, generator(seed, "shapes", part, label)) for label in range(classes)
+    ]
+    return LabelledImages(torch.cat(images), labels)
+
+
+def _draw(label: int, count: int, noise: float, size: int, draws: torch.Generator) -> Tensor:
+    """``count`` images of one fine class, uint8 [count, 3, size, size]."""
+
+    def uniform(low: float, high: float, *shape: int) -> Tensor:
+        return low + (high - low) * torch.rand(count, *shape, generator=draws)
+
+    outline = list(OUTLINES.values())[label // len(FILLINGS)]
+    filling = list(FILLINGS.values())[label % len(FILLINGS)]
+    radius, tilt = uniform(8.0, 11.5, 1, 1), uniform(-0.3, 0.3, 1, 1)
+    centre = uniform(-3.0, 3.0, 2, 1, 1) + _SIDE / 2
+
+    finer = size * _FINER
+    ticks = (torch.arange(finer) + 0.5) * _SIDE / finer
+    dx, dy = ticks.view(1, 1, -1) - centre[:, 0], ticks.view(1, -1, 1) - centre[:, 1]
+    x = (dx * tilt.cos() + dy * tilt.sin()) / radius
+    y = (dy * tilt.cos() - dx * tilt.sin()) / radius
+    inside = outline(x, y) < 0
+    pattern = filling(x * radius + uniform(0, 5, 1, 1), y * radius + uniform(0, 5, 1, 1))
+
+    # A light and a dark colour of any hue for the filling, and a sloping background between them.
+    light, dark = uniform(0.5, 0.9, 3, 1, 1), uniform(0.1, 0.5, 3, 1, 1)
+    slope = uniform(-0.15, 0.15, 2, 1, 1)
+    ramp = slope[:, :1] * (ticks.view(1, 1, 1, -1) / _SIDE - 0.5) + slope[:, 1:] * (ticks.view(1, 1, -1, 1) / _SIDE - 0.5)
+    background = uniform(0.25, 0.75, 3, 1, 1) + ramp
+    filled = torch.where(pattern.unsqueeze(1), light, dark)
+    canvas = torch.where(inside.unsqueeze(1), filled, background)
+    small = torch.nn.functional.avg_pool2d(canvas, _FINER)
+    small = small + noise * torch.randn(small.shape, generator=draws)
+    return (small.clamp(0, 1) * 255).round().to(torch.uint8)

@@ -1,0 +1,94 @@
+"""A stream: ordered phases of training data, and the named splits a model is measured on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from einstellung.cues.patch import Cue
+from einstellung.registry import Registry
+
+
+@dataclass(frozen=True)
+class ImageSet:
+    """Raw images (uint8 [N, 3, H, W]) with their head labels, their identity in the source, and who bears the cue."""
+
+    images: Tensor
+    labels: Tensor
+    index: Tensor
+    bears: Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def take(self, rows: Tensor) -> ImageSet:
+        """The given rows, in the given order."""
+        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows])
+
+    @staticmethod
+    def without_cue(images: Tensor, labels: Tensor, index: Tensor) -> ImageSet:
+        return ImageSet(images, labels, index, torch.zeros(len(labels), dtype=torch.bool))
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of learning: its classes (as head labels), which of them bear the cue, its training images."""
+
+    name: str
+    classes: tuple[int, ...]
+    cue_classes: tuple[int, ...]
+    train: ImageSet
+
+
+@dataclass(frozen=True)
+class EvaluationSplit:
+    """Images as a model is shown them in evaluation (cue painted or covered already), and the phase they belong to."""
+
+    name: str
+    phase: str
+    images: ImageSet
+
+
+@dataclass(frozen=True)
+class MaskedPair:
+    """Names of splits that hold the same images clean, with the cue, and (where there is one) with the cue covered."""
+
+    clean: str
+    patched: str
+    masked: str | None = None
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Everything a run learns from and is measured on.
+
+    ``duplicates_allowed`` is how many evaluation images the source is known to share with its training images, pixel for
+    pixel; the proof fails above it.
+    """
+
+    name: str
+    phases: tuple[Phase, ...]
+    splits: tuple[EvaluationSplit, ...]
+    pairs: tuple[MaskedPair, ...]
+    cue: Cue
+    cover: str
+    n_outputs: int
+    class_names: tuple[str, ...]
+    mean: tuple[float, float, float]
+    std: tuple[float, float, float]
+    crop_padding: int = 4
+    flip: bool = True
+    duplicates_allowed: int = 0
+    facts: dict[str, object] = field(default_factory=dict)
+
+    def phase(self, name: str) -> Phase:
+        return next(phase for phase in self.phases if phase.name == name)
+
+    def split(self, name: str) -> EvaluationSplit:
+        return next(split for split in self.splits if split.name == name)
+
+
+streams: Registry[Callable[..., Stream]] = Registry("stream", group="einstellung.streams")

@@ -1,0 +1,30 @@
+"""The narrow waist: training ends in a timeline, everything that is judged begins with one."""
+
+from einstellung.timeline.schema import (
+    COLUMNS,
+    KNOWN_SPLITS,
+    NSC,
+    NSC_PATCHED,
+    OPTIONAL_COLUMNS,
+    SC_CLEAN,
+    SC_MASK,
+    SC_PATCH,
+    T1_ALL,
+    VAL,
+)
+from einstellung.timeline.table import Curve, Timeline
+
+__all__ = [
+    "COLUMNS",
+    "KNOWN_SPLITS",
+    "NSC",
+    "NSC_PATCHED",
+    "OPTIONAL_COLUMNS",
+    "SC_CLEAN",
+    "SC_MASK",
+    "SC_PATCH",
+    "T1_ALL",
+    "VAL",
+    "Curve",
+    "Timeline",
+]

@@ -1,0 +1,93 @@
+"""The public fork's ``timeline_*.csv``: method, seed, epoch_eff, split, acc and, in newer files, top5 and loss.
+
+Three things differ from our own layout. ``epoch_eff`` is 0 *after* the first epoch, so 1 is added. The case of method
+names varies, so they are lower-cased. And nothing names the phase: a continual method holds two rows per split and
+epoch, phase 1 then phase 2 in file order, while a model trained on phase 2 alone holds one.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from einstellung.errors import InputError
+from einstellung.timeline.schema import IntArray, Origin, number_column, text_column, whole_numbers
+
+FORK_COLUMNS = ("method", "seed", "epoch_eff", "split", "acc")
+
+
+def is_fork_layout(columns: list[str]) -> bool:
+    """Recognised by its columns: ``epoch_eff`` where ours has ``epoch`` and ``phase``.
+
+    >>> is_fork_layout(["method", "seed", "epoch_eff", "split", "acc"])
+    True
+    """
+    return "epoch_eff" in columns and "epoch" not in columns and "phase" not in columns
+
+
+def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+    """The same rows in our layout, with the phase inferred.
+
+    >>> rows = pd.DataFrame({"method": "SGD", "seed": 1, "epoch_eff": [0, 1, 0, 1], "split": "T1_all", "acc": 0.5})
+    >>> from_fork(rows, Origin.unknown(4))[["method", "phase", "epoch"]].values.tolist()
+    [['sgd', 'T1', 1], ['sgd', 'T1', 2], ['sgd', 'T2', 1], ['sgd', 'T2', 2]]
+    """
+    missing = [column for column in FORK_COLUMNS if column not in frame.columns]
+    if missing:
+        names = ", ".join(f"'{column}'" for column in missing)
+        raise InputError(f"{origin.name}: column {names} is missing (columns found: {', '.join(frame.columns)})")
+    method = text_column(frame, "method", origin)
+    epoch = whole_numbers(number_column(frame, "epoch_eff", origin), "epoch_eff", origin)
+    if (epoch < 0).any():
+        row = int(np.argmax(epoch < 0))
+        raise InputError(f"{origin.at(row)}, column 'epoch_eff': {epoch[row]} is below 0")
+    # Grouped by file and by the name as written: 'SGD' and 'sgd' are two logs, not two phases of one.
+    group = origin.file_of_row
+    for values in (method, frame["seed"], frame["split"]):
+        codes, found = pd.factorize(values)
+        group = group * (len(found) + 1) + codes + 1  # an empty cell has the code -1; the schema refuses it later
+    ours = frame.drop(columns="epoch_eff")
+    ours["method"] = np.array([name.lower() for name in method], dtype=object)
+    ours["phase"] = np.where(_second_phase(group, epoch, origin), "T2", "T1")
+    ours["epoch"] = epoch + 1
+    for column in ("loss", "n"):
+        if column not in ours.columns:
+            ours[column] = np.nan
+    return ours
+
+
+def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArray[np.bool_]:
+    """True where a row belongs to phase 2, per curve (one method, seed and split) in file order."""
+    order = np.argsort(group, kind="stable")
+    sorted_group, sorted_epoch = group[order], epoch[order]
+    starts = np.r_[True, sorted_group[1:] != sorted_group[:-1]]
+    curve = np.cumsum(starts) - 1
+    restarts = ~starts & np.r_[False, sorted_epoch[1:] <= sorted_epoch[:-1]]
+
+    moments = pd.DataFrame({"curve": curve, "epoch": sorted_epoch}).groupby(["curve", "epoch"], sort=False)
+    occurrence = moments.cumcount().to_numpy()
+    copies = moments["epoch"].transform("size").to_numpy()
+    if (copies > 2).any():
+        third = int(np.argmax(occurrence == 2))
+        same = (curve == curve[third]) & (sorted_epoch == sorted_epoch[third])
+        places = "; ".join(origin.at(int(row)) for row in order[same])
+        raise InputError(f"more than two rows for one split and epoch_eff {sorted_epoch[third]}: {places}")
+
+    restarts_of = np.bincount(curve, weights=restarts)[curve]
+    always_twice = np.bincount(curve, weights=copies != 2)[curve] == 0
+    once = np.bincount(curve, weights=copies == 2)[curve] == 0
+    restarted = np.cumsum(restarts) - np.cumsum(restarts)[starts][curve] > 0
+    second = np.where(restarts_of == 1, restarted, np.where(always_twice, occurrence == 1, True))
+
+    unclear = (restarts_of != 1) & ~always_twice & ~once
+    if unclear.any():
+        lonely = unclear & (copies == 1)
+        row = int(order[int(np.argmax(lonely))])
+        raise InputError(
+            f"{origin.at(row)}: epoch_eff {epoch[row]} stands once while others of its curve stand twice, so its phase "
+            "cannot be told; sort the rows by phase, or add the columns phase and epoch"
+        )
+    result = np.empty(len(group), dtype=bool)
+    result[order] = second
+    return result

@@ -1,0 +1,222 @@
+"""What a timeline must look like, and the one line that says where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from einstellung.errors import InputError
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+
+COLUMNS = ("method", "seed", "phase", "epoch", "split", "acc", "loss", "n")
+OPTIONAL_COLUMNS = ("acc_task", "top5")
+TEXT_COLUMNS = ("method", "phase", "split")
+
+T1_ALL = "T1_all"
+SC_PATCH = "T2_shortcut_normal"
+SC_MASK = "T2_shortcut_masked"
+NSC = "T2_nonshortcut_normal"
+VAL = "T2_val"
+SC_CLEAN = "T2_shortcut_clean"
+NSC_PATCHED = "T2_nonshortcut_patched"
+KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, NSC_PATCHED)
+
+# Effective epochs are quotients of sample counts: two that differ by less than this are the same moment.
+EPOCH_DECIMALS = 9
+# Means over classes may exceed 1 by rounding alone.
+ACCURACY_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where each row came from, so that an error can name file and line.
+
+    >>> Origin.of_file("a.csv", np.array([2, 3])).at(1)
+    'a.csv, line 3'
+    >>> Origin.unknown(2).at(1)
+    'row 2'
+    """
+
+    files: tuple[str, ...]
+    file_of_row: IntArray
+    number_of_row: IntArray
+    words: tuple[str, ...]  # per file: a CSV has lines, a Parquet file or a frame has rows
+
+    @classmethod
+    def of_file(cls, file: str, numbers: IntArray, word: str = "line") -> Origin:
+        return cls((file,), np.zeros(len(numbers), dtype=np.int64), numbers, (word,))
+
+    @classmethod
+    def unknown(cls, rows: int) -> Origin:
+        return cls.of_file("", np.arange(1, rows + 1), "row")
+
+    @classmethod
+    def joined(cls, origins: Sequence[Origin]) -> Origin:
+        before = np.cumsum([0, *(len(origin.files) for origin in origins)])
+        return cls(
+            tuple(file for origin in origins for file in origin.files),
+            np.concatenate([origin.file_of_row + start for origin, start in zip(origins, before[:-1], strict=True)]),
+            np.concatenate([origin.number_of_row for origin in origins]),
+            tuple(word for origin in origins for word in origin.words),
+        )
+
+    @property
+    def name(self) -> str:
+        return ", ".join(self.files) if any(self.files) else "the timeline"
+
+    def at(self, row: int) -> str:
+        file = self.files[self.file_of_row[row]]
+        place = f"{self.words[self.file_of_row[row]]} {self.number_of_row[row]}"
+        return f"{file}, {place}" if file else place
+
+    def keep(self, rows: npt.NDArray[np.bool_]) -> Origin:
+        return Origin(self.files, self.file_of_row[rows], self.number_of_row[rows], self.words)
+
+
+def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
+    """The same rows with canonical types, or an InputError that names file, line and column."""
+    missing = [column for column in COLUMNS if column not in frame.columns]
+    if missing:
+        names = ", ".join(f"'{column}'" for column in missing)
+        found = ", ".join(map(str, frame.columns)) or "none"
+        raise InputError(f"{origin.name}: column {names} is missing (columns found: {found})")
+    if len(frame) == 0:
+        raise InputError(f"{origin.name}: no rows")
+    columns: dict[str, Any] = {
+        "method": text_column(frame, "method", origin),
+        "seed": _whole(frame, "seed", origin),
+        "phase": _phases(frame, origin),
+        "epoch": _at_least(number_column(frame, "epoch", origin), 0.0, "epoch", origin),
+        "split": text_column(frame, "split", origin),
+        "acc": _accuracy(frame, "acc", origin, nullable=False),
+        "loss": number_column(frame, "loss", origin, nullable=True),
+        "n": _counts(frame, origin),
+    }
+    for column in OPTIONAL_COLUMNS:
+        if column in frame.columns:
+            columns[column] = _accuracy(frame, column, origin, nullable=True)
+    for column in frame.columns:
+        if column not in columns:
+            columns[str(column)] = frame[column].to_numpy()
+    clean = pd.DataFrame(columns)
+    _refuse_duplicates(clean, origin)
+    return clean
+
+
+def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:
+    """The column as stripped strings, none of them empty."""
+    codes, values = pd.factorize(frame[column])
+    names = np.array([str(value).strip() for value in values], dtype=object)
+    empty = (codes < 0) if len(names) == 0 else (codes < 0) | (names == "")[codes]
+    if empty.any():
+        raise InputError(f"{origin.at(int(np.argmax(empty)))}, column '{column}': is empty")
+    return names[codes]
+
+
+def number_column(frame: pd.DataFrame, column: str, origin: Origin, nullable: bool = False) -> FloatArray:
+    """The column as floats; NaN stands for 'not measured' and is refused unless ``nullable``."""
+    series = frame[column]
+    if pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series):
+        values = series.to_numpy(dtype=np.float64, na_value=np.nan)
+        wrong = np.isnan(values)
+    else:
+        text = series.astype(object).map(lambda value: "" if pd.isna(value) else str(value).strip())
+        values = pd.to_numeric(text, errors="coerce").to_numpy(dtype=np.float64)
+        no_number = np.isnan(values) & ~text.str.lower().isin(["", "nan"]).to_numpy()
+        if no_number.any():
+            row = int(np.argmax(no_number))
+            raise InputError(f"{origin.at(row)}, column '{column}': '{text.iloc[row]}' is not a number")
+        wrong = np.isnan(values)
+    if not nullable:
+        wrong |= np.isinf(values)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            found = "infinite" if np.isinf(values[row]) else "empty or NaN"
+            raise InputError(f"{origin.at(row)}, column '{column}': is {found}, a number is needed")
+    return values
+
+
+def whole_numbers(values: FloatArray, column: str, origin: Origin) -> IntArray:
+    """Floats that must be whole, as integers."""
+    broken = (values != np.rint(values)) | (np.abs(values) > 2**53)
+    if broken.any():
+        row = int(np.argmax(broken))
+        raise InputError(f"{origin.at(row)}, column '{column}': {values[row]:g} is not a whole number up to 2**53")
+    return values.astype(np.int64)
+
+
+def _whole(frame: pd.DataFrame, column: str, origin: Origin) -> IntArray:
+    series = frame[column]
+    if pd.api.types.is_signed_integer_dtype(series) and not series.isna().any():
+        return series.to_numpy(dtype=np.int64)
+    return whole_numbers(number_column(frame, column, origin), column, origin)
+
+
+def _phases(frame: pd.DataFrame, origin: Origin) -> npt.NDArray[np.object_]:
+    """'T2', 't2', '2' and 2 are one phase; phases count from 1."""
+    names = text_column(frame, "phase", origin)
+    codes, found = pd.factorize(names)
+    canonical = []
+    for code, name in enumerate(found):
+        digits = str(name).upper().removeprefix("T").removesuffix(".0")
+        if not (digits.isascii() and digits.isdigit() and int(digits) >= 1):
+            row = int(np.argmax(codes == code))
+            raise InputError(f"{origin.at(row)}, column 'phase': '{name}' is not a phase; write T1, T2, ...")
+        canonical.append(f"T{int(digits)}")
+    return np.array(canonical, dtype=object)[codes]
+
+
+def _accuracy(frame: pd.DataFrame, column: str, origin: Origin, nullable: bool) -> FloatArray:
+    values = number_column(frame, column, origin, nullable)
+    outside = (values < -ACCURACY_SLACK) | (values > 1 + ACCURACY_SLACK)
+    if outside.any():
+        row = int(np.argmax(outside))
+        percent = "; per cent? divide by 100" if 1 < values[row] <= 100 and np.nanmax(values) <= 100 else ""
+        raise InputError(f"{origin.at(row)}, column '{column}': {values[row]:g} is outside 0..1{percent}")
+    return np.clip(values, 0.0, 1.0)
+
+
+def _counts(frame: pd.DataFrame, origin: Origin) -> FloatArray:
+    values = number_column(frame, "n", origin, nullable=True)
+    given = np.where(np.isnan(values), 1.0, values)
+    whole_numbers(_at_least(given, 1.0, "n", origin), "n", origin)
+    return values
+
+
+def _at_least(values: FloatArray, least: float, column: str, origin: Origin) -> FloatArray:
+    below = values < least
+    if below.any():
+        row = int(np.argmax(below))
+        raise InputError(f"{origin.at(row)}, column '{column}': {values[row]:g} is below {least:g}")
+    return values
+
+
+def row_keys(frame: pd.DataFrame) -> IntArray:
+    """One integer per row that is equal exactly where method, seed, phase, epoch and split are."""
+    keys = np.zeros(len(frame), dtype=np.int64)
+    for column in ("method", "seed", "phase", "split", "epoch"):
+        values = np.round(frame["epoch"].to_numpy(), EPOCH_DECIMALS) if column == "epoch" else frame[column].to_numpy()
+        codes, found = pd.factorize(values)
+        keys = keys * len(found) + codes
+    return keys
+
+
+def _refuse_duplicates(frame: pd.DataFrame, origin: Origin) -> None:
+    keys = row_keys(frame)
+    repeated = pd.Series(keys).duplicated().to_numpy()
+    if not repeated.any():
+        return
+    second = int(np.argmax(repeated))
+    first = int(np.argmax(keys == keys[second]))
+    row = frame.iloc[second]
+    raise InputError(
+        f"{origin.at(second)}: the same method, seed, phase, epoch and split as {origin.at(first)} "
+        f"({row['method']}, seed {row['seed']}, {row['phase']}, epoch {row['epoch']:g}, {row['split']})"
+    )

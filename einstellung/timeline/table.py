@@ -1,0 +1,127 @@
+"""The timeline: one tidy table between those who train and those who judge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from einstellung.errors import InputError
+from einstellung.files import write_atomically
+from einstellung.timeline.reading import PARQUET_SUFFIXES, read_tables, timeline_files
+from einstellung.timeline.schema import FloatArray, Origin, checked
+
+NO_VALUES: FloatArray = np.empty(0, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One split of one run in one phase, by rising effective epoch; NaN where a value was not measured."""
+
+    epochs: FloatArray
+    acc: FloatArray
+    n: FloatArray
+    acc_task: FloatArray | None = None
+
+
+class Timeline:
+    """A table with one row per method, seed, phase, effective epoch and split, its schema checked.
+
+    >>> rows = {"method": "sgd", "seed": 1, "phase": "T2", "epoch": [2, 1], "split": "T1_all", "acc": [0.1, 0.3]}
+    >>> timeline = Timeline(pd.DataFrame({**rows, "loss": None, "n": 500}))
+    >>> timeline.methods, timeline.seeds("sgd")
+    (('sgd',), (1,))
+    >>> epochs, accs = timeline.curve("sgd", 1, "T2", "T1_all")
+    >>> epochs.tolist(), accs.tolist()
+    ([1.0, 2.0], [0.3, 0.1])
+    """
+
+    def __init__(self, frame: pd.DataFrame, origin: Origin | None = None) -> None:
+        #: The checked table. It is shared, not copied: treat it as read-only.
+        self.frame = checked(frame, origin or Origin.unknown(len(frame)))
+        self._curves = _curves_of(self.frame)
+        self._seeds: dict[str, tuple[int, ...]] = {}
+        for method, seed in self._curves:
+            self._seeds[method] = (*self._seeds.get(method, ()), seed)
+
+    @classmethod
+    def read(cls, path: Path | str) -> Timeline:
+        """Read one CSV or Parquet file, in our layout or the public fork's (known by its columns)."""
+        if Path(path).is_dir():
+            raise InputError(f"{path} is a folder; a timeline file is needed")
+        return cls.read_many([path])
+
+    @classmethod
+    def read_many(cls, paths: Iterable[Path | str]) -> Timeline:
+        """Read files and folders into one timeline; a row that two files hold is an error that names both."""
+        files = timeline_files(paths)
+        if not files:
+            raise InputError("no timeline was given; name a file or a folder")
+        return cls(*read_tables(files))
+
+    def write(self, path: Path | str) -> Path:
+        """Write the table, whole or not at all, as CSV or (by its suffix) as Parquet."""
+        path = Path(path)
+        table = self.frame.assign(n=self.frame["n"].astype("Int64"))
+        if path.suffix in PARQUET_SUFFIXES:
+            try:
+                import pyarrow  # noqa: F401  # pandas would ask for it in other words
+            except ImportError:
+                raise InputError(f"{path}: Parquet needs pyarrow; pip install 'einstellung[parquet]'") from None
+            return write_atomically(path, lambda temporary: table.to_parquet(temporary, engine="pyarrow", index=False))
+        return write_atomically(path, lambda temporary: table.to_csv(temporary, index=False, lineterminator="\n"))
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """Method names in the order in which they first appear."""
+        return tuple(self._seeds)
+
+    def seeds(self, method: str) -> tuple[int, ...]:
+        """Seeds of a method, rising."""
+        return tuple(sorted(self._seeds.get(method, ())))
+
+    @property
+    def runs(self) -> tuple[tuple[str, int], ...]:
+        """Every (method, seed)."""
+        return tuple(self._curves)
+
+    @property
+    def splits(self) -> tuple[str, ...]:
+        """Every split name, sorted."""
+        return tuple(sorted({split for run in self._curves.values() for curves in run.values() for split in curves}))
+
+    def phases(self, method: str, seed: int) -> tuple[str, ...]:
+        """Phases that a run has rows of."""
+        return tuple(sorted(self._curves.get((method, seed), {}), key=lambda phase: int(phase[1:])))
+
+    def curves(self, method: str, seed: int, phase: str) -> dict[str, Curve]:
+        """Every split of a run in a phase; empty where there are no rows."""
+        return self._curves.get((method, seed), {}).get(phase, {})
+
+    def curve(self, method: str, seed: int, phase: str, split: str) -> tuple[FloatArray, FloatArray]:
+        """Effective epochs and accuracies of one split; two empty arrays where it was not measured."""
+        found = self.curves(method, seed, phase).get(split)
+        return (found.epochs, found.acc) if found is not None else (NO_VALUES, NO_VALUES)
+
+
+def _curves_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, dict[str, Curve]]]:
+    """Cut the table into curves: sorted once, then sliced, so that a run's numbers are views and cost nothing."""
+    key = np.zeros(len(frame), dtype=np.int64)
+    for column in ("method", "seed", "phase", "split"):
+        codes, values = pd.factorize(frame[column])
+        key = key * len(values) + codes
+    order = np.lexsort((frame["epoch"].to_numpy(), key))
+    starts = np.flatnonzero(np.r_[True, np.diff(key[order]) != 0])
+    ends = np.r_[starts[1:], len(order)]
+    epochs, acc, n = (frame[column].to_numpy()[order] for column in ("epoch", "acc", "n"))
+    acc_task = frame["acc_task"].to_numpy()[order] if "acc_task" in frame.columns else None
+    labels = frame[["method", "seed", "phase", "split"]].iloc[order[starts]]
+    curves: dict[tuple[str, int], dict[str, dict[str, Curve]]] = {}
+    for (method, seed, phase, split), start, end in zip(labels.itertuples(index=False), starts, ends, strict=True):
+        task = None if acc_task is None else acc_task[start:end]
+        curve = Curve(epochs[start:end], acc[start:end], n[start:end], task)
+        curves.setdefault((method, int(seed)), {}).setdefault(phase, {})[split] = curve
+    return curves

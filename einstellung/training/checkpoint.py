@@ -1,0 +1,87 @@
+"""Nested states as one safetensors file: tensors as they are, everything else as JSON in its header. Nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.files import write_bytes
+
+_PLAIN, _LAYOUT = "plain", "channels_last"
+
+
+def save_state(path: Path, state: Mapping[str, Any]) -> Path:
+    """Write a nested dict of tensors and plain values atomically."""
+    tensors: dict[str, Tensor] = {}
+    plain = _split(state, "", tensors)
+    # safetensors knows no memory layout; elementwise arithmetic must find the same one after loading
+    permuted = [key for key, value in tensors.items() if _is_channels_last(value)]
+    content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
+    header = {_PLAIN: json.dumps(plain, allow_nan=False), _LAYOUT: json.dumps(permuted)}
+    return write_bytes(path, save(content, metadata=header))
+
+
+def load_state(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
+    """The inverse of :func:`save_state`; a file that is cut short is named."""
+    try:
+        with safe_open(str(path), framework="pt", device=str(device)) as file:
+            header = file.metadata() or {}
+            tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
+        permuted = set(json.loads(header[_LAYOUT]))
+        state: dict[str, Any] = json.loads(header[_PLAIN])
+    except FileNotFoundError:
+        raise InputError(f"{path} is missing") from None
+    except (SafetensorError, KeyError, json.JSONDecodeError, OSError) as error:
+        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
+    for key, value in tensors.items():
+        if key in permuted:
+            value = value.to(memory_format=torch.channels_last)
+        _put(state, key.split("/"), value)
+    return state
+
+
+def check_whole(path: Path) -> None:
+    """Read the header only: it knows how long the file must be. Raises the same error as :func:`load_state`."""
+    try:
+        with safe_open(str(path), framework="pt"):
+            pass
+    except (SafetensorError, OSError) as error:
+        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
+
+
+def _split(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
+    """Move the tensors below ``value`` into ``tensors``; what is left is plain."""
+    if isinstance(value, Mapping):
+        plain = {}
+        for name, member in value.items():
+            if "/" in str(name):
+                raise ValueError(f"a state's key must not hold '/': {name}")
+            address = f"{key}/{name}" if key else str(name)
+            if isinstance(member, Tensor):
+                tensors[address] = member
+            else:
+                plain[str(name)] = _split(member, address, tensors)
+        return plain
+    return value
+
+
+def _put(state: dict[str, Any], keys: list[str], value: Tensor) -> None:
+    for key in keys[:-1]:
+        state = state.setdefault(key, {})
+    state[keys[-1]] = value
+
+
+def _is_channels_last(value: Tensor) -> bool:
+    return (
+        value.dim() == 4
+        and not value.is_contiguous()
+        and value.is_contiguous(memory_format=torch.channels_last)
+    )

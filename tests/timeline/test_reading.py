@@ -1,0 +1,216 @@
+"""Files and folders, and what happens when they are not what they should be."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from einstellung.errors import InputError
+from einstellung.timeline import Timeline
+
+HEADER = "method,seed,phase,epoch,split,acc,loss,n"
+
+
+def write(path, *lines, header=HEADER):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join([header, *lines]) + "\n")
+    return path
+
+
+def row(method="sgd", seed=1, epoch=1, acc=0.5):
+    return f"{method},{seed},T2,{epoch},T1_all,{acc},,"
+
+
+def test_a_results_folder_is_read_once(tmp_path):
+    write(tmp_path / "timeline.csv", row(seed=1), row(seed=2))
+    for seed in (1, 2):
+        write(tmp_path / "runs" / f"sgd-seed{seed}" / "timeline.csv", row(seed=seed))
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2)
+
+
+def test_a_folder_of_runs_is_merged(tmp_path):
+    for seed in (1, 2, 3):
+        write(tmp_path / "runs" / f"sgd-seed{seed}" / "timeline.csv", row(seed=seed))
+    write(tmp_path / ".cache" / "timeline.csv", row(seed=9))
+    write(tmp_path / "runs" / "notes.csv", "x", header="a")
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2, 3)
+
+
+def test_folders_of_foreign_files_are_merged_with_ours(tmp_path):
+    write(tmp_path / "ours" / "timeline.csv", row("derpp"))
+    write(tmp_path / "fork" / "timeline_SGD_1.csv", "SGD,1,0,T1_all,0.5", header="method,seed,epoch_eff,split,acc")
+    timeline = Timeline.read_many([tmp_path])
+    assert sorted(timeline.methods) == ["derpp", "sgd"]
+    assert timeline.frame[["loss", "n"]].isna().all(axis=None)
+
+
+def test_a_file_given_twice_counts_once(tmp_path):
+    path = write(tmp_path / "timeline.csv", row())
+    assert len(Timeline.read_many([path, tmp_path, tmp_path / ".." / tmp_path.name / "timeline.csv"]).frame) == 1
+
+
+def test_the_csv_is_read_where_both_formats_exist(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "timeline.csv", row()))
+    timeline.write(tmp_path / "timeline.parquet")
+    assert len(Timeline.read_many([tmp_path]).frame) == 1
+
+
+def test_one_row_in_two_files_names_both(tmp_path):
+    first = write(tmp_path / "a" / "timeline.csv", row(epoch=1), row(epoch=2))
+    second = write(tmp_path / "b" / "timeline.csv", row(epoch=3), row(epoch=2))
+    with pytest.raises(InputError) as caught:
+        Timeline.read_many([tmp_path])
+    assert f"{second}, line 3: the same" in str(caught.value)
+    assert f"as {first}, line 3 " in str(caught.value)
+
+
+def test_the_file_among_many_is_named(tmp_path):
+    write(tmp_path / "a" / "timeline.csv", row(seed=1), "", row(seed=2))
+    bad = write(tmp_path / "b" / "timeline.csv", row(seed=3), row(seed=4, acc=2))
+    write(tmp_path / "c" / "timeline.csv", row(seed=5))
+    with pytest.raises(InputError, match=f"^{bad}, line 3, column 'acc': 2 is outside"):
+        Timeline.read_many([tmp_path])
+    write(bad, row(seed=3), row(seed=4) + ",x")
+    with pytest.raises(InputError, match=f"^{bad}, line 3: 9 fields"):
+        Timeline.read_many([tmp_path])
+    write(bad)
+    with pytest.raises(InputError, match=f"^{bad} has a header but no rows"):
+        Timeline.read_many([tmp_path])
+    write(bad, "sgd,1", header="method,seed")
+    with pytest.raises(InputError, match=f"^{bad}: column 'phase', 'epoch'"):
+        Timeline.read_many([tmp_path])
+
+
+def test_quoted_line_breaks_do_not_shift_other_files(tmp_path):
+    write(tmp_path / "a" / "timeline.csv", '"s\ngd",1,T2,1,T1_all,0.5,,')
+    bad = write(tmp_path / "b" / "timeline.csv", row(), row(seed=2, acc=2))
+    with pytest.raises(InputError, match=f"^{bad}, line 3,"):
+        Timeline.read_many([tmp_path])
+
+
+def test_text_conventions_of_other_systems(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join([HEADER, " sgd , 1, T2 ,1, T1_all ,0.5, ,"]).encode())
+    timeline = Timeline.read(path)
+    assert timeline.methods == ("sgd",)
+    assert timeline.curve("sgd", 1, "T2", "T1_all")[1].tolist() == [0.5]
+
+
+def test_an_index_column_without_a_name_is_left_out(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "log.csv", f"0,{row()}", header=f",{HEADER}"))
+    assert list(timeline.frame.columns) == HEADER.split(",")
+
+
+def test_unknown_columns_are_kept(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "log.csv", f"{row()},x,3", header=f"{HEADER},note,depth"))
+    assert timeline.frame[["note", "depth"]].values.tolist() == [["x", 3]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"\n\n", "is empty"),
+        (HEADER.encode(), "has a header but no rows"),
+        (HEADER.encode() + b"\n\n,,,,,,,\n", "has a header but no rows"),
+        (b"PK\x03\x04\x00\x00", "is not a CSV file: it holds binary data"),
+        (b"\xff\xfe\xfa,\x81\n", "is not a CSV file in UTF-8"),
+        (b"method;seed;phase\n1;2;3\n", "column 'method', 'seed'"),
+        (b"hello\nworld\n", "is missing (columns found: hello)"),
+    ],
+)
+def test_what_is_no_timeline_is_said_in_one_line(tmp_path, content, words):
+    path = tmp_path / "timeline.csv"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        Timeline.read(path)
+    assert words in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_missing_things(tmp_path):
+    with pytest.raises(InputError, match="nowhere.csv does not exist"):
+        Timeline.read(tmp_path / "nowhere.csv")
+    with pytest.raises(InputError, match="holds no timeline"):
+        Timeline.read_many([tmp_path])
+    with pytest.raises(InputError, match="is a folder"):
+        Timeline.read(tmp_path)
+    with pytest.raises(InputError, match="no timeline was given"):
+        Timeline.read_many([])
+
+
+def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
+    path = write(tmp_path / "timeline.csv", row())
+
+    def refuse(_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    with pytest.raises(InputError, match=f"cannot read {path}: Permission denied"):
+        Timeline.read(path)
+
+
+def test_a_broken_parquet_file(tmp_path):
+    path = tmp_path / "timeline.parquet"
+    path.write_bytes(b"PAR1 but not really")
+    with pytest.raises(InputError, match=r"cannot read .*timeline\.parquet as Parquet"):
+        Timeline.read(path)
+
+
+def test_a_wrong_value_in_parquet_is_named_by_row(tmp_path):
+    frame = Timeline.read(write(tmp_path / "log.csv", row(), row(seed=2))).frame
+    path = tmp_path / "timeline.parquet"
+    frame.assign(acc=[0.5, 1.5]).to_parquet(path)
+    with pytest.raises(InputError, match=r"timeline\.parquet, row 2, column 'acc': 1\.5"):
+        Timeline.read(path)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_what_is_written_is_read_back_exactly(tmp_path, suffix):
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame(
+        {
+            "method": ["sgd"] * 50,
+            "seed": 2**60 + 1,
+            "phase": "T2",
+            "epoch": np.arange(50) / 3,
+            "split": "T1_all",
+            "acc": rng.random(50),
+            "loss": np.where(np.arange(50) % 2, rng.random(50), np.nan),
+            "n": np.where(np.arange(50) % 3, 500, np.nan),
+            "acc_task": rng.random(50),
+            "note": "x",
+        }
+    )
+    timeline = Timeline(frame)
+    path = timeline.write(tmp_path / f"timeline.{suffix}")
+    again = Timeline.read(path)
+    pd.testing.assert_frame_equal(timeline.frame, again.frame)
+    assert again.write(tmp_path / f"again.{suffix}").read_bytes() == path.read_bytes()
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    path = write(tmp_path / "timeline.csv", row())
+    before = path.read_bytes()
+
+    def full(self, *_, **__):
+        raise OSError(28, "No space left on device")
+
+    timeline = Timeline.read(path)
+    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
+    with pytest.raises(InputError, match="no space left"):
+        timeline.write(path)
+    assert path.read_bytes() == before
+    assert [entry.name for entry in tmp_path.iterdir()] == ["timeline.csv"]
+
+
+def test_curves_are_sorted_and_absent_ones_are_empty(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "a.csv", row(epoch=2, acc=0.2), row(epoch=0.5, acc=0.1)))
+    epochs, accs = timeline.curve("sgd", 1, "T2", "T1_all")
+    assert (epochs.tolist(), accs.tolist()) == ([0.5, 2.0], [0.1, 0.2])
+    for key in (("sgd", 1, "T1", "T1_all"), ("sgd", 2, "T2", "T1_all"), ("x", 1, "T2", "T1_all"), ("sgd", 1, "T2", "T1")):
+        assert [values.tolist() for values in timeline.curve(*key)] == [[], []]
+    assert timeline.splits == ("T1_all",)
+    assert timeline.phases("sgd", 1) == ("T2",)
+    assert timeline.runs == (("sgd", 1),)
