@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from einstellung.errors import InputError
 
 if TYPE_CHECKING:
     from einstellung.experiments.config import StudyConfig
+    from einstellung.experiments.folder import ResultsFolder
     from einstellung.metrics.settings import ScoreSettings
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
@@ -64,7 +66,9 @@ def main() -> None:
 @click.option("--smoothing", type=click.Choice(["trailing", "centred", "none"]), default="trailing", show_default=True)
 @click.option("--tau-grid", default="0.3:0.6:0.05", show_default=True, help="first:last:step, or a comma list.")
 @click.option("--final", type=click.Choice(["auto", "last", "best-val"]), default="auto", show_default=True)
-@click.option("--margins", default="1,0.02,0.02", show_default=True, metavar="AD,PD,SFR", help="What counts as a difference.")
+@click.option(
+    "--margins", default="1,0.02,0.02", show_default=True, metavar="AD,PD,SFR", help="What counts as a difference."
+)
 @click.option("--variant", type=click.Choice(["paper", "guide"]), default="paper", show_default=True)
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
@@ -114,7 +118,9 @@ def score(
 @click.option("--preset", help="A built-in configuration; see 'einstellung ls presets'.")
 @click.option("--methods", help="Comma list, instead of the configuration's.")
 @click.option("--seeds", help="Comma list, instead of the configuration's.")
-@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting, e.g. training.lr=0.1.")
+@click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting, e.g. training.lr=0.1."
+)
 @click.option("--workers", type=click.IntRange(min=1), help="Runs at a time.  [default: cores / threads per run]")
 @OUT
 @JSON
@@ -230,18 +236,18 @@ def _study(config: StudyConfig, out: Path | None, workers: int | None, as_json: 
         outcome = run_study(config, results.path, workers or _workers(config), command)
         if outcome.reused:
             click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
-        card, page = _report(results, outcome.config) if outcome.timeline is not None else (None, None)
-    failed = [{"run": failure.job.label, "reason": failure.reason} for failure in outcome.failures]
-    if card is not None:
-        _show({**card, "failed": failed} if failed else card, as_json, page)
-    for entry in failed:
-        click.echo(f"einstellung: {entry['run']} failed: {entry['reason']}", err=True)
+        failed = [f"{failure.job.label} failed: {failure.reason}" for failure in outcome.failures]
+        if outcome.timeline is not None:
+            card, page = _report(results, outcome.config, failed)
+            _show(card, as_json, page)
+    for sentence in failed:
+        click.echo(f"einstellung: {sentence}", err=True)
     if failed:
         sys.exit(2 if all(failure.by_input for failure in outcome.failures) else 1)
 
 
-def _report(results: Any, config: StudyConfig) -> tuple[dict[str, Any], Path]:
-    """Score the folder's timelines and write the page."""
+def _report(results: ResultsFolder, config: StudyConfig, failed: Sequence[str] = ()) -> tuple[dict[str, Any], Path]:
+    """Score the folder's timelines and write the page; runs that failed are among its warnings."""
     from einstellung.experiments.config import to_yaml
     from einstellung.metrics.scorecard import score as compute
     from einstellung.report import write_report
@@ -250,6 +256,7 @@ def _report(results: Any, config: StudyConfig) -> tuple[dict[str, Any], Path]:
     if timeline is None:
         raise InputError(f"{results.path} holds no finished run yet")
     card = compute(timeline, _settings(config)).to_dict()
+    card["warnings"] = [*failed, *card["warnings"]]
     page = write_report(
         results.path,
         timeline,
@@ -323,7 +330,7 @@ def _numbers(option: str, text: str, count: int | None = None) -> list[float]:
 def _grid(text: str) -> tuple[float, ...]:
     if ":" not in text:
         return tuple(_numbers("--tau-grid", text))
-    first, last, step = (_numbers("--tau-grid", text.replace(":", ","), 3))
+    first, last, step = _numbers("--tau-grid", text.replace(":", ","), 3)
     if step <= 0 or last < first:
         raise InputError(f"--tau-grid {text}: write first:last:step with a step above 0, for instance 0.3:0.6:0.05")
     return tuple(round(first + k * step, 10) for k in range(int((last - first) / step + 1e-9) + 1))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch import nn
 
-from einstellung.errors import InputError
+from einstellung.options import checked_options
 from einstellung.randomness import seeded_globally
-from einstellung.registry import Registry, suggestion
+from einstellung.registry import Registry
 
 backbones: Registry[Callable[..., nn.Module]] = Registry("backbone", group="einstellung.backbones")
 
@@ -18,9 +17,6 @@ backbones: Registry[Callable[..., nn.Module]] = Registry("backbone", group="eins
 def build_backbone(name: str, options: Mapping[str, Any], n_outputs: int, seed: int) -> nn.Module:
     """A fresh net; the same (name, options, seed) gives the same weights whatever was drawn before."""
     make = backbones[name]
-    known = [key for key in inspect.signature(make).parameters if key != "n_outputs"]
-    for key in options:
-        if key not in known:
-            raise InputError(f"unknown key 'backbone.{key}': {suggestion(key, known)}")
+    checked = checked_options(make, "backbone", options, taken=("n_outputs",))
     with seeded_globally(seed, "initialisation"):
-        return make(n_outputs, **options)
+        return make(n_outputs, **checked)

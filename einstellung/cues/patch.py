@@ -69,7 +69,9 @@ class PatchCue:
             raise InputError(f"cue.share is {self.share}: it must lie between 0 and 1")
         if isinstance(self.place, str):
             if self.place not in PLACES:
-                raise InputError(f"cue.place '{self.place}' is unknown: {suggestion(self.place, PLACES)}, or [row, col]")
+                raise InputError(
+                    f"cue.place '{self.place}' is unknown: {suggestion(self.place, PLACES)}, or [row, col]"
+                )
         elif len(self.place) != 2 or any(value < 0 for value in self.place):
             raise InputError(f"cue.place is {list(self.place)}: give [row, col] of the top-left pixel, both from 0")
 
@@ -81,7 +83,9 @@ class PatchCue:
         if self.opacity == 1.0:
             blended = colour.to(torch.uint8).expand_as(images)
         else:
-            blended = (images.float() * (1 - self.opacity) + colour * self.opacity).round().clamp(0, 255).to(torch.uint8)
+            blended = (
+                (images.float() * (1 - self.opacity) + colour * self.opacity).round().clamp(0, 255).to(torch.uint8)
+            )
         return torch.where(region, blended, images)
 
     def region(self, index: Tensor, height: int, width: int) -> Tensor:

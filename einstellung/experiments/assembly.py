@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import inspect
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Iterable
 
 import torch
 from torch import nn
@@ -16,7 +14,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, TrainingConfig
 from einstellung.learners import Context, Learner, learners, make_learner
 from einstellung.learners.learner import learner_options
-from einstellung.registry import suggestion
+from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
 from einstellung.training.precision import Precision, suits_channels_last
 
@@ -36,24 +34,15 @@ def resolve(config: StudyConfig) -> StudyConfig:
 
 def build_stream(config: StudyConfig) -> Stream:
     """The stream with its cue; an unknown option is named with a suggestion."""
-    cue = _call(cues[config.cue.name], "cue", config.cue.options)
-    stream: Stream = _call(streams[config.stream.name], "stream", config.stream.options, cue=cue, cover=config.cover)
+    make_cue, make_stream = cues[config.cue.name], streams[config.stream.name]
+    cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
+    options = checked_options(make_stream, "stream", config.stream.options, taken=("cue", "cover"))
+    stream = make_stream(cue=cue, cover=config.cover, **options)
     if len(stream.phases) != len(config.training.epochs):
         raise InputError(
             f"training.epochs has {len(config.training.epochs)} entries, the stream '{stream.name}' {len(stream.phases)} phases"
         )
     return stream
-
-
-def _call(make: Callable[..., Any], section: str, options: dict[str, Any], **given: Any) -> Any:
-    known = [name for name in inspect.signature(make).parameters if name not in given]
-    for key in options:
-        if key not in known:
-            raise InputError(f"unknown key '{section}.{key}': {suggestion(key, [*known, 'name'])}")
-    try:
-        return make(**given, **options)
-    except TypeError as error:
-        raise InputError(f"{section}: an option has the wrong kind of value ({error})") from None
 
 
 def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -> Learner:
@@ -63,7 +52,7 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
     net = build_backbone(config.backbone.name, config.backbone.options, stream.n_outputs, seed).to(precision.device)
     channels_last = suits_channels_last(net)
     if channels_last:
-        net = net.to(memory_format=torch.channels_last)
+        net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
     context = Context(
         seed=seed,
         presentation=Presentation(stream, precision.device, channels_last),

@@ -18,7 +18,9 @@ def catalogue(what: str) -> list[dict[str, Any]]:
     if what == "presets":
         return [{"name": name, "summary": _first_comment(name), "options": {}} for name in preset_names()]
     registry = _registries()[what]
-    return [{"name": name, "summary": _summary(registry[name]), "options": _options(registry[name])} for name in registry]
+    return [
+        {"name": name, "summary": _summary(registry[name]), "options": _options(registry[name])} for name in registry
+    ]
 
 
 def _registries() -> dict[str, Any]:

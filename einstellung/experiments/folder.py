@@ -53,7 +53,9 @@ class ResultsFolder:
             lock = FileLock(self.path / ".lock")
             lock.acquire(timeout=0)
         except Timeout:
-            raise InputError(f"{self.path} is in use by another einstellung process; wait for it or choose another --out") from None
+            raise InputError(
+                f"{self.path} is in use by another einstellung process; wait for it or choose another --out"
+            ) from None
         except OSError as error:
             raise InputError(f"cannot write to {self.path}: {error.strerror or error}; choose another --out") from None
         try:
@@ -68,7 +70,9 @@ class ResultsFolder:
         if self.path.is_dir() and not self.config_file.exists():
             strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
             if strangers:
-                raise InputError(f"{self.path} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
+                raise InputError(
+                    f"{self.path} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out"
+                )
 
     def config(self) -> StudyConfig:
         """The resolved configuration of the study in this folder."""
@@ -114,7 +118,7 @@ class ResultsFolder:
             return False
         if status.get("key") != key:
             raise InputError(
-                f"{self.path / relative} was made with other settings; choose another --out, or delete that folder to train it anew"
+                f"{self.path / relative} was made with other settings; choose another --out, or delete it to train anew"
             )
         return True
 
@@ -141,4 +145,6 @@ def _require_same(key: str, new: Any, old: Any, folder: Path) -> None:
         for name in sorted({*new, *old}):
             _require_same(f"{key}.{name}", new.get(name), old.get(name), folder)
     elif new != old:
-        raise InputError(f"{folder} holds a study with {key} = {old!r}, not {new!r}; choose another --out or delete that folder")
+        raise InputError(
+            f"{folder} holds a study with {key} = {old!r}, not {new!r}; choose another --out or delete that folder"
+        )

@@ -90,8 +90,16 @@ def _context() -> BaseContext:
 
 
 def _next(waiting: list[Job], planned: set[str], done: set[str]) -> Job | None:
-    """The first job whose first phase is there (done now, or finished in an earlier session)."""
-    return next((job for job in waiting if job.needs is None or job.needs not in planned or job.needs in done), None)
+    """Of the jobs whose first phase is there (done now or in an earlier session), the one with most work behind it.
+
+    Long chains first: otherwise the last of them runs alone at the end while the other cores stand idle.
+    """
+    ready = [job for job in waiting if job.needs is None or job.needs not in planned or job.needs in done]
+
+    def work_behind(job: Job) -> float:
+        return job.work + max((other.work for other in waiting if other.needs == job.folder), default=0.0)
+
+    return max(ready, key=work_behind, default=None)
 
 
 def _hear(messages: Any, running: dict[str, _Running], display: Display, wait: float = 0.1) -> None:

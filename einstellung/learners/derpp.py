@@ -80,5 +80,3 @@ class DarkExperienceReplayPlusPlus(Learner):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.buffer.load_state_dict(state["buffer"])
-
-

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from einstellung.errors import InputError
-from einstellung.registry import Registry, suggestion
+from einstellung.options import checked_options
+from einstellung.registry import Registry
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase
 
@@ -109,14 +109,9 @@ learners: Registry[type[Learner]] = Registry("learner", group="einstellung.learn
 
 
 def learner_options(name: str, given: Mapping[str, Any]) -> Any:
-    """The options of a learner, with the given ones set; an unknown key is named with a suggestion."""
+    """The options of a learner, with the given ones set; a wrong key or value is named."""
     kind = learners[name].Options
-    known = [field.name for field in fields(kind)]
-    for key in given:
-        if key not in known:
-            hint = suggestion(key, known) if known else "it has no options"
-            raise InputError(f"unknown key 'learners.{name}.{key}': {hint}")
-    return kind(**given)
+    return kind(**checked_options(kind, f"learners.{name}", given))
 
 
 def make_learner(name: str, given: Mapping[str, Any], net: nn.Module, context: Context) -> Learner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from einstellung.metrics.measurements import RunMeasures, final_rule, measure
 from einstellung.metrics.method_score import TESTED, MethodScore, score_method
 from einstellung.metrics.settings import DEFAULT_BASELINE, FinalRule, Margins, ScoreSettings
 from einstellung.metrics.statistics import holm
+from einstellung.metrics.verdict import listed_seeds
 from einstellung.timeline import SC_MASK, SC_PATCH, Timeline
 
 __all__ = ["Margins", "MethodScore", "ScoreSettings", "Scorecard", "score"]
@@ -100,20 +101,19 @@ def _warnings(timeline: Timeline, runs: Mapping[str, Mapping[int, RunMeasures]],
             if curves and not absent and own[seed].checkpoint_epoch is None:
                 lacking.setdefault("a checkpoint with all splits measured at one epoch", []).append(seed)
         for what, seeds in lacking.items():
-            found.append(f"{method}: {what} is missing for seeds {_listed(seeds)}; what needs it is undefined")
+            found.append(f"{method}: {what} is missing for {listed_seeds(seeds)}; what needs it is undefined")
         if baseline is not None and method != baseline:
             for name, alone, other in (
                 (method, own.keys() - runs[baseline].keys(), baseline),
                 (baseline, runs[baseline].keys() - own.keys(), method),
             ):
                 if alone:
-                    listed = _listed(sorted(alone))
-                    found.append(f"seeds {listed} of {name} have no {other} run: paired facets leave them out")
+                    one = len(alone) == 1
+                    found.append(
+                        f"{listed_seeds(sorted(alone))} of {name} {'has' if one else 'have'} no {other} run: "
+                        f"paired facets leave {'it' if one else 'them'} out"
+                    )
     return found
-
-
-def _listed(seeds: Sequence[int], most: int = 12) -> str:
-    return ", ".join(map(str, seeds[:most])) + (f" and {len(seeds) - most} more" if len(seeds) > most else "")
 
 
 def _with_holm(methods: Mapping[str, MethodScore]) -> dict[str, MethodScore]:

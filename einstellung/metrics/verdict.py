@@ -39,14 +39,14 @@ class Case:
 
 
 OPENINGS = {
-    "red-flag": "Red flag, shortcut-induced rigidity: {method} gets there sooner than {baseline} ({AD}), ends no worse "
+    "red-flag": "Red flag, shortcut-induced rigidity: {method} reaches {tau:g} sooner than {baseline} ({AD}), ends no worse "
     "({PD}) and leans more on the cue ({SFR_rel}).",
-    "benign-avoidance": "Benign avoidance, the cue distracts the continual model: {method} gets there sooner than "
+    "benign-avoidance": "Benign avoidance, the cue distracts the continual model: {method} reaches {tau:g} sooner than "
     "{baseline} ({AD}), ends worse ({PD}) and leans less on the cue ({SFR_rel}).",
     "shared-shortcut": "Shared shortcut: {method} leans on the cue ({delta}) as {baseline} does ({SFR_rel}); "
     "the history adds nothing to it.",
-    "benign-transfer": "Benign transfer: {method} is not clearly faster than {baseline} ({AD}), ends no better ({PD}) "
-    "and leans no more on the cue ({SFR_rel}).",
+    "benign-transfer": "Benign transfer: {method} reaches {tau:g} not clearly sooner than {baseline} ({AD}), ends no "
+    "better ({PD}) and leans no more on the cue ({SFR_rel}).",
 }
 SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
 
@@ -60,7 +60,7 @@ def verdict(case: Case) -> str:
         opening = _cue_harmful(case)
     else:
         parts = {condition.facet: _compared(case, condition) for condition in case.decision.conditions}
-        opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, **parts)
+        opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, tau=case.tau, **parts)
     return " ".join(sentence for sentence in (opening, _reliance(case), _sureness(case)) if sentence)
 
 
@@ -112,9 +112,26 @@ def _ambiguous(case: Case) -> str:
         reasons = [f"AD is undefined ({_censoring(case)})" if case.censored and "AD" in undefined else ""]
         reasons += [f"{facet} is undefined" for facet in undefined if facet != "AD" or not case.censored]
         return f"Ambiguous: {', '.join(reason for reason in reasons if reason)}."
-    shown = ", ".join(_shown(case.facets, facet) for facet in TRIPLET)
     margins = f"AD {case.margins.AD:g}, PD {case.margins.PD:g}, SFR_rel {case.margins.SFR:g}"
-    return f"Ambiguous: no pattern describes {shown} with margins {margins}."
+    return f"Ambiguous: {_directions(case)} (margins {margins}); none of the named patterns is that combination."
+
+
+def _directions(case: Case) -> str:
+    """Which way each facet points, margins counted: an unnamed combination still says something."""
+
+    def side(facet: str, margin: float, below: str, above: str, between: str) -> str:
+        mean = case.facets[facet].mean
+        if mean is None:
+            raise ValueError(f"{facet} is undefined")
+        words = below if holds(mean, "<=", -margin) else above if holds(mean, ">=", margin) else between
+        return f"{words} ({_shown(case.facets, facet)})"
+
+    baseline, margins = case.baseline, case.margins
+    speed = side("AD", margins.AD, "sooner than", "later than", f"within {margins.AD:g} epochs of")
+    end = side("PD", margins.PD, "ends higher", "ends lower", "ends as high")
+    reliance = side("SFR_rel", margins.SFR, "leans less on the cue", "leans more on the cue", "leans on it as much")
+    speed, _, number = speed.partition(" (")
+    return f"{case.method} reaches {case.tau:g} {speed} {baseline} ({number}, {end} and {reliance}"
 
 
 def _censoring(case: Case) -> str:
@@ -122,12 +139,17 @@ def _censoring(case: Case) -> str:
     for seed, side in case.censored.items():
         sides.setdefault(side, []).append(seed)
     return "; ".join(
-        f"{'neither' if side == 'both' else side + ' never'} reached {case.tau:g} on {_seeds(seeds)}"
+        f"{'neither' if side == 'both' else side + ' never'} reached {case.tau:g} on {listed_seeds(seeds)}"
         for side, seeds in sides.items()
     )
 
 
-def _seeds(seeds: Sequence[int], most: int = 8) -> str:
+def listed_seeds(seeds: Sequence[int], most: int = 8) -> str:
+    """Seeds as a reader wants them.
+
+    >>> listed_seeds([42]), listed_seeds([1, 2, 3], most=2)
+    ('seed 42', 'seeds 1, 2 and 1 more')
+    """
     listed = ", ".join(map(str, seeds[:most])) + (f" and {len(seeds) - most} more" if len(seeds) > most else "")
     return f"seed {listed}" if len(seeds) == 1 else f"seeds {listed}"
 
@@ -144,7 +166,9 @@ def _reliance(case: Case) -> str:
 def _sureness(case: Case) -> str:
     decision, facets = case.decision, case.facets
     needed = {condition.facet for condition in decision.conditions}
-    censored = f" AD leaves out {_censoring(case)}." if case.censored and facets["AD"].n and "AD" in needed else ""
+    censored = (
+        f" AD leaves seeds out: {_censoring(case)}." if case.censored and facets["AD"].n and "AD" in needed else ""
+    )
     if decision.certainty == "too few seeds":
         fewest = len(case.paired) if decision.pattern == "ambiguous" else min(facets[name].n for name in needed)
         return f"Too few seeds to tell how sure that is (n = {fewest}, {FEWEST_SEEDS} are needed).{censored}"
@@ -161,7 +185,9 @@ def next_probe(case: Case) -> str | None:
     if case.decision.pattern != "ambiguous":
         return None
     if not case.baseline_present or not case.paired:
-        return f"train {case.baseline} on T2 with {_seeds(case.seeds)}: without it AD, PD and SFR_rel are undefined"
+        return (
+            f"train {case.baseline} on T2 with {listed_seeds(case.seeds)}: without it AD, PD and SFR_rel are undefined"
+        )
     if case.facets["PD"].mean is None:
         return f"measure {SC_PATCH} for {case.method} and {case.baseline} at every epoch of T2"
     if case.facets["SFR_rel"].mean is None:

@@ -7,15 +7,15 @@ from typing import Any
 
 import pandas as pd
 
-from einstellung.report.curves import MASKED, PATCHED
 from einstellung.report.measured import images_of, margins_in_words, rule_in_words, seeds_in_words, smoothing_in_words
 from einstellung.report.notation import is_compared, number
+from einstellung.timeline import SC_MASK, SC_PATCH
 
 _SAMPLES = """What the models are tested on. Top: the image as it was. Middle: with the cue. Bottom: the same
 image with the cue's region covered. Pixels are drawn as squares."""
 
-_AUGMENTATION = """Raw training images and what augmentation makes of them, before the cue is painted: the cue
-comes after, so its place does not move."""
+_AUGMENTATION = """Raw training images, and the same as a model is trained on them: augmented first, then, where the
+class bears it, with the cue painted on top, so that augmentation does not move the cue."""
 
 _ACCURACY = """Accuracy with the cue present over phase 2, on {patched}; {smoothing}; {spread}; {seeds}. Marks
 on the line {tau}: mean over seeds of the first epoch at or above it, open where some seed never gets there;
@@ -62,8 +62,8 @@ def captions(frame: pd.DataFrame, card: Mapping[str, Any]) -> dict[str, str]:
     )
     words = {
         "baseline": baseline,
-        "patched": f"{PATCHED} ({images_of(frame, PATCHED)})",
-        "both": f"{PATCHED} and {MASKED} ({images_of(frame, MASKED)}, the same ones)",
+        "patched": f"{SC_PATCH} ({images_of(frame, SC_PATCH)})",
+        "both": f"{SC_PATCH} and {SC_MASK} ({images_of(frame, SC_MASK)}, the same ones)",
         "seeds": seeds_in_words(card),
         "smoothing": smoothing_in_words(card),
         "rule": rule_in_words(card),

@@ -11,8 +11,7 @@ import pandas as pd
 
 from einstellung.metrics.curves import smooth
 from einstellung.metrics.survival import TimeToThreshold
-from einstellung.timeline import SC_MASK as MASKED
-from einstellung.timeline import SC_PATCH as PATCHED
+from einstellung.timeline import SC_MASK, SC_PATCH
 
 
 @dataclass(frozen=True)
@@ -41,7 +40,7 @@ class PhaseTwoCurves:
         """The longest budget of phase 2."""
         return float(self._frame["epoch"].max())
 
-    def accuracy(self, method: str, split: str = PATCHED) -> pd.DataFrame:
+    def accuracy(self, method: str, split: str = SC_PATCH) -> pd.DataFrame:
         """Smoothed accuracy: rows are epochs, columns are seeds; empty where the split was not measured."""
         group = self._groups.get((method, split))
         if group is None:
@@ -57,7 +56,7 @@ class PhaseTwoCurves:
         """When each run reached τ, as scored, and how long it was watched."""
         per_seed = self._card["methods"][method]["per_seed"]
         table = self.accuracy(method)
-        return [TimeToThreshold(per_seed[str(seed)]["E"], float(table[seed].last_valid_index())) for seed in table]
+        return [TimeToThreshold(per_seed[str(seed)]["E"], float(table[seed].dropna().index.max())) for seed in table]
 
     def deficit(self, method: str) -> pd.DataFrame:
         """PD over time: A_S - A_CL for every seed that both models have."""
@@ -65,7 +64,7 @@ class PhaseTwoCurves:
 
     def reliance(self, method: str) -> pd.DataFrame:
         """Δ over time: accuracy with the cue minus accuracy with the cue covered."""
-        return self._paired(self.accuracy(method, PATCHED), self.accuracy(method, MASKED))
+        return self._paired(self.accuracy(method, SC_PATCH), self.accuracy(method, SC_MASK))
 
     def relative_reliance(self, method: str) -> pd.DataFrame:
         """SFR_rel over time: Δ_CL - Δ_S for every seed that both models have."""

@@ -223,6 +223,17 @@ def continual_methods(card: Mapping[str, Any]) -> list[str]:
     return [method for method in card["methods"] if method != card["baseline"]]
 
 
+def baseline_first(card: Mapping[str, Any]) -> dict[str, Any]:
+    """The scorecard with its baseline before the methods that are compared with it; else as it was.
+
+    >>> list(baseline_first({"baseline": "b", "methods": {"a": 1, "b": 2}})["methods"])
+    ['b', 'a']
+    """
+    methods = card["methods"]
+    first = {card["baseline"]: methods[card["baseline"]]} if card["baseline"] in methods else {}
+    return {**card, "methods": {**first, **methods}}
+
+
 def is_compared(card: Mapping[str, Any]) -> bool:
     """Whether there is a baseline and something to compare with it."""
     return card["baseline"] in card["methods"] and len(card["methods"]) > 1

@@ -18,6 +18,7 @@ from einstellung.report.notation import (
     FACETS,
     MINUS,
     PATTERNS,
+    baseline_first,
     certainty_beside,
     continual_methods,
     mean_sd,
@@ -56,7 +57,7 @@ def _print(card: Mapping[str, Any], console: Console) -> None:
     if card["variant"] == "guide":
         _print_rows(console, guide_table(card))
     else:
-        _print_paper(console, card)
+        _print_paper(console, baseline_first(card))
     for check in card.get("checks", ()):
         if check["passed"] is False:
             _say(console, "FAILED CHECK ", f"{check['name']}: {check['detail']}", "bold red")

@@ -30,13 +30,16 @@ def censored_in_words(censored: Mapping[str, str], tau: float) -> str:
     """Who did not reach the threshold, and in which seeds.
 
     >>> censored_in_words({"42": "sgd", "43": "sgd", "44": "both"}, 0.6)
-    'τ = 0.60 not reached by sgd in seeds 42 and 43, by both in seed 44'
+    'τ = 0.60 not reached by sgd in seeds 42 and 43; reached by neither in seed 44'
     """
     seeds_of: dict[str, list[str]] = {}
     for seed, who in censored.items():
         seeds_of.setdefault(who, []).append(seed)
-    parts = [f"by {who} in seed{'s' if len(seeds) > 1 else ''} {join(seeds)}" for who, seeds in seeds_of.items()]
-    return f"τ = {number(tau, digits=2)} not reached " + ", ".join(parts)
+    parts = []
+    for who, seeds in seeds_of.items():
+        fate = "reached by neither" if who == "both" else f"not reached by {who}"
+        parts.append(f"{fate} in seed{'s' if len(seeds) > 1 else ''} {join(seeds)}")
+    return f"τ = {number(tau, digits=2)} " + "; ".join(parts)
 
 
 def why_undefined(card: Mapping[str, Any], method: str, key: str) -> str:

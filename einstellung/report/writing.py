@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.files import write_json, write_text
+from einstellung.report.notation import baseline_first
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import delay_table, facet_table, seed_table, table_one
 from einstellung.timeline import Timeline
@@ -35,6 +36,7 @@ def write_report(
 
     folder, frame = Path(folder), timeline.frame
     write_json(folder / "score.json", card)
+    card = baseline_first(card)
     tables = {"table1": table_one, "facets": facet_table, "delays": delay_table, "seeds": seed_table}
     for name, make in tables.items():
         write_table(folder / "tables", name, make(card))

@@ -25,9 +25,7 @@ class Presentation:
         self._scale = (1 / (255 * std)).to(self.device)
         self._shift = (-torch.tensor(stream.mean).view(1, 3, 1, 1) / std).to(self.device)
 
-    def training_pixels(
-        self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None
-    ) -> Tensor:
+    def training_pixels(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
         """Augmented uint8 images with the cue on those that bear it."""
         pixels = crop_and_flip(images.images, self.stream.crop_padding, self.stream.flip, augmentation)
         return self.painted(pixels, images, cue)

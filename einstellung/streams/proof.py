@@ -47,7 +47,9 @@ class Proof:
         """Stop with the reason if a check failed."""
         failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
         if failed:
-            raise InputError(f"the stream '{self.stream}' does not prove itself ({'; '.join(failed)}); nothing was trained")
+            raise InputError(
+                f"the stream '{self.stream}' does not prove itself ({'; '.join(failed)}); nothing was trained"
+            )
 
 
 def prove(stream: Stream) -> Proof:
@@ -86,9 +88,7 @@ def _evaluation_unseen(stream: Stream) -> Check:
     held_out = [split for split in stream.splits if bool(split.images.bears.any()) and split.name not in painted]
     shared = sum(sum(content in seen for content in _content_list(split.images.images)) for split in clean)
     for split in held_out:
-        shared += len(
-            set(split.images.index.tolist()) & set(stream.phase(split.phase).train.index.tolist())
-        )
+        shared += len(set(split.images.index.tolist()) & set(stream.phase(split.phase).train.index.tolist()))
     names = ", ".join(split.name for split in clean + held_out)
     return Check(
         "training and evaluation share no image",
@@ -168,7 +168,9 @@ def _mask_covers_patch(stream: Stream) -> Check:
         if untouched:
             problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
         area = region.flatten(1).sum(dim=1).float().mean().item()
-        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers the cue's {area:.0f} pixels and no other")
+        seen.append(
+            f"{len(masked)} image pairs, the mask ({stream.cover}) covers the cue's {area:.0f} pixels and no other"
+        )
     return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
 
 
@@ -182,7 +184,9 @@ def _augmentation_is_new(stream: Stream) -> Check:
     repeats = torch.equal(first, again)
     passed = repeats and (changed > 0.5 or not (stream.flip or stream.crop_padding))
     detail = f"{changed:.0%} of {len(few)} images differ between two epochs; the same epoch drawn twice is "
-    return Check("augmentation is new every epoch and repeatable", passed, detail + ("equal" if repeats else "different"))
+    return Check(
+        "augmentation is new every epoch and repeatable", passed, detail + ("equal" if repeats else "different")
+    )
 
 
 def _splits_balanced(stream: Stream) -> Check:

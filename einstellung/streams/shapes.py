@@ -1,8 +1,9 @@
 """``shapes``: a stream that needs no download, drawn on the fly from a seed.
 
-Twelve superclasses (outlines) of three fine classes each (fillings), 32x32 pixels by default. Colour, place, size, tilt, background and
-noise vary freely, so none of them predicts a label. Each shortcut superclass has a near twin without the cue (a ring is a disc
-with a hole, a saltire is a cross that has been turned): telling them apart takes some learning, which makes a cue tempting.
+Twelve superclasses (outlines) of three fine classes each (fillings), 32x32 pixels by default. Colour, place, size, tilt,
+background and noise vary freely, so none of them predicts a label. Each shortcut superclass has a near twin without the
+cue (a ring is a disc with a hole, a saltire is a cross that has been turned): telling them apart takes some learning, which
+makes a cue tempting.
 """
 
 from __future__ import annotations
@@ -45,9 +46,9 @@ OUTLINES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 # How a shape is filled: 0 or 1 at a point given in pixels. Every filling looks the same in a mirror.
 FILLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
-    "rows": lambda x, y: torch.remainder(y, 5) < 2.5,
-    "columns": lambda x, y: torch.remainder(x, 5) < 2.5,
-    "checks": lambda x, y: (torch.remainder(x, 5) < 2.5) ^ (torch.remainder(y, 5) < 2.5),
+    "plain": lambda x, y: torch.ones_like(x + y, dtype=torch.bool),
+    "rows": lambda x, y: torch.remainder(y, 6) < 3,
+    "columns": lambda x, y: torch.remainder(x, 6) < 3,
 }
 
 _SIDE, _FINER = 32, 2  # the canvas in units of length (pixels of a 32x32 image), and samples per pixel and axis
@@ -68,7 +69,7 @@ def shapes(
     shortcut: tuple[int, ...] = Split.shortcut,
     validation: float = 0.1,
 ) -> Stream:
-    """Drawn shapes, no download: twelve outlines with three fillings each; the same seed gives the same pixels everywhere."""
+    """Drawn shapes, no download: twelve outlines with three fillings each; the same seed draws the same images."""
     if train_per_class < 2 or test_per_class < 1:
         raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
     if size < 8:
@@ -87,15 +88,14 @@ def shapes(
         cover,
         mean=(0.5, 0.5, 0.5),
         std=(0.25, 0.25, 0.25),
+        crop_padding=size // 8,
         facts={"source": f"drawn from seed {seed}", "image_size": f"{size}x{size}"},
     )
 
 
 def _draw_classes(classes: int, per_class: int, noise: float, size: int, seed: int, part: str) -> LabelledImages:
     labels = torch.arange(classes).repeat_interleave(per_class)
-    images = [
-        _draw(label, per_class, noise, size, generator(seed, "shapes", part, label)) for label in range(classes)
-    ]
+    images = [_draw(label, per_class, noise, size, generator(seed, "shapes", part, label)) for label in range(classes)]
     return LabelledImages(torch.cat(images), labels)
 
 
@@ -116,12 +116,16 @@ def _draw(label: int, count: int, noise: float, size: int, draws: torch.Generato
     x = (dx * tilt.cos() + dy * tilt.sin()) / radius
     y = (dy * tilt.cos() - dx * tilt.sin()) / radius
     inside = outline(x, y) < 0
-    pattern = filling(x * radius + uniform(0, 5, 1, 1), y * radius + uniform(0, 5, 1, 1))
+    pattern = filling(x * radius + uniform(0, 6, 1, 1), y * radius + uniform(0, 6, 1, 1))
 
     # A light and a dark colour of any hue for the filling, and a sloping background between them.
     light, dark = uniform(0.5, 0.9, 3, 1, 1), uniform(0.1, 0.5, 3, 1, 1)
+    swap = uniform(0, 1, 1, 1, 1) < 0.5
+    light, dark = torch.where(swap, dark, light), torch.where(swap, light, dark)
     slope = uniform(-0.15, 0.15, 2, 1, 1)
-    ramp = slope[:, :1] * (ticks.view(1, 1, 1, -1) / _SIDE - 0.5) + slope[:, 1:] * (ticks.view(1, 1, -1, 1) / _SIDE - 0.5)
+    ramp = slope[:, :1] * (ticks.view(1, 1, 1, -1) / _SIDE - 0.5) + slope[:, 1:] * (
+        ticks.view(1, 1, -1, 1) / _SIDE - 0.5
+    )
     background = uniform(0.25, 0.75, 3, 1, 1) + ramp
     filled = torch.where(pattern.unsqueeze(1), light, dark)
     canvas = torch.where(inside.unsqueeze(1), filled, background)

@@ -52,6 +52,7 @@ def two_phase(
     mean: tuple[float, float, float],
     std: tuple[float, float, float],
     *,
+    crop_padding: int = 4,
     facts: dict[str, object] | None = None,
     duplicates_allowed: int = 0,
 ) -> Stream:
@@ -90,6 +91,7 @@ def two_phase(
         class_names=tuple(fine_names[f] for f in order),
         mean=mean,
         std=std,
+        crop_padding=crop_padding,
         duplicates_allowed=duplicates_allowed,
         facts=facts or {},
     )

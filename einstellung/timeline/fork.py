@@ -12,7 +12,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from einstellung.errors import InputError
-from einstellung.timeline.schema import IntArray, Origin, number_column, text_column, whole_numbers
+from einstellung.timeline.schema import (
+    IntArray,
+    Origin,
+    number_column,
+    require_columns,
+    text_column,
+    whole_numbers,
+)
 
 FORK_COLUMNS = ("method", "seed", "epoch_eff", "split", "acc")
 
@@ -33,10 +40,7 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     >>> from_fork(rows, Origin.unknown(4))[["method", "phase", "epoch"]].values.tolist()
     [['sgd', 'T1', 1], ['sgd', 'T1', 2], ['sgd', 'T2', 1], ['sgd', 'T2', 2]]
     """
-    missing = [column for column in FORK_COLUMNS if column not in frame.columns]
-    if missing:
-        names = ", ".join(f"'{column}'" for column in missing)
-        raise InputError(f"{origin.name}: column {names} is missing (columns found: {', '.join(frame.columns)})")
+    require_columns(frame, FORK_COLUMNS, origin.files[0])
     method = text_column(frame, "method", origin)
     epoch = whole_numbers(number_column(frame, "epoch_eff", origin), "epoch_eff", origin)
     if (epoch < 0).any():

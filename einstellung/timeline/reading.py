@@ -15,7 +15,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.timeline.fork import from_fork, is_fork_layout
-from einstellung.timeline.schema import COLUMNS, TEXT_COLUMNS, Origin
+from einstellung.timeline.schema import COLUMNS, TEXT_COLUMNS, Origin, require_columns
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
@@ -78,10 +78,9 @@ def read_tables(files: Sequence[Path]) -> tuple[pd.DataFrame, Origin]:
     """All rows of ``files`` in our layout, unchecked but for missing columns, and where each came from."""
     texts = [_csv_text(file) for file in files if file.suffix not in PARQUET_SUFFIXES]
     # Files with one header are parsed as one text: a folder of a thousand runs costs one call, not a thousand.
-    alike: dict[tuple[tuple[str, ...], Path | None], list[_CsvText]] = {}
+    alike: dict[tuple[str, ...], list[_CsvText]] = {}
     for text in texts:
-        alone = text.path if b'"' in text.body else None  # a quoted line break would shift the following files
-        alike.setdefault((text.header, alone), []).append(text)
+        alike.setdefault(text.header, []).append(text)
     parts = [_parse(group) for group in alike.values()]
     parts += [_parquet(file) for file in files if file.suffix in PARQUET_SUFFIXES]
     parts = [(_in_our_layout(frame, origin), origin) for frame, origin in parts]
@@ -89,14 +88,10 @@ def read_tables(files: Sequence[Path]) -> tuple[pd.DataFrame, Origin]:
 
 
 def _in_our_layout(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
-    if not is_fork_layout(list(frame.columns)):
-        missing = [column for column in COLUMNS if column not in frame.columns]
-        if missing:
-            names = ", ".join(f"'{column}'" for column in missing)
-            found = ", ".join(frame.columns)
-            raise InputError(f"{origin.files[0]}: column {names} is missing (columns found: {found})")
-        return frame
-    return from_fork(frame, origin)
+    if is_fork_layout(list(frame.columns)):
+        return from_fork(frame, origin)
+    require_columns(frame, COLUMNS, origin.files[0])
+    return frame
 
 
 def _merged(parts: list[tuple[pd.DataFrame, Origin]]) -> tuple[pd.DataFrame, Origin]:
@@ -157,7 +152,7 @@ def _parse(texts: Sequence[_CsvText]) -> tuple[pd.DataFrame, Origin]:
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
         return _parse_alone(texts, error)
     counts = np.array([text.lines for text in texts])
-    if len(frame) != counts.sum() and len(texts) > 1:
+    if len(frame) != counts.sum() and len(texts) > 1:  # a quoted line break shifts all files after it
         return _merged([_parse([text]) for text in texts])
     first = np.r_[0, np.cumsum(counts)[:-1]]
     file_of_row = np.repeat(np.arange(len(texts)), counts)[: len(frame)]

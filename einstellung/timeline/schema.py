@@ -82,11 +82,7 @@ class Origin:
 
 def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """The same rows with canonical types, or an InputError that names file, line and column."""
-    missing = [column for column in COLUMNS if column not in frame.columns]
-    if missing:
-        names = ", ".join(f"'{column}'" for column in missing)
-        found = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"{origin.name}: column {names} is missing (columns found: {found})")
+    require_columns(frame, COLUMNS, origin.name)
     if len(frame) == 0:
         raise InputError(f"{origin.name}: no rows")
     columns: dict[str, Any] = {
@@ -108,6 +104,15 @@ def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     clean = pd.DataFrame(columns)
     _refuse_duplicates(clean, origin)
     return clean
+
+
+def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> None:
+    """Every needed column is there, or all that are missing are named."""
+    missing = [column for column in needed if column not in frame.columns]
+    if missing:
+        names = ", ".join(f"'{column}'" for column in missing)
+        found = ", ".join(map(str, frame.columns)) or "none"
+        raise InputError(f"{name}: column {names} is missing (columns found: {found})")
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:

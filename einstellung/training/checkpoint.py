@@ -15,7 +15,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.files import write_bytes
 
-_PLAIN, _LAYOUT = "plain", "channels_last"
+_HEADER = "einstellung"  # one key only: safetensors writes several in any order, and equal states must be equal bytes
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> Path:
@@ -25,18 +25,17 @@ def save_state(path: Path, state: Mapping[str, Any]) -> Path:
     # safetensors knows no memory layout; elementwise arithmetic must find the same one after loading
     permuted = [key for key, value in tensors.items() if _is_channels_last(value)]
     content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
-    header = {_PLAIN: json.dumps(plain, allow_nan=False), _LAYOUT: json.dumps(permuted)}
-    return write_bytes(path, save(content, metadata=header))
+    header = json.dumps({"plain": plain, "channels_last": permuted}, allow_nan=False)
+    return write_bytes(path, save(content, metadata={_HEADER: header}))
 
 
 def load_state(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
     """The inverse of :func:`save_state`; a file that is cut short is named."""
     try:
         with safe_open(str(path), framework="pt", device=str(device)) as file:
-            header = file.metadata() or {}
+            header = json.loads((file.metadata() or {})[_HEADER])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        permuted = set(json.loads(header[_LAYOUT]))
-        state: dict[str, Any] = json.loads(header[_PLAIN])
+        permuted, state = set(header["channels_last"]), dict(header["plain"])
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except (SafetensorError, KeyError, json.JSONDecodeError, OSError) as error:
@@ -80,8 +79,4 @@ def _put(state: dict[str, Any], keys: list[str], value: Tensor) -> None:
 
 
 def _is_channels_last(value: Tensor) -> bool:
-    return (
-        value.dim() == 4
-        and not value.is_contiguous()
-        and value.is_contiguous(memory_format=torch.channels_last)
-    )
+    return value.dim() == 4 and not value.is_contiguous() and value.is_contiguous(memory_format=torch.channels_last)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -130,7 +132,7 @@ def test_what_is_no_timeline_is_said_in_one_line(tmp_path, content, words):
 
 
 def test_missing_things(tmp_path):
-    with pytest.raises(InputError, match="nowhere.csv does not exist"):
+    with pytest.raises(InputError, match=r"nowhere\.csv does not exist"):
         Timeline.read(tmp_path / "nowhere.csv")
     with pytest.raises(InputError, match="holds no timeline"):
         Timeline.read_many([tmp_path])
@@ -209,8 +211,23 @@ def test_curves_are_sorted_and_absent_ones_are_empty(tmp_path):
     timeline = Timeline.read(write(tmp_path / "a.csv", row(epoch=2, acc=0.2), row(epoch=0.5, acc=0.1)))
     epochs, accs = timeline.curve("sgd", 1, "T2", "T1_all")
     assert (epochs.tolist(), accs.tolist()) == ([0.5, 2.0], [0.1, 0.2])
-    for key in (("sgd", 1, "T1", "T1_all"), ("sgd", 2, "T2", "T1_all"), ("x", 1, "T2", "T1_all"), ("sgd", 1, "T2", "T1")):
+    for key in (
+        ("sgd", 1, "T1", "T1_all"),
+        ("sgd", 2, "T2", "T1_all"),
+        ("x", 1, "T2", "T1_all"),
+        ("sgd", 1, "T2", "T1"),
+    ):
         assert [values.tolist() for values in timeline.curve(*key)] == [[], []]
     assert timeline.splits == ("T1_all",)
     assert timeline.phases("sgd", 1) == ("T2",)
     assert timeline.runs == (("sgd", 1),)
+
+
+def test_parquet_without_its_library_is_said(tmp_path, monkeypatch):
+    timeline = Timeline.read(write(tmp_path / "a.csv", row()))
+    path = timeline.write(tmp_path / "timeline.parquet")
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match=r"needs pyarrow; pip install 'einstellung\[parquet\]'"):
+        Timeline.read(path)
+    with pytest.raises(InputError, match=r"needs pyarrow; pip install 'einstellung\[parquet\]'"):
+        timeline.write(path)

@@ -11,6 +11,7 @@ import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
@@ -39,10 +40,11 @@ def drawing() -> Iterator[None]:
         yield
 
 
-def new_figure(width: float, height: float) -> Figure:
-    """An empty figure that belongs to nobody but the caller."""
+def new_figure(width: float, height: float, *, padding: float = 0.04) -> Figure:
+    """An empty figure that belongs to nobody but the caller; ``padding`` in inches around every axes."""
+    layout = ConstrainedLayoutEngine(w_pad=padding, h_pad=padding, wspace=padding / 2, hspace=padding / 2)
     # Text is measured at the resolution it is drawn at: hinting makes letters wider at another one.
-    figure = Figure(figsize=(width, height), dpi=PNG_DPI, layout="constrained", facecolor="white")
+    figure = Figure(figsize=(width, height), dpi=PNG_DPI, layout=layout, facecolor="white")
     FigureCanvasAgg(figure)
     return figure
 
@@ -54,11 +56,15 @@ def render(figure: Figure, kind: str) -> bytes:
     return stream.getvalue()
 
 
+def settle(figure: Figure) -> None:
+    """Work out the layout and keep it, so that all formats share one."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
 def save(figure: Figure, folder: Path, name: str) -> dict[str, bytes]:
     """Write ``name.svg``, ``.png`` and ``.pdf`` into ``folder``; the layout is worked out once for all of them."""
-    for _ in range(2):  # labels outside the axes move with them, so the layout settles in the second round
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    settle(figure)
     files = {kind: render(figure, kind) for kind in FORMATS}
     for kind, content in files.items():
         write_bytes(folder / f"{name}.{kind}", content)

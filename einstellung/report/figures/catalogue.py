@@ -12,7 +12,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from einstellung.report.captions import captions
-from einstellung.report.curves import MASKED, PATCHED, PhaseTwoCurves
+from einstellung.report.curves import PhaseTwoCurves
 from einstellung.report.figures.accuracy import draw_accuracy
 from einstellung.report.figures.canvas import drawing, save
 from einstellung.report.figures.delays import draw_delay_grid
@@ -21,6 +21,7 @@ from einstellung.report.figures.samples import draw_samples, read_samples
 from einstellung.report.figures.survival import draw_survival
 from einstellung.report.figures.verdict import draw_verdict
 from einstellung.report.notation import is_compared
+from einstellung.timeline import SC_MASK, SC_PATCH
 
 TITLES = {
     "verdict": "The facets with their intervals",
@@ -80,8 +81,8 @@ def _plans(
     curves = PhaseTwoCurves(frame, card)
     images = read_samples(samples) if samples is not None else {}
     measured = set(frame.loc[frame["phase"] == "T2", "split"])
-    no_cue = None if PATCHED in measured else f"{PATCHED} was not measured in phase T2"
-    no_mask = no_cue or (None if MASKED in measured else f"{MASKED} was not measured in phase T2")
+    no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2"
+    no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2")
     alone = no_cue or (
         None if is_compared(card) else "nothing to compare: the baseline or every continual method is missing"
     )

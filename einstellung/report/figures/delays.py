@@ -56,7 +56,8 @@ def draw_delay_grid(card: Mapping[str, Any]) -> Figure:
     if means:
         bar = figure.colorbar(ScalarMappable(norm, _DIVERGING), ax=axes, pad=0.015, aspect=14, fraction=0.05)
         bar.outline.set_visible(False)
-        bar.set_label("AD, effective epochs\n← earlier  |  later →", fontsize=7)
+        bar.ax.set_title("later", fontsize=7, pad=4)
+        bar.ax.set_xlabel("earlier", fontsize=7, labelpad=4)
         bar.ax.tick_params(labelsize=7)
     handles = [Patch(hatch=hatch, label=_WORDS[who], **_HATCHED) for who, hatch in HATCHES.items() if who in shown]
     if handles:
@@ -82,7 +83,12 @@ def who_failed(cell: Mapping[str, Any], method: str, baseline: str | None) -> st
 
 def _write_cell(axes: Axes, place: tuple[int, int], cell: Mapping[str, Any], seeds: int, colour: Any) -> None:
     light = np.dot(colour[:3], (0.299, 0.587, 0.114)) > 0.55
-    style = {"ha": "center", "va": "center", "color": INK if light else "white", "textcoords": "offset points"}
+    style: dict[str, Any] = {
+        "ha": "center",
+        "va": "center",
+        "color": INK if light else "white",
+        "textcoords": "offset points",
+    }
     partial = cell["n"] < seeds
     axes.annotate(epochs(cell["mean"], signed=True), place, (0, 3.5 if partial else 0), fontsize=8, **style)
     if partial:
@@ -106,5 +112,5 @@ def _frame_grid(axes: Axes, methods: list[str], taus: list[str], tau: float) -> 
     axes.set_xlabel("threshold τ")
     for column, name in enumerate(taus):
         if abs(float(name) - tau) < 1e-9:
-            frame = {"fill": False, "edgecolor": INK, "linewidth": 1.2, "zorder": 5, "clip_on": False}
+            frame: dict[str, Any] = {"fill": False, "edgecolor": INK, "linewidth": 1.2, "zorder": 5, "clip_on": False}
             axes.add_patch(Rectangle((column - 0.5, -0.5), 1, len(methods), **frame))

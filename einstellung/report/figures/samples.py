@@ -32,9 +32,8 @@ def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: 
     images = [samples[row][:_AT_MOST] for row in rows]
     columns = len(images[0])
     size = (WIDTH - 0.9) / _AT_MOST
-    figure = new_figure(0.9 + size * columns, size * len(rows) + (0.35 if len(captions) else 0.1))
+    figure = new_figure(0.9 + size * columns, size * len(rows) + (0.35 if len(captions) else 0.1), padding=0.015)
     panels = figure.subplots(len(rows), columns, squeeze=False)
-    figure.get_layout_engine().set(w_pad=0.015, h_pad=0.015, wspace=0, hspace=0)
     for row, (name, batch) in enumerate(zip(rows, images, strict=True)):
         for column, image in enumerate(batch):
             axes = panels[row, column]

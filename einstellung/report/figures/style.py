@@ -21,7 +21,7 @@ FAMILIAR = ("sgd", "ewc_on", "derpp", "gpm", "dgr", "er", "der", "ewc", "interle
 
 WIDTH = 7.0  # inches: the text width of a two-column paper
 
-SETTINGS = {
+SETTINGS: dict[Any, Any] = {
     "font.family": "DejaVu Sans",  # shipped with matplotlib, so every machine draws the same bytes
     "font.size": 8,
     "axes.titlesize": 8.5,

@@ -50,7 +50,7 @@ def draw_survival(curves: PhaseTwoCurves, card: Mapping[str, Any]) -> Figure:
 def _difference(card: Mapping[str, Any], method: str) -> str:
     summary = card["methods"][method]["survival"]
     value = summary["restricted_mean_difference"]["value"] if summary else None
-    return "" if value is None else f"restricted mean {epochs(value, signed=True)}"
+    return "" if value is None else f"difference {epochs(value, signed=True)} epochs"
 
 
 def _draw_steps(axes: Axes, curve: SurvivalCurve, style: MethodStyle, last: float) -> None:

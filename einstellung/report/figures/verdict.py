@@ -14,6 +14,7 @@ from einstellung.report.notation import DASH, FACETS, continual_methods, is_comp
 
 _COLUMNS = {"AD": "AD, effective epochs", "PD": "PD", "SFR_rel": "$SFR_{rel}$", "delta": "Δ, absolute"}
 _VALUE: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6.8, "path_effects": halo()}
+_STAR: dict[str, Any] = {"marker": "*", "color": BASELINE_COLOUR, "markerfacecolor": "white", "markersize": 6.5}
 _ASIDE: dict[str, Any] = {"va": "center", "ha": "left", "fontsize": 6.8, "color": GREY, "style": "italic"}
 
 
@@ -30,6 +31,7 @@ def draw_verdict(card: Mapping[str, Any]) -> Figure:
     panels[0].set_yticks(range(len(methods)), [names[method] for method in methods])
     for label in panels[0].get_yticklabels():
         label.set_parse_math(False)
+    panels[0].tick_params(axis="y", pad=7)
     panels[0].set_ylim(len(methods) - 0.4, -0.6)
     return figure
 
@@ -50,8 +52,7 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, An
         text = write(key, estimate["mean"]) + (f"  n {estimate['n']}" if partial else "")
         axes.annotate(text, (estimate["mean"], row), (0, 5.5), **_VALUE)
         if key == "delta" and (reference := _baseline_delta(card, method)) is not None:
-            star = {"marker": "*", "color": BASELINE_COLOUR, "markerfacecolor": "white", "markersize": 6.5}
-            axes.plot(reference, row + 0.27, zorder=3, **star)
+            axes.plot(reference, row + 0.27, **_STAR)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
     if margin:
         axes.axvspan(-margin, margin, color=GREY, alpha=0.14, linewidth=0, zorder=0)
@@ -64,7 +65,8 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, An
 
 
 def _baseline_delta(card: Mapping[str, Any], method: str) -> float | None:
-    return (card["methods"][method].get("delta_S") or {"mean": None})["mean"]
+    value: float | None = card["methods"][method]["delta_S"]["mean"]
+    return value
 
 
 def _limits(key: str, methods: list[str], card: Mapping[str, Any]) -> tuple[float, float]:

@@ -1,0 +1,115 @@
+"""Configurations: presets, files, assignments, and what is said about a wrong key."""
+
+from __future__ import annotations
+
+import pytest
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.config import (
+    build_config,
+    preset_names,
+    read_config,
+    read_preset,
+    to_yaml,
+    with_assignments,
+)
+
+
+@pytest.mark.parametrize("name", preset_names())
+def test_every_preset_is_valid_and_its_stream_can_be_built(name):
+    config = resolve(build_config(read_preset(name)))
+    assert len(build_stream(config).phases) == len(config.training.epochs)
+
+
+def test_the_protocols_defaults():
+    config = build_config({})
+    assert config.training.epochs == (50, 50)
+    assert config.training.batch_size == 32
+    assert (config.training.lr, config.training.momentum, config.training.weight_decay) == (0.01, 0.9, 1e-4)
+    assert config.seeds == (42, 123, 456, 789, 1011)
+    assert (config.score.tau, config.score.window, config.score.margins) == (0.6, 3, (1.0, 0.02, 0.02))
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"trainig": {}}, r"unknown key 'trainig': did you mean 'training'\?"),
+        ({"training": {"epoch": [1, 1]}}, r"unknown key 'training.epoch': did you mean 'epochs'\?"),
+        ({"training": {"lr": -1}}, "training.lr: input should be greater than 0"),
+        ({"training": {"precision": "fp16"}}, "training.precision"),
+        ({"methods": []}, "methods"),
+        ({"methods": ["sgd", "sgd"]}, "names something twice"),
+        ({"seeds": ["a"]}, "seeds.0"),
+        ({"stream": {"name": 3}}, "stream.name"),
+    ],
+)
+def test_a_wrong_key_or_value_is_named(values, words):
+    with pytest.raises(InputError, match=words):
+        build_config(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"methods": ["sdg"]}, "unknown learner 'sdg': did you mean 'sgd'"),
+        ({"learners": {"derp": {}}}, "unknown learner 'derp': did you mean 'derpp'"),
+        ({"learners": {"derpp": {"beeta": 1}}}, "did you mean 'beta'"),
+        (
+            {"learners": {"ewc_on": {"e_lambda": "much"}}},
+            "learners.ewc_on.e_lambda is 'much': input should be a valid number",
+        ),
+        ({"cover": "blak"}, "unknown cover 'blak': did you mean 'black'"),
+        ({"cue": {"name": "path"}}, "unknown cue 'path': did you mean 'patch'"),
+        ({"cue": {"colr": 1}}, "unknown key 'cue.colr': did you mean 'colour'"),
+        ({"cue": {"size": "big"}}, "cue.size is 'big': input should be a valid integer"),
+        ({"stream": "shape"}, "unknown stream 'shape': did you mean 'shapes'"),
+        ({"stream": {"name": "shapes", "noize": 1}}, "unknown key 'stream.noize': did you mean 'noise'"),
+        ({"training": {"epochs": [1]}}, "training.epochs has 1 entries, the stream 'shapes' 2 phases"),
+    ],
+)
+def test_a_wrong_name_is_met_with_a_suggestion(values, words):
+    with pytest.raises(InputError, match=words):
+        build_stream(resolve(build_config(values)))
+
+
+def test_assignments_reach_any_depth_and_know_yaml():
+    values = with_assignments({"cue": {"size": 4}}, ["cue.colour=[1, 2, 3]", "training.lr=1e-2", "cover=mean"])
+    assert values["cue"] == {"size": 4, "colour": [1, 2, 3]}
+    assert build_config(values).training.lr == 0.01
+    with pytest.raises(InputError, match="write it as key=value"):
+        with_assignments({}, ["training.lr"])
+
+
+def test_a_file_may_start_from_a_preset(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("preset: demo\nseeds: [7]\ncue: {share: 0.5}\n")
+    config = build_config(read_config(path))
+    assert config.seeds == (7,)
+    assert config.cue.options["share"] == 0.5
+    assert config.cue.options["size"] == 4
+    assert config.backbone.options == {"width": 8}
+
+
+def test_a_configuration_survives_its_own_file(tmp_path):
+    config = build_config(read_preset("demo"))
+    path = tmp_path / "config.yaml"
+    path.write_text(to_yaml(config))
+    assert build_config(read_config(path)) == config
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- a\n- b\n", "must hold 'key: value' lines"),
+        ("a: [", "not valid YAML"),
+        ("!!python/object:os.system {}", "YAML"),
+    ],
+)
+def test_broken_files_are_named(tmp_path, text, words):
+    path = tmp_path / "broken.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError, match=words):
+        read_config(path)
+    with pytest.raises(InputError, match="no such configuration"):
+        read_config(tmp_path / "absent.yaml")

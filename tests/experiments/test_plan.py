@@ -1,0 +1,60 @@
+"""Which jobs a study has, what they share, and what their keys depend on."""
+
+from __future__ import annotations
+
+import pytest
+
+from einstellung.experiments.assembly import build_stream
+from einstellung.experiments.config import build_config, merged
+from einstellung.experiments.plan import plan
+
+from .conftest import SMALL
+
+
+def jobs(change=None):
+    config = build_config(merged(SMALL, change or {}))
+    return plan(config, build_stream(config))
+
+
+def test_t1_is_trained_once_per_seed_where_it_is_the_same():
+    first_phases = [job for job in jobs() if job.kind == "first_phase"]
+    assert [(job.method, job.seed) for job in first_phases] == [("sgd", 1), ("derpp", 1), ("sgd", 2), ("derpp", 2)]
+    needs = {(job.method, job.seed): job.needs for job in jobs() if job.kind == "run"}
+    assert needs["sgd", 1] == needs["ewc_on", 1] != needs["sgd", 2]
+    assert needs["scratch_t2", 1] is None
+    assert needs["derpp", 1] not in (None, needs["sgd", 1])
+
+
+def test_a_first_phase_comes_before_what_needs_it():
+    order = [job.folder for job in jobs()]
+    for job in jobs():
+        if job.needs:
+            assert order.index(job.needs) < order.index(job.folder)
+
+
+@pytest.mark.parametrize(
+    ("change", "runs", "first_phases"),
+    [
+        ({"training": {"lr": 0.5}}, True, True),
+        ({"stream": {"seed": 3}}, True, True),
+        ({"cue": {"share": 0.5}}, True, True),
+        ({"training": {"epochs": [1, 4]}}, True, False),
+        ({"learners": {"ewc_on": {"e_lambda": 3.0}}}, False, False),
+        ({"score": {"tau": 0.5}}, False, False),
+        ({"name": "other"}, False, False),
+    ],
+)
+def test_keys_change_with_what_shapes_the_result(change, runs, first_phases):
+    """Seen on sgd: another method's options, the score and the name do not touch it."""
+
+    def keys(all_jobs):
+        return {job.kind: job.key for job in all_jobs if job.method == "sgd" and job.seed == 1}
+
+    before, after = keys(jobs()), keys(jobs(change))
+    assert (before["run"] != after["run"]) is runs
+    assert (before["first_phase"] != after["first_phase"]) is first_phases
+
+
+def test_every_key_is_its_own():
+    keys = [job.key for job in jobs()]
+    assert len(set(keys)) == len(keys)

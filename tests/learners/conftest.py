@@ -1,0 +1,60 @@
+"""A tiny world for learners: a small stream, a net in double precision, plain SGD."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from einstellung.cues import PatchCue
+from einstellung.learners import Batch, Context, Learner, make_learner
+from einstellung.streams import ImageSet, Phase, Presentation, Stream, shapes
+
+
+@pytest.fixture(scope="session")
+def stream() -> Stream:
+    return shapes(PatchCue(), train_per_class=4, test_per_class=2, size=12)
+
+
+class SmallNet(nn.Module):
+    """A convolution, batch norm and a head: enough to tell training mode from evaluation mode."""
+
+    def __init__(self, n_outputs: int) -> None:
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 3, stride=2)
+        self.bn = nn.BatchNorm2d(4)
+        self.head = nn.Linear(4, n_outputs)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.head(self.bn(self.conv(x)).relu().mean(dim=(2, 3)))
+
+
+@pytest.fixture
+def make(stream: Stream) -> Callable[..., Learner]:
+    def build(name: str, lr: float = 0.1, seed: int = 7, **options: Any) -> Learner:
+        torch.manual_seed(0)
+        net = SmallNet(stream.n_outputs)
+        context = Context(
+            seed=seed,
+            presentation=Presentation(stream),
+            autocast=nullcontext,
+            make_optimiser=lambda parameters: torch.optim.SGD(parameters, lr=lr),
+            device=torch.device("cpu"),
+        )
+        return make_learner(name, options, net, context)
+
+    return build
+
+
+@pytest.fixture
+def batch_of(stream: Stream) -> Callable[..., Batch]:
+    def build(phase: Phase, rows: range = range(8)) -> Batch:
+        raw: ImageSet = phase.train.take(torch.tensor(list(rows)))
+        inputs = Presentation(stream).unaugmented(raw)
+        return Batch(inputs, raw.labels, raw)
+
+    return build

@@ -1,0 +1,97 @@
+"""The guide's variant: by hand, at its borders, and against its own formulas in loops."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from einstellung.metrics.guide import (
+    adaptation_delay,
+    band,
+    composite_score,
+    guide_score,
+    performance_deficit,
+    shortcut_feature_reliance,
+)
+from einstellung.metrics.settings import ScoreSettings
+
+from .timelines import rows, run, timeline
+
+unit = st.floats(0, 1)
+
+
+def test_by_hand():
+    """AD 25 epochs of 50, PD (.8 - .6) / .8 = .25, SFR .8 / (.8 + .4) = 2/3: .2 + .1 + .1333."""
+    assert performance_deficit(0.8, 0.6) == pytest.approx(0.25)
+    assert shortcut_feature_reliance(0.8, 0.4) == pytest.approx(2 / 3)
+    assert composite_score(25, 0.25, 2 / 3) == pytest.approx(0.2 + 0.1 + 0.4 / 3)
+
+
+def test_borders():
+    assert performance_deficit(0.0, 0.5) == 0.0
+    assert performance_deficit(0.4, 0.5) == 0.0  # masking helps: no deficit
+    assert shortcut_feature_reliance(0.0, 0.0) == 0.5
+    assert composite_score(80, 0.0, 0.0) == pytest.approx(0.4)  # never more than 50 epochs count
+    assert composite_score(None, 0.1, 0.5) is composite_score(1, None, 0.5) is composite_score(1, 0.1, None) is None
+    assert adaptation_delay([0, 1, 2], [0.9, 0.5, 0.8 - 1e-12]) == 2.0
+    assert adaptation_delay([1, 2], [0.5, 0.79]) is None
+    assert [band(s) for s in (None, 0.0, 0.2999, 0.3, 0.6, 0.6001)] == [None, "low", "low", *["moderate"] * 2, "high"]
+
+
+@given(st.floats(0.5, 60), unit, unit)
+def test_the_score_stays_within_zero_and_one_and_grows_with_its_parts(delay, deficit, reliance):
+    score = composite_score(delay, deficit, reliance)
+    assert 0 <= score <= 1 + 1e-12
+    assert composite_score(delay + 1, deficit, reliance) >= score
+
+
+@given(unit, unit)
+def test_parts_stay_within_their_range(patched, other):
+    assert 0 <= performance_deficit(patched, other) <= 1
+    assert 0 <= shortcut_feature_reliance(patched, other) <= 1
+    if patched + other > 1e-3:
+        total = shortcut_feature_reliance(patched, other) + shortcut_feature_reliance(other, patched)
+        assert total == pytest.approx(1)
+
+
+def example():
+    return timeline(
+        rows("sgd", 1, "T1", "T1_all", [0.5, 0.8, 0.7]),
+        run("sgd", 1, [0.5, 0.8], [0.5, 0.6], [0.3, 0.4]),
+        rows("sgd", 2, "T1", "T1_all", [0.5, 0.65]),
+        run("sgd", 2, [0.5, 0.8], [0.5, 0.4], [0.3, 0.8]),
+        run("scratch_t2", 1, [0.5, 0.6], [0.5, 0.6]),
+    )
+
+
+def test_a_timeline_by_hand():
+    card = guide_score(example()).to_dict()
+    assert (card["variant"], card["final"]) == ("guide", "last")
+    sgd = card["methods"]["sgd"]
+    assert sgd["n_seeds"] == 2
+    assert sgd["adaptation_delay"] == {"mean": 2.0, "sd": None, "min": 2.0, "max": 2.0, "n": 1}
+    assert sgd["performance_deficit"]["mean"] == pytest.approx((0.25 + 0.5) / 2)
+    assert (sgd["performance_deficit"]["min"], sgd["performance_deficit"]["max"]) == pytest.approx((0.25, 0.5))
+    assert sgd["shortcut_feature_reliance"]["mean"] == pytest.approx((2 / 3 + 1 / 2) / 2)
+    assert sgd["eri_score"]["mean"] == pytest.approx(0.4 * 2 / 50 + 0.4 * 0.25 + 0.2 * 2 / 3)
+    assert sgd["band"] == "low"
+    assert sgd["why_undefined"] == "seed 2: T1_all never reached 0.8 in T1 (best 0.650)"
+    assert sgd["per_seed"]["2"]["eri_score"] is None
+
+
+def test_a_method_without_its_parts_says_why():
+    scratch = guide_score(example()).to_dict()["methods"]["scratch_t2"]
+    assert scratch["eri_score"] == {"mean": None, "sd": None, "min": None, "max": None, "n": 0}
+    assert scratch["band"] is None
+    assert scratch["why_undefined"] == (
+        "seed 1: no T1_all curve in T1 and T2_nonshortcut_normal not measured at the final checkpoint"
+    )
+
+
+def test_it_is_strict_json_with_checks_and_needs_no_baseline():
+    card = guide_score(timeline(run("sgd", 1, [0.5], [0.5])), ScoreSettings(final="last")).to_dict()
+    assert json.loads(json.dumps(card, allow_nan=False)) == card
+    assert len(card["checks"]) == 8

@@ -1,0 +1,190 @@
+"""The page: self-contained, complete, honest about what is missing or failed."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import pytest
+
+from einstellung.report.markup import plain, symbols, typeset
+from einstellung.report.notation import epochs, number
+from einstellung.report.page import report_page
+from einstellung.report.tables import table_one
+
+from .hand_made import scorecard, seed, timeline_frame
+
+
+class Reader(HTMLParser):
+    """Attributes that load something, ids, links within the page, and the visible text."""
+
+    VOID = ("meta", "link", "img", "br", "hr", "input")
+
+    def __init__(self, html):
+        super().__init__()
+        self.loads, self.ids, self.links, self.words, self.open, self.quiet = [], [], [], [], [], False
+        self.feed(html)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.loads += [found[name] for name in ("src", "srcset", "data", "action", "poster") if name in found]
+        self.ids += [found["id"]] if "id" in found else []
+        if "href" in found:
+            (self.links if tag == "a" else self.loads).append(found["href"])
+        self.quiet = tag in ("style", "script", "title")
+        assert tag not in ("script", "iframe", "object", "embed", "base")
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        self.quiet = False
+
+    def handle_data(self, data):
+        if not self.quiet:
+            self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.words).split())
+
+
+def page_of(card, **options):
+    options = {"proof": None, "provenance": None, "configuration": None, "title": "t"} | options
+    return report_page(timeline_frame(), card, [], [], **options)
+
+
+def test_the_page_asks_for_nothing_from_outside(written):
+    reader = Reader(written.html)
+    assert reader.loads
+    assert all(load.startswith("data:") for load in reader.loads)
+    assert all(link.startswith("#") for link in reader.links)
+    assert not re.search(r"https?://|//[a-z]+\.|@import|url\(", written.html)
+    assert "default-src 'none'" in written.html
+
+
+def test_tags_close_ids_are_unique_and_links_lead_somewhere(written):
+    reader = Reader(written.html)
+    assert reader.open == []
+    assert len(reader.ids) == len(set(reader.ids))
+    assert {link[1:] for link in reader.links} <= set(reader.ids)
+
+
+def test_figures_are_the_very_files_beside_the_page(written):
+    inlined = {base64.b64decode(uri) for uri in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', written.html)}
+    assert inlined == {path.read_bytes() for path in (written.folder / "figures").glob("*.svg")}
+    alts = re.findall(r'<img [^>]*alt="([^"]*)"', written.html)
+    assert len(alts) == 8
+    assert all(len(alt) > 40 for alt in alts)
+
+
+def test_every_facet_of_the_scorecard_is_on_the_page(written):
+    text = Reader(written.html).text
+    for method in ("sgd", "derpp"):
+        for facet in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S"):
+            estimate = written.card["methods"][method][facet]
+            if estimate["mean"] is None:
+                continue
+            show = epochs if facet == "AD" else number
+            assert f"{show(estimate['mean'], signed=True)} ± {show(estimate['sd'])}" in text, (method, facet)
+            low, high = (show(bound, signed=True) for bound in estimate["ci95"])
+            assert f"[{low}, {high}]" in text, (method, facet)
+    for cell in (cell for row in table_one(written.card).rows for cell in row):
+        assert cell.text in text
+
+
+def test_undefined_is_a_dash_with_its_reason(written):
+    text = Reader(written.html).text
+    assert "– τ = 0.60 not reached by derpp in seeds" in text
+    assert written.card["methods"]["derpp"]["AD"]["mean"] is None
+    assert not re.search(r"\b(nan|NaN|None|inf)\b", text)
+
+
+def test_failed_checks_come_first_and_loud(written):
+    text = Reader(written.html).text
+    assert "1 check failed: read this before the numbers." in text
+    assert text.index("mask covers the patch") < text.index("Verdicts")
+    section = text[text.index("Proof of the stream") :]
+    assert section.index("FAILED") < section.index("passed")
+    assert "3 of 600 masks lie beside it" in section
+
+
+def test_names_and_titles_are_escaped(written):
+    assert "<h1>A &amp; B &lt;report&gt;</h1>" in written.html
+    assert "name: &lt;demo&gt;" in written.html
+    name = "<img src=x onerror=alert(1)>"
+    html = page_of(scorecard({"scratch_t2": {"1": seed(8, 0.6, 0.4)}, name: {"1": seed(4, 0.7, 0.3)}}))
+    assert name not in html
+    assert "&lt;img src=x onerror=alert(1)&gt;" in html
+
+
+def test_chance_splits_and_provenance_are_shown(written):
+    text = Reader(written.html).text
+    for words in (
+        "chance over the whole head 0.02778",
+        "what the cue alone can give 0.1667",
+        "T2_shortcut_masked the same images, cue covered 500 images all 3",
+        "command einstellung demo",
+        "torch 2.13.0",
+        "git commit –",
+        "at the last epoch of phase 2",
+        "smoothed by a trailing mean over 3 epochs",
+    ):
+        assert words in text, words
+
+
+def test_captions_say_what_was_measured(written):
+    captions = re.findall(r"<figcaption>(.*?)</figcaption>", written.html, re.S)
+    over_time = [caption for caption in captions if "phase 2," in caption or "effective epochs" in caption]
+    assert len(over_time) >= 4
+    assert all("500 images" in caption and "3 seeds a method (42, 43, 44)" in caption for caption in over_time)
+    assert all("trailing mean over 3 epochs" in caption for caption in over_time)
+
+
+@pytest.mark.parametrize(("seeds", "warned"), [(("1", "2"), True), (("1", "2", "3"), False)])
+def test_fewer_than_three_seeds_are_announced(seeds, warned):
+    runs = {
+        name: {label: seed(4, value, 0.3) for label in seeds} for name, value in (("scratch_t2", 0.6), ("sgd", 0.7))
+    }
+    assert ("Fewer than three seeds: not enough to tell." in page_of(scorecard(runs))) == warned
+
+
+def test_a_pattern_is_a_word_not_only_a_colour(card):
+    text = Reader(page_of(card)).text
+    assert "red-flag: shortcut-induced rigidity" in text
+    assert "ambiguous: the data do not decide" in text
+
+
+def test_what_decided_is_written_with_its_bound(card):
+    card["methods"]["ewc_on"]["conditions"] = [
+        {"facet": "AD", "relation": "<=", "bound": -1.0, "value": -5.0, "met": True, "sure": None},
+        {"facet": "SFR_rel", "relation": "|.| <", "bound": 0.02, "value": 0.003, "met": True, "sure": False},
+        {"facet": "PD", "relation": ">=", "bound": 0.02, "value": None, "met": None, "sure": None},
+    ]
+    text = Reader(page_of(card)).text
+    assert "AD −5.0 ≤ −1.0: met (no interval)" in text
+    assert "+0.003 within ±0.020: met (interval does not settle it)" in text
+    assert "PD – ≥ +0.020: undefined" in text
+    assert "AD rests on n = 2; 3 are needed to tell" in text
+
+
+def test_warnings_of_the_scorecard_are_shown(card):
+    card["warnings"] = ["seed 3 & others <odd>"]
+    html = page_of(card)
+    assert "Worth knowing" in html
+    assert "seed 3 &amp; others &lt;odd&gt;" in html
+
+
+def test_the_scorecard_lies_beside_the_page(written):
+    assert json.loads((written.folder / "score.json").read_text()) == json.loads(json.dumps(written.card))
+    tables = {path.name for path in (written.folder / "tables").iterdir()}
+    assert {"table1.md", "table1.tex", "table1.csv", "facets.csv", "delays.csv", "seeds.csv"} <= tables
+    assert not list(written.folder.rglob("*.writing*"))
+
+
+def test_markup_escapes_before_it_decorates():
+    assert str(symbols("SFR_rel <b>")) == "SFR<sub>rel</sub> &lt;b&gt;"
+    assert str(typeset("AD = -5.0 <= -1, within +-0.02, t-test")) == "AD = −5.0 ≤ −1, within ±0.02, t-test"
+    assert plain({"a": 1}) == "{'a': 1}"

@@ -1,0 +1,49 @@
+"""What a net sees: augmentation, then cue, then normalisation."""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+
+from einstellung.randomness import generator
+from einstellung.streams import Presentation
+from einstellung.streams.presentation import crop_and_flip
+
+
+def test_crop_and_flip_against_a_loop():
+    images = torch.randint(0, 256, (20, 3, 12, 10), dtype=torch.uint8)
+    together = crop_and_flip(images, 2, True, torch.Generator().manual_seed(5))
+    drawn = torch.rand(3, 20, generator=torch.Generator().manual_seed(5))
+    for number, image in enumerate(images):
+        top, left = int(drawn[0, number] * 5), int(drawn[1, number] * 5)
+        padded = F.pad(image, (2, 2, 2, 2))
+        cut = padded[:, top : top + 12, left : left + 10]
+        if drawn[2, number] < 0.5:
+            cut = cut.flip(-1)
+        assert torch.equal(together[number], cut)
+
+
+def test_the_cue_stands_in_its_corner_after_augmentation(small_stream):
+    presentation = Presentation(small_stream)
+    train = small_stream.phases[1].train
+    pixels = presentation.training_pixels(train, generator(1, "a"), generator(1, "b"))
+    corner = pixels[:, :, :4, :4]
+    magenta = torch.tensor([255, 0, 255], dtype=torch.uint8).view(1, 3, 1, 1)
+    assert torch.equal((corner == magenta).flatten(1).all(dim=1), train.bears)
+
+
+def test_normalisation_by_hand(small_stream):
+    presentation = Presentation(small_stream)
+    pixels = small_stream.split("T1_all").images.images[:4]
+    by_hand = (pixels.double() / 255 - 0.5) / 0.25
+    assert torch.allclose(presentation.normalised(pixels).double(), by_hand, atol=1e-5)
+
+
+def test_same_address_same_pixels_next_epoch_other_pixels(small_stream):
+    presentation, train = Presentation(small_stream), small_stream.phases[0].train
+
+    def epoch(number: int) -> torch.Tensor:
+        return presentation.training_pixels(train, generator(42, "augmentation", "T1", number), None)
+
+    assert torch.equal(epoch(1), epoch(1))
+    assert (epoch(1) != epoch(2)).flatten(1).any(dim=1).float().mean() > 0.9

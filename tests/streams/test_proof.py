@@ -1,0 +1,166 @@
+"""Every check of the proof is broken on purpose, one at a time, and stops the run with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+from einstellung.cues import PatchCue
+from einstellung.errors import InputError
+from einstellung.streams import EvaluationSplit, ImageSet, Stream, prove, shapes
+from einstellung.streams.proof import _CHECKS
+
+
+def failed(stream: Stream) -> list[str]:
+    return [check.name for check in prove(stream).checks if not check.passed]
+
+
+def with_train(stream: Stream, number: int, train: ImageSet) -> Stream:
+    phases = list(stream.phases)
+    phases[number] = replace(phases[number], train=train)
+    return replace(stream, phases=tuple(phases))
+
+
+def with_split(stream: Stream, name: str, images: ImageSet) -> Stream:
+    splits = tuple(
+        EvaluationSplit(name, split.phase, images) if split.name == name else split for split in stream.splits
+    )
+    return replace(stream, splits=splits)
+
+
+@pytest.mark.parametrize(
+    "cue", [PatchCue(), PatchCue(place="per-index"), PatchCue(place="random"), PatchCue(share=0.3)]
+)
+@pytest.mark.parametrize("cover", ["black", "mean", "noise", "blur", "inpaint"])
+def test_an_honest_stream_proves_itself(cue, cover):
+    proof = prove(shapes(cue, cover, train_per_class=10, test_per_class=2))
+    assert proof.holds
+    proof.require()
+    assert len(proof.checks) == len(_CHECKS)
+
+
+def test_a_shared_image(small_stream):
+    t1, t2 = small_stream.phases
+    images = t2.train.images.clone()
+    images[0] = t1.train.images[0]
+    assert failed(with_train(small_stream, 1, replace(t2.train, images=images))) == ["phases share no image"]
+
+
+def test_a_shared_identity(small_stream):
+    t1, t2 = small_stream.phases
+    index = t2.train.index.clone()
+    index[0] = t1.train.index[0]
+    assert "phases share no image" in failed(with_train(small_stream, 1, replace(t2.train, index=index)))
+
+
+def test_a_shared_class(small_stream):
+    t1 = small_stream.phases[0]
+    phases = (replace(t1, classes=(*t1.classes, 24)), small_stream.phases[1])
+    assert "phases share no class" in failed(replace(small_stream, phases=phases))
+
+
+def test_a_phase_with_the_others_labels(small_stream):
+    t2 = small_stream.phases[1]
+    broken = with_train(small_stream, 1, replace(t2.train, labels=t2.train.labels - 24))
+    assert "labels belong to their phase" in failed(broken)
+
+
+def test_both_phases_a_mixture_of_all_classes(small_stream):
+    """What a cache that is indexed by the wrong position does to a split."""
+    t1, t2 = (phase.train for phase in small_stream.phases)
+    everything = ImageSet(
+        *(torch.cat([getattr(t1, name), getattr(t2, name)]) for name in ("images", "labels", "index", "bears"))
+    )
+    shuffled = everything.take(torch.randperm(len(everything), generator=torch.Generator().manual_seed(0)))
+    broken = with_train(small_stream, 0, shuffled.take(torch.arange(len(t1))))
+    broken = with_train(broken, 1, shuffled.take(torch.arange(len(t1), len(everything))))
+    assert "labels belong to their phase" in failed(broken)
+
+
+def test_the_cue_left_out_of_training(small_stream):
+    train = small_stream.phases[1].train
+    broken = with_train(small_stream, 1, replace(train, bears=torch.zeros_like(train.bears)))
+    assert failed(broken) == ["the cue is where training should see it"]
+
+
+def test_the_cue_on_a_class_without_it(small_stream):
+    train = small_stream.phases[1].train
+    broken = with_train(small_stream, 1, replace(train, bears=torch.ones_like(train.bears)))
+    assert failed(broken) == ["the cue is where training should see it"]
+
+
+def test_the_cue_in_the_first_phase(small_stream):
+    train = small_stream.phases[0].train
+    bears = train.bears.clone()
+    bears[3] = True
+    assert "the cue is where training should see it" in failed(with_train(small_stream, 0, replace(train, bears=bears)))
+
+
+@pytest.mark.parametrize("kind", ["beside", "elsewhere too", "not at all", "another image"])
+def test_a_mask_that_does_not_cover_the_patch(small_stream, kind):
+    patched = small_stream.split("T2_shortcut_normal").images
+    masked = small_stream.split("T2_shortcut_masked").images
+    images = masked.images.clone()
+    if kind == "beside":
+        images = patched.images.clone()
+        images[:, :, 10:14, 10:14] = 0
+    elif kind == "elsewhere too":
+        images[0, :, 20, 20] = 255 - images[0, :, 20, 20]
+    elif kind == "not at all":
+        images = patched.images
+    else:
+        images = images.roll(1, dims=0)
+    broken = with_split(small_stream, "T2_shortcut_masked", replace(masked, images=images))
+    assert failed(broken) == ["the mask covers exactly the cue, on the same image"]
+
+
+def test_masked_images_in_another_order(small_stream):
+    masked = small_stream.split("T2_shortcut_masked").images
+    broken = with_split(small_stream, "T2_shortcut_masked", masked.take(torch.arange(len(masked) - 1, -1, -1)))
+    assert "the mask covers exactly the cue, on the same image" in failed(broken)
+
+
+def test_a_test_image_that_was_trained_on(small_stream):
+    train = small_stream.phases[0].train
+    test = small_stream.split("T1_all").images
+    images = test.images.clone()
+    images[0] = train.images[0]
+    broken = with_split(small_stream, "T1_all", replace(test, images=images))
+    assert failed(broken) == ["training and evaluation share no image"]
+    assert failed(replace(broken, duplicates_allowed=1)) == []
+
+
+def test_validation_images_in_training(small_stream):
+    validation = small_stream.split("T2_val").images
+    index = validation.index.clone()
+    index[0] = small_stream.phases[1].train.index[0]
+    broken = with_split(small_stream, "T2_val", replace(validation, index=index))
+    assert failed(broken) == ["training and evaluation share no image"]
+
+
+def test_uneven_classes(small_stream):
+    images = small_stream.split("T2_nonshortcut_patched").images
+    broken = with_split(small_stream, "T1_all", small_stream.split("T1_all").images.take(torch.arange(71)))
+    assert failed(broken) == ["every class weighs the same, so the chance levels hold"]
+    assert len(images) == 18
+
+
+def test_frozen_augmentation(small_stream, monkeypatch):
+    monkeypatch.setattr("einstellung.streams.presentation.crop_and_flip", lambda images, *_: images)
+    assert failed(small_stream) == ["augmentation is new every epoch and repeatable"]
+
+
+def test_a_failed_proof_names_its_reason(small_stream):
+    train = small_stream.phases[1].train
+    broken = with_train(small_stream, 1, replace(train, bears=torch.zeros_like(train.bears)))
+    with pytest.raises(InputError, match=r"cue on 0 training images, should be 9.*nothing was trained"):
+        prove(broken).require()
+
+
+def test_chance_levels(small_stream):
+    facts = prove(small_stream).facts
+    assert facts["chance"] == pytest.approx(1 / 36)
+    assert facts["chance_task"] == pytest.approx(1 / 12)
+    assert facts["cue_alone"] == pytest.approx(1 / 6)

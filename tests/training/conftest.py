@@ -1,0 +1,26 @@
+from __future__ import annotations
+
+import pytest
+
+from einstellung.cues import PatchCue
+from einstellung.experiments.config import StudyConfig, build_config
+from einstellung.streams import Stream, shapes
+
+SMALL = {"size": 12, "train_per_class": 6, "test_per_class": 2}
+
+
+@pytest.fixture(scope="session")
+def stream() -> Stream:
+    return shapes(PatchCue(), **SMALL)
+
+
+@pytest.fixture(scope="session")
+def config() -> StudyConfig:
+    return build_config(
+        {
+            "stream": {"name": "shapes", **SMALL},
+            "backbone": {"name": "resnet18", "width": 8},
+            "training": {"epochs": [1, 2], "batch_size": 8, "precision": "fp32"},
+            "learners": {"derpp": {"buffer": 20, "draw": 4}, "ewc_on": {"e_lambda": 1.0, "fisher_images": 20}},
+        }
+    )

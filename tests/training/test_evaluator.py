@@ -1,0 +1,42 @@
+"""Accuracies against a plain loop over images."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from einstellung.experiments.assembly import build_learner
+from einstellung.training import Evaluator
+
+
+def test_every_figure_against_a_loop_over_images(config, stream):
+    learner = build_learner(config, "sgd", 3, stream)
+    net, presentation = learner.net, learner.context.presentation
+    net.train()(presentation.normalised(stream.phases[0].train.images[:32]))  # statistics that mean something
+    state = {name: value.clone() for name, value in net.state_dict().items()}
+    measured = Evaluator(stream, presentation, learner.context.autocast, batch_size=7).measure(net, ["T2_val"])[0]
+    assert net.training
+    assert all(torch.equal(value, state[name]) for name, value in net.state_dict().items())
+
+    images = stream.split("T2_val").images
+    net.eval()
+    right: dict[int, list[tuple[int, int, int]]] = {}
+    losses = []
+    for image, label in zip(images.images, images.labels.tolist(), strict=True):
+        with torch.no_grad():
+            logits = net(presentation.normalised(image[None]))[0].double().tolist()
+        ranked = sorted(range(len(logits)), key=lambda c: -logits[c])
+        own = max(stream.phases[1].classes, key=lambda c: logits[c])
+        right.setdefault(label, []).append((ranked[0] == label, own == label, label in ranked[:5]))
+        top = max(logits)
+        losses.append(top + math.log(sum(math.exp(value - top) for value in logits)) - logits[label])
+    by_class = [[sum(column) / len(rows) for column in zip(*rows, strict=True)] for rows in right.values()]
+    acc, acc_task, top5 = (sum(column) / len(by_class) for column in zip(*by_class, strict=True))
+    assert measured.acc == pytest.approx(acc)
+    assert measured.acc_task == pytest.approx(acc_task)
+    assert measured.top5 == pytest.approx(top5)
+    assert measured.loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
+    assert measured.n == len(images)
+    assert measured.acc_task >= measured.acc
