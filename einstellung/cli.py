@@ -155,14 +155,14 @@ def demo(workers: int | None, out: Path | None, as_json: bool) -> None:
 def validate(config: Path | None, preset: str | None, assignments: tuple[str, ...], as_json: bool) -> None:
     """Check a configuration and prove its stream, without training anything."""
     from einstellung.experiments.plan import plan
-    from einstellung.experiments.study import check_study
-    from einstellung.streams import prove
+    from einstellung.experiments.study import prepare_study
 
-    resolved, stream = check_study(_configured(config, preset, None, None, assignments))
-    proof = prove(stream)
-    jobs = plan(resolved, stream)
+    prepared = prepare_study(_configured(config, preset, None, None, assignments))
+    proof = prepared.proof
+    jobs = plan(prepared.config, prepared.stream)
     if as_json:
-        _print_json({"configuration": resolved.model_dump(mode="json"), "proof": proof.to_dict(), "holds": proof.holds})
+        resolved = prepared.config.model_dump(mode="json")
+        _print_json({"configuration": resolved, "proof": proof.to_dict(), "holds": proof.holds})
     else:
         for check in proof.checks:
             click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
@@ -227,13 +227,14 @@ def _configured(
 
 def _study(config: StudyConfig, out: Path | None, workers: int | None, as_json: bool) -> None:
     from einstellung.experiments.folder import ResultsFolder
-    from einstellung.experiments.study import run_study
+    from einstellung.experiments.study import prepare_study, run_study
 
     results = ResultsFolder(out or Path("results") / config.name)
-    results.check_usable()
+    prepared = prepare_study(config, results.path)
+    prepared.proof.require()
     with results.in_use():
         command = shlex.join(["einstellung", *sys.argv[1:]])
-        outcome = run_study(config, results.path, workers or _workers(config), command)
+        outcome = run_study(prepared, results.path, workers or _workers(config), command)
         if outcome.reused:
             click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
         failed = [f"{failure.job.label} failed: {failure.reason}" for failure in outcome.failures]

@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, data_digests, resolve
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
@@ -19,9 +18,8 @@ from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.progress import display_for
 from einstellung.experiments.provenance import now, provenance
 from einstellung.files import write_bytes, write_json
-from einstellung.learners import learners
 from einstellung.randomness import generator
-from einstellung.streams import Presentation, Stream, prove
+from einstellung.streams import Presentation, Proof, Stream, prove
 from einstellung.timeline import Timeline
 from einstellung.training.checkpoint import check_whole
 
@@ -38,22 +36,30 @@ class Outcome:
     reused: int
 
 
-def check_study(config: StudyConfig) -> tuple[StudyConfig, Stream]:
-    """Everything that can be known to be wrong before training: names, options, and the stream's proof."""
+@dataclass(frozen=True)
+class Prepared:
+    """A study that may start: everything checked, nothing written."""
+
+    config: StudyConfig
+    stream: Stream
+    proof: Proof
+
+
+def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
+    """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything."""
+    if out is not None:
+        folder = ResultsFolder(out)
+        folder.check_usable()
+        config = folder.adopt(config)
     config = resolve(config)
     stream = build_stream(config)
-    for method in config.methods:
-        if learners[method].skips_history and len(stream.phases) < 2:
-            raise InputError(f"'{method}' needs a stream with a history, '{stream.name}' has one phase")
-    return config, stream
+    return Prepared(config, stream, prove(stream))
 
 
-def run_study(config: StudyConfig, out: Path, workers: int, command: str) -> Outcome:
+def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outcome:
     """Run what is not there yet. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
     folder = ResultsFolder(out)
-    folder.check_usable()
-    config, stream = check_study(folder.adopt(config))
-    proof = prove(stream)
+    config, stream, proof = prepared.config, prepared.stream, prepared.proof
     proof.require()
     jobs = plan(config, stream)
     missing = [job for job in jobs if not folder.finished(job.folder, job.key)]

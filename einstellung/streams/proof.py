@@ -103,6 +103,8 @@ def _labels_in_place(stream: Stream) -> Check:
         sets = [("training", phase.train)]
         sets += [(split.name, split.images) for split in stream.splits if split.phase == phase.name]
         for name, images in sets:
+            if not len(images):
+                problems.append(f"{name} of {phase.name} is empty")
             strangers = set(images.labels.tolist()) - set(phase.classes)
             if strangers:
                 problems.append(f"{name} of {phase.name} holds labels of another phase: {sorted(strangers)[:5]}")
@@ -193,9 +195,9 @@ def _splits_balanced(stream: Stream) -> Check:
     uneven = []
     for split in stream.splits:
         counts = torch.bincount(split.images.labels, minlength=stream.n_outputs)
-        counts = counts[counts > 0]
-        if int(counts.max()) != int(counts.min()):
-            uneven.append(f"{split.name} {int(counts.min())} to {int(counts.max())}")
+        sizes = sorted({int(count) for count in counts[counts > 0]})
+        if len(sizes) != 1:
+            uneven.append(f"{split.name} {sizes[0]} to {sizes[-1]}" if sizes else f"{split.name} has none")
     facts = _facts(stream)
     detail = "; ".join(
         f"{words} {facts[key]:.4f}"

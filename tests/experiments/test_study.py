@@ -16,7 +16,7 @@ import yaml
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
-from .conftest import SMALL, einstellung, results
+from .conftest import SMALL, einstellung, results, study
 
 
 @pytest.fixture(scope="module")
@@ -79,9 +79,9 @@ def test_predictions_agree_with_the_timeline(finished):
 
 
 def test_two_workers_give_the_same_bytes(finished, small_config, tmp_path):
-    einstellung("run", small_config, "--out", tmp_path / "out", "--workers", 2)
+    outcome = study(small_config, tmp_path / "out", workers=2)
+    assert not outcome.failures
     assert results(tmp_path / "out") == results(finished)
-    assert (tmp_path / "out/score.json").read_bytes() == (finished / "score.json").read_bytes()
 
 
 def test_a_second_run_trains_nothing(finished):
@@ -105,8 +105,9 @@ def test_killed_in_the_middle_of_phase_two_and_run_again(finished, small_config,
     process.wait()
     assert checkpoint.exists(), "the study ended before it could be killed in phase 2"
     assert not (out / "runs/derpp-seed1/status.json").exists()
-    done = einstellung("run", small_config, "--out", out, "--workers", 1)
-    assert "3 finished runs were reused, 5 were run" in done.stderr
+    outcome = study(small_config, out)
+    assert not outcome.failures
+    assert outcome.ran + outcome.reused == 8
     assert results(out) == results(finished)
 
 
@@ -172,16 +173,17 @@ def test_a_worker_that_is_killed_is_named(small_config, tmp_path):
     done = einstellung(*words, expect=1, PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
     assert "scratch_t2 seed 1 failed: its process was ended by signal 9" in done.stderr
     assert json.loads((out / "runs/sgd-seed1/status.json").read_text())["state"] == "finished"
-    mended = einstellung(*words)
-    assert "1 finished runs were reused, 1 were run" in mended.stderr
+    mended = study(small_config, out, seeds=[1], methods=["scratch_t2", "sgd"])
+    assert (mended.reused, mended.ran, mended.failures) == (1, 1, ())
 
 
 def test_seeds_and_methods_can_be_added_to_a_folder(small_config, tmp_path):
     out = tmp_path / "out"
-    einstellung("run", small_config, "--out", out, "--seeds", 1, "--methods", "scratch_t2")
-    done = einstellung("run", small_config, "--out", out, "--seeds", 1, "--methods", "sgd")
-    assert "1 finished runs were reused, 1 were run" in done.stderr
-    assert set(json.loads((out / "score.json").read_text())["methods"]) == {"scratch_t2", "sgd"}
+    study(small_config, out, seeds=[1], methods=["scratch_t2"])
+    outcome = study(small_config, out, seeds=[2], methods=["sgd"])
+    assert (outcome.reused, outcome.ran) == (1, 3)  # the grid of both methods and both seeds, as the folder now says
+    assert outcome.timeline.runs == (("scratch_t2", 1), ("scratch_t2", 2), ("sgd", 1), ("sgd", 2))
+    assert ResultsFolder(out).config().seeds == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +210,7 @@ def test_a_folder_in_use_is_refused(finished):
 
 def test_a_checkpoint_that_is_cut_short_stops_the_study_before_it_starts(finished, small_config, tmp_path):
     out = tmp_path / "out"
-    einstellung("run", small_config, "--out", out, "--seeds", 1, "--methods", "sgd,scratch_t2")
+    study(small_config, out, seeds=[1], methods=["sgd", "scratch_t2"])
     state = next(out.glob("first_phases/*/state.safetensors"))
     state.write_bytes(state.read_bytes()[:-100])
     before = results(out)
@@ -227,25 +229,22 @@ def test_a_strangers_folder_is_left_alone(small_config, tmp_path):
 
 
 def test_a_failed_proof_stops_the_run(small_config, tmp_path):
-    """One training image for each of two phases: validation would be empty, the proof cannot hold."""
+    """A validation share that rounds to no image at all."""
     done = einstellung("run", small_config, "--out", tmp_path / "out", "--set", "stream.validation=0.001", expect=2)
     assert done.stderr.count("\n") == 1
-    assert not (tmp_path / "out/runs").exists()
+    assert "T2_val of T2 is empty" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
-def test_measurements_within_an_epoch(small_config, tmp_path):
+def test_measurements_within_an_epoch(finished, small_config, tmp_path):
     out = tmp_path / "out"
-    einstellung(
-        "run", small_config, "--out", out, "--seeds", 1, "--methods", "scratch_t2,sgd",
-        "--set", "evaluation.every_steps=4", "--set", "evaluation.t1_all_every=2",
-    )  # fmt: skip
+    evaluation = {"every_steps": 4, "t1_all_every": 2}
+    study(small_config, out, seeds=[1], methods=["scratch_t2", "sgd"], evaluation=evaluation)
     frame = Timeline.read(out / "timeline.csv").frame
     rows = frame[(frame.method == "sgd") & (frame.phase == "T2")]
     patched = rows[rows.split == "T2_shortcut_normal"].epoch.tolist()
     assert patched[:4] == pytest.approx([0, 32 / 84, 64 / 84, 1], abs=1e-6)
     assert len(patched) == 10
     assert rows[rows.split == "T1_all"].epoch.tolist() == [0, 2, 3]
-    whole = einstellung("run", small_config, "--out", tmp_path / "b", "--seeds", 1, "--methods", "scratch_t2,sgd")
-    assert whole.returncode == 0
-    dense = (out / "runs/sgd-seed1/model_last.safetensors").read_bytes()
-    assert dense == (tmp_path / "b/runs/sgd-seed1/model_last.safetensors").read_bytes()
+    dense, plain = (folder / "runs/sgd-seed1/model_last.safetensors" for folder in (out, finished))
+    assert dense.read_bytes() == plain.read_bytes()  # measuring more often trains the very same net

@@ -147,6 +147,12 @@ def test_uneven_classes(small_stream):
     assert len(images) == 18
 
 
+def test_an_empty_split(small_stream):
+    nothing = small_stream.split("T2_val").images.take(torch.arange(0))
+    broken = with_split(small_stream, "T2_val", nothing)
+    assert failed(broken) == ["labels belong to their phase", "every class weighs the same, so the chance levels hold"]
+
+
 def test_frozen_augmentation(small_stream, monkeypatch):
     monkeypatch.setattr("einstellung.streams.presentation.crop_and_flip", lambda images, *_: images)
     assert failed(small_stream) == ["augmentation is new every epoch and repeatable"]

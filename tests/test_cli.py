@@ -1,0 +1,169 @@
+"""The command line as a user meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from .experiments.conftest import einstellung
+
+
+def timeline(path: Path, methods: tuple[str, ...] = ("scratch_t2", "sgd"), seeds: tuple[int, ...] = (1, 2, 3)) -> Path:
+    """sgd crosses 0.6 two epochs before scratch, ends higher and loses more when the cue is covered."""
+    rows = []
+    for method in methods:
+        lead = 0 if method == "scratch_t2" else 2
+        for seed in seeds:
+            for epoch in range(1, 9):
+                acc = min(0.1 * (epoch + lead) + 0.002 * seed, 0.95)
+                masked = acc * (0.7 if method == "scratch_t2" else 0.3)
+                for split, value in {
+                    "T1_all": 0.0,
+                    "T2_shortcut_normal": acc,
+                    "T2_shortcut_masked": masked,
+                    "T2_nonshortcut_normal": 0.5,
+                }.items():
+                    rows.append(
+                        {"method": method, "seed": seed, "phase": "T2", "epoch": epoch, "split": split, "acc": value}
+                    )
+    frame = pd.DataFrame(rows).assign(loss=1.0, n=500)
+    frame.to_csv(path, index=False)
+    return path
+
+
+def test_help_answers_without_torch_pandas_or_matplotlib():
+    """What makes it answer at once: nothing heavy is imported."""
+    script = (
+        "import sys\nsys.argv = ['einstellung', '--help']\nfrom einstellung.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "heavy = {'torch', 'pandas', 'numpy', 'scipy', 'matplotlib', 'rich', 'pydantic', 'lifelines'} & set(sys.modules)\n"
+        "assert not heavy, heavy\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "adapt for the right reason" in done.stdout
+
+
+def test_score_needs_no_torch(tmp_path):
+    path = timeline(tmp_path / "timeline.csv")
+    script = (
+        f"import sys\nsys.argv = ['einstellung', 'score', {str(path)!r}, '--json', '--out', {str(tmp_path / 'out')!r}]\n"
+        "from einstellung.cli import main\ntry:\n    main()\nexcept SystemExit as stop:\n    assert not stop.code\n"
+        "assert 'torch' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert (tmp_path / "out/report.html").exists()
+
+
+def test_score_prints_json_and_nothing_else(tmp_path):
+    done = einstellung("score", timeline(tmp_path / "timeline.csv"), "--json")
+    card = json.loads(done.stdout)
+    assert (card["baseline"], card["tau"], card["window"], card["final"]) == ("scratch_t2", 0.6, 3, "last")
+    sgd = card["methods"]["sgd"]
+    assert sgd["AD"]["mean"] == -2
+    assert sgd["AD"]["n"] == 3
+    assert sgd["PD"]["mean"] == pytest.approx(
+        -0.146
+    )  # 0.8 + 0.002 s against the ceiling of 0.95, mean over s = 1, 2, 3
+    assert sgd["SFR_rel"]["mean"] == pytest.approx(0.95 * 0.7 - 0.804 * 0.3)
+    assert sgd["pattern"] == "red-flag"
+    assert sgd["per_seed"]["1"]["E"] == 5
+    assert set(sgd["AD_tau"]) == {"0.30", "0.35", "0.40", "0.45", "0.50", "0.55", "0.60"}
+
+
+def test_score_options_change_what_they_name(tmp_path):
+    path = timeline(tmp_path / "timeline.csv")
+
+    def card(*options):
+        return json.loads(einstellung("score", path, "--json", *options).stdout)
+
+    assert card("--tau", 0.4)["methods"]["sgd"]["per_seed"]["1"]["E"] == 3
+    assert card("--window", 1)["methods"]["sgd"]["per_seed"]["1"]["E"] == 4
+    assert card("--smoothing", "none")["methods"]["sgd"]["per_seed"]["1"]["E"] == 4
+    assert list(card("--tau-grid", "0.5:0.6:0.1")["methods"]["sgd"]["AD_tau"]) == ["0.50", "0.60"]
+    assert list(card("--tau-grid", "0.25,0.5")["methods"]["sgd"]["AD_tau"]) == ["0.25", "0.50"]
+    assert card("--margins", "5,0.02,0.02")["methods"]["sgd"]["pattern"] == "ambiguous"
+    assert card("--baseline", "sgd")["methods"]["scratch_t2"]["AD"]["mean"] == 2
+    assert card("--variant", "guide")["variant"] == "guide"
+
+
+def test_score_reads_a_folder_and_writes_a_report(tmp_path):
+    (tmp_path / "logs").mkdir()
+    timeline(tmp_path / "logs/timeline.csv")
+    done = einstellung("score", tmp_path / "logs", "--out", tmp_path / "report")
+    assert "red-flag" in done.stdout
+    assert f"report: {tmp_path / 'report/report.html'}" in done.stdout
+    assert (tmp_path / "report/tables/table1.tex").exists()
+    assert (tmp_path / "report/figures/fig3_accuracy.pdf").exists()
+    guide = einstellung("score", tmp_path / "logs", "--variant", "guide", "--out", tmp_path / "guide")
+    assert "guide" in guide.stdout
+    assert (tmp_path / "guide/report.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["score", "absent.csv"], "absent.csv"),
+        (["score", "empty.csv"], "empty.csv"),
+        (["score", "binary.csv"], "binary.csv"),
+        (["score", "no_column.csv"], "acc"),
+        (["score", "good.csv", "--baseline", "scrach_t2"], "did you mean 'scratch_t2'"),
+        (["score", "good.csv", "--final", "best-val"], "T2_val"),
+        (["score", "good.csv", "--margins", "1,2"], "--margins 1,2: give 3 numbers"),
+        (["score", "good.csv", "--tau-grid", "0.6:0.3:0.1"], "--tau-grid"),
+        (["score", "good.csv", "--tau", "1.5"], "tau is 1.5"),
+        (["score", "good.csv", "--out", "good.csv"], "good.csv is a file"),
+        (["score"], "Missing argument"),
+        (["scor"], "No such command 'scor'"),
+        (["run"], "give a CONFIG.yaml or --preset NAME"),
+        (["run", "absent.yaml"], "no such configuration"),
+        (["run", "--preset", "demo", "--methods", "sdg"], "unknown learner 'sdg': did you mean 'sgd'"),
+        (["run", "--preset", "demo", "--seeds", "one"], "--seeds one"),
+        (["run", "--preset", "demo", "--set", "trainin.lr=1"], "did you mean 'training'"),
+        (["validate", "--preset", "dem"], "did you mean 'demo'"),
+        (["report", "absent"], "no such folder"),
+        (["report", "."], "is not a results folder"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_two(tmp_path, words, message):
+    timeline(tmp_path / "good.csv")
+    (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 20)
+    (tmp_path / "no_column.csv").write_text("method,seed,phase,epoch,split,loss,n\nsgd,1,T2,1,T1_all,0,5\n")
+    before = sorted(path.name for path in tmp_path.iterdir())
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
+    done = subprocess.run(
+        [sys.executable, "-c", "from einstellung.cli import main; main()", *words],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.startswith("einstellung: ")
+    assert done.stderr.count("\n") == 1
+    assert message in done.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("what", ["learners", "streams", "cues", "covers", "backbones", "presets"])
+def test_ls_lists_with_and_without_json(what):
+    entries = json.loads(einstellung("ls", what, "--json").stdout)[what]
+    text = einstellung("ls", what).stdout
+    assert entries
+    assert all(entry["name"] in text and entry["summary"] for entry in entries)
+
+
+def test_validate_shows_the_proof(tmp_path):
+    done = json.loads(einstellung("validate", "--preset", "demo", "--json").stdout)
+    assert done["holds"] is True
+    assert len(done["proof"]["checks"]) == 8
+    text = einstellung("validate", "--preset", "demo").stdout
+    assert "12 runs, 6 first phases to train" in text
+    assert text.count("ok  ") == 8

@@ -1,0 +1,71 @@
+"""Files are whole or not there; a full disk is one clear line."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+
+import pytest
+
+from einstellung.errors import InputError
+from einstellung.files import digest, read_json, write_atomically, write_json, write_text
+
+
+def test_a_failed_write_leaves_what_was_there(tmp_path):
+    path = write_text(tmp_path / "a.txt", "before")
+
+    def fail(temporary):
+        temporary.write_text("half of")
+        raise RuntimeError("in the middle")
+
+    with pytest.raises(RuntimeError):
+        write_atomically(path, fail)
+    assert path.read_text() == "before"
+    assert os.listdir(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(errno.ENOSPC, "no space left while writing"), (errno.EACCES, "cannot write .* Permission denied")],
+)
+def test_errors_of_the_system_are_one_line(tmp_path, number, words):
+    def fail(temporary):
+        raise OSError(number, os.strerror(number))
+
+    with pytest.raises(InputError, match=words) as caught:
+        write_atomically(tmp_path / "a.txt", fail)
+    assert "\n" not in str(caught.value)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_disk_that_is_really_full(tmp_path):
+    """A file system of 64 kB, where this process may mount one."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("skipped: mounting a small file system is not allowed here")
+    try:
+        write_text(disk / "small.txt", "fits")
+        with pytest.raises(InputError, match=r"no space left while writing .*large\.txt"):
+            write_text(disk / "large.txt", "x" * 200_000)
+        assert os.listdir(disk) == ["small.txt"]
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_json_is_strict(tmp_path):
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write_json(tmp_path / "a.json", {"mean": float("nan")})
+    assert not (tmp_path / "a.json").exists()
+    (tmp_path / "b.json").write_text("{half")
+    with pytest.raises(InputError, match=r"b\.json is not valid JSON"):
+        read_json(tmp_path / "b.json")
+    with pytest.raises(InputError, match="is missing"):
+        read_json(tmp_path / "c.json")
+
+
+def test_digests_do_not_depend_on_the_process():
+    """Pinned: a salted hash would change from one process to the next."""
+    assert digest({"seed": 42, "method": "sgd"}) == "8be166c64d97feb9"
