@@ -196,11 +196,22 @@ def next_probe(case: Case) -> str | None:
         return _probe_for_delay(case)
     if len(case.paired) < FEWEST_SEEDS:
         return f"run {FEWEST_SEEDS - len(case.paired)} more seeds of {case.method} and {case.baseline}"
+    unsettled = [condition.facet for condition in case.decision.conditions if not _settled(case, condition)]
+    if unsettled:
+        return f"run more seeds: the 95 % interval of {', '.join(unsettled)} is wide enough for another verdict"
     if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR):
         return "counterfactual cue placement: put the cue on NSC images and at other places, and see whether it pulls"
     if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR):
         return "CKA between the T1 and T2 models: do the features that ignore the cue come from T1?"
     return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
+
+
+def _settled(case: Case, condition: Condition) -> bool:
+    """Whether the whole interval says the same as the mean about a condition."""
+    interval = case.facets[condition.facet].ci95
+    return interval is not None and all(
+        holds(end, condition.relation, condition.bound) == condition.met for end in interval
+    )
 
 
 def _probe_for_delay(case: Case) -> str:
