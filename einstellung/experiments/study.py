@@ -38,22 +38,28 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that may start: everything checked, nothing written."""
+    """A study that may start: everything checked, nothing written.
+
+    ``config`` asks for the methods and seeds to run now; ``recorded`` names those that the folder already holds as well.
+    """
 
     config: StudyConfig
+    recorded: StudyConfig
     stream: Stream
     proof: Proof
 
 
 def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
     """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything."""
+    recorded = config
     if out is not None:
         folder = ResultsFolder(out)
         folder.check_usable()
-        config = folder.adopt(config)
-    config = resolve(config)
-    stream = build_stream(config)
-    return Prepared(config, stream, prove(stream))
+        recorded = folder.adopt(config)
+    recorded = resolve(recorded)
+    stream = build_stream(recorded)
+    asked = recorded.model_copy(update={"methods": config.methods, "seeds": config.seeds})
+    return Prepared(asked, recorded, stream, prove(stream))
 
 
 def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outcome:
@@ -70,7 +76,7 @@ def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outc
     digests = data_digests(stream)
     record = provenance(command, digests)
     earlier = folder.read_optional(folder.provenance_file)
-    folder.write_config(config)
+    folder.write_config(prepared.recorded)
     write_json(folder.proof_file, proof.to_dict())
     if not folder.samples_file.exists():
         write_bytes(folder.samples_file, _samples(stream))
@@ -86,7 +92,7 @@ def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outc
     timeline = folder.merge_timelines()
     runs = [job for job in jobs if job.kind == "run"]
     ran = sum(job.kind == "run" for job in todo)
-    return Outcome(folder, config, timeline, tuple(failures), ran, len(runs) - ran)
+    return Outcome(folder, prepared.recorded, timeline, tuple(failures), ran, len(runs) - ran)
 
 
 def _check_files(folder: ResultsFolder, jobs: Sequence[Job], todo: Sequence[Job]) -> None:

@@ -22,7 +22,7 @@ SMALL = {
     "evaluation": {"first_phase": "own"},
     "methods": ["scratch_t2", "sgd", "ewc_on", "derpp"],
     "learners": {"ewc_on": {"e_lambda": 1.0, "fisher_images": 20}, "derpp": {"buffer": 20, "draw": 4}},
-    "seeds": [1, 2],
+    "seeds": [1],
 }
 
 

@@ -12,7 +12,7 @@ from .conftest import SMALL
 
 
 def jobs(change=None):
-    config = build_config(merged(SMALL, change or {}))
+    config = build_config(merged({**SMALL, "seeds": [1, 2]}, change or {}))
     return plan(config, build_stream(config))
 
 

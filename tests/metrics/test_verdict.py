@@ -130,3 +130,23 @@ def test_the_next_probe_follows_from_what_is_missing(means, words):
 
 def test_few_seeds_ask_for_more():
     assert next_probe(case(AD=3.0, paired=(1,))) == "run 2 more seeds of sgd and scratch_t2"
+
+
+def test_an_unnamed_combination_still_says_which_way_each_facet_points():
+    words = verdict(case(SFR_rel=-0.1))
+    assert words.startswith(
+        "Ambiguous: sgd reaches 0.6 sooner than scratch_t2 (AD = -5.0 epochs [-5.0, -5.0]), ends higher "
+        "(PD = -0.100 [-0.101, -0.099]) and leans less on the cue (SFR_rel = -0.100 [-0.101, -0.099]) "
+        "(margins AD 1, PD 0.02, SFR_rel 0.02); none of the named patterns is that combination."
+    )
+    opposite = verdict(case(AD=3.0, PD=-0.01, SFR_rel=0.1))
+    assert "later than scratch_t2" in opposite
+    assert "ends as high" in opposite
+    assert "leans more on the cue" in opposite
+    assert "within 1 epochs of scratch_t2" in verdict(case(AD=0.5, PD=-0.1, SFR_rel=-0.1))
+
+
+def test_intervals_that_leave_the_verdict_open_ask_for_seeds():
+    assert next_probe(case(half=0.2, SFR_rel=-0.1)) == (
+        "run more seeds: the 95 % interval of PD, SFR_rel is wide enough for another verdict"
+    )
