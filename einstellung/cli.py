@@ -5,19 +5,17 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from einstellung import __version__
+from einstellung.arguments import grid, numbers, whole_numbers, workers_for
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
     from einstellung.experiments.config import StudyConfig
-    from einstellung.experiments.folder import ResultsFolder
-    from einstellung.metrics.settings import ScoreSettings
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")
@@ -49,7 +47,8 @@ def main() -> None:
         click.echo(f"einstellung: {error}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):
-        click.echo("einstellung: stopped; the same command goes on from here", err=True)
+        goes_on = "; the same command goes on from here" if sys.argv[1:2] in (["run"], ["demo"]) else ""
+        click.echo(f"einstellung: stopped{goes_on}", err=True)
         code = 130
     except BrokenPipeError:
         # The reader of our output has left (a pager, head): nothing is wrong on our side.
@@ -94,9 +93,9 @@ def score(
         tau=tau,
         window=window,
         smoothing=smoothing,  # type: ignore[arg-type]
-        tau_grid=_grid(tau_grid),
+        tau_grid=grid("--tau-grid", tau_grid),
         final=final,  # type: ignore[arg-type]
-        margins=Margins(*_numbers("--margins", margins, 3)),
+        margins=Margins(*numbers("--margins", margins, 3)),
     )
     timeline = Timeline.read_many(paths)
     if variant == "guide":
@@ -185,8 +184,10 @@ def report(folder: Path, as_json: bool) -> None:
         raise InputError(
             f"{folder} is not a results folder (no config.yaml); for log files use 'einstellung score {folder} --out REPORT'"
         )
+    from einstellung.report.study import report_study
+
     with results.in_use():
-        card, page = _report(results, results.config())
+        card, page = report_study(results)
     _show(card, as_json, page)
 
 
@@ -221,69 +222,34 @@ def _configured(
     if methods is not None:
         values["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
     if seeds is not None:
-        values["seeds"] = [int(seed) for seed in _numbers("--seeds", seeds)]
+        values["seeds"] = whole_numbers("--seeds", seeds)
     return build_config(values, str(path) if path else f"preset {preset}")
 
 
 def _study(config: StudyConfig, out: Path | None, workers: int | None, as_json: bool) -> None:
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.study import prepare_study, run_study
+    from einstellung.report.study import report_study
 
     results = ResultsFolder(out or Path("results") / config.name)
     prepared = prepare_study(config, results.path)
     prepared.proof.require()
     with results.in_use():
         command = shlex.join(["einstellung", *sys.argv[1:]])
-        outcome = run_study(prepared, results.path, workers or _workers(config), command)
+        outcome = run_study(prepared, results.path, workers or workers_for(config.training.threads), command)
         if outcome.reused:
             click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
-        failed = [f"{failure.job.label} failed: {failure.reason}" for failure in outcome.failures]
         if outcome.timeline is not None:
-            card, page = _report(results, outcome.config, failed)
+            card, page = report_study(results)
             _show(card, as_json, page)
-    for sentence in failed:
-        click.echo(f"einstellung: {sentence}", err=True)
-    if failed:
-        sys.exit(2 if all(failure.by_input for failure in outcome.failures) else 1)
-
-
-def _report(results: ResultsFolder, config: StudyConfig, failed: Sequence[str] = ()) -> tuple[dict[str, Any], Path]:
-    """Score the folder's timelines and write the page; runs that failed are among its warnings."""
-    from einstellung.experiments.config import to_yaml
-    from einstellung.metrics.scorecard import score as compute
-    from einstellung.report import write_report
-
-    timeline = results.merge_timelines()
-    if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
-    card = compute(timeline, _settings(config)).to_dict()
-    card["warnings"] = [*failed, *card["warnings"]]
-    page = write_report(
-        results.path,
-        timeline,
-        card,
-        proof=results.read_optional(results.proof_file),
-        provenance=results.read_optional(results.provenance_file),
-        configuration=to_yaml(config),
-        samples=results.samples_file if results.samples_file.exists() else None,
-        title=f"Einstellung report: {config.name}",
-    )
-    return card, page
-
-
-def _settings(config: StudyConfig) -> ScoreSettings:
-    from einstellung.metrics.settings import Margins, ScoreSettings
-
-    chosen = config.score
-    return ScoreSettings(
-        baseline=None if chosen.baseline == "scratch_t2" else chosen.baseline,
-        tau=chosen.tau,
-        window=chosen.window,
-        smoothing=chosen.smoothing,
-        tau_grid=chosen.tau_grid,
-        final=chosen.final,
-        margins=Margins(*chosen.margins),
-    )
+    if outcome.failures:
+        failed = [f"{failure.job.label} failed: {failure.reason}" for failure in outcome.failures]
+        by_input = all(failure.by_input for failure in outcome.failures)
+        # What the user can mend (a full disk) has one cause and needs one line; other failures each have their own.
+        for sentence in failed[:1] if by_input else failed:
+            more = f" (and {len(failed) - 1} more like it)" if by_input and len(failed) > 1 else ""
+            click.echo(f"einstellung: {sentence}{more}", err=True)
+        sys.exit(2 if by_input else 1)
 
 
 def _write_page(out: Path, timeline: Any, card: dict[str, Any]) -> Path:
@@ -291,6 +257,8 @@ def _write_page(out: Path, timeline: Any, card: dict[str, Any]) -> Path:
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; choose a folder for --out")
+    if (out / "config.yaml").exists():
+        raise InputError(f"{out} is the results folder of a study: use 'einstellung report {out}', or another --out")
     return write_guide_report(out, card) if card["variant"] == "guide" else write_report(out, timeline, card)
 
 
@@ -311,27 +279,3 @@ def _print_json(value: Any) -> None:
     from einstellung.files import to_json
 
     click.echo(to_json(value))
-
-
-def _workers(config: StudyConfig) -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // config.training.threads)
-
-
-def _numbers(option: str, text: str, count: int | None = None) -> list[float]:
-    try:
-        values = [float(part) for part in text.split(",") if part.strip()]
-    except ValueError:
-        raise InputError(f"{option} {text}: give numbers separated by commas") from None
-    if not values or (count is not None and len(values) != count):
-        raise InputError(f"{option} {text}: give {count or 'some'} numbers separated by commas")
-    return values
-
-
-def _grid(text: str) -> tuple[float, ...]:
-    if ":" not in text:
-        return tuple(_numbers("--tau-grid", text))
-    first, last, step = _numbers("--tau-grid", text.replace(":", ","), 3)
-    if step <= 0 or last < first:
-        raise InputError(f"--tau-grid {text}: write first:last:step with a step above 0, for instance 0.3:0.6:0.05")
-    return tuple(round(first + k * step, 10) for k in range(int((last - first) / step + 1e-9) + 1))

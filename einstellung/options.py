@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, get_type_hints
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
@@ -15,13 +15,13 @@ from einstellung.registry import suggestion
 def checked_options(
     make: Callable[..., Any], section: str, given: Mapping[str, Any], taken: Collection[str] = ()
 ) -> dict[str, Any]:
-    """``given`` with every value in the type that ``make`` declares; a wrong key or value is named.
+    """All options of ``make``: the given ones in the type it declares, the others as its defaults say.
 
-    ``taken`` are parameters that do not come from a configuration.
+    A wrong key or value is named. ``taken`` are parameters that do not come from a configuration.
 
-    >>> def net(width: int = 64) -> None: ...
+    >>> def net(width: int = 64, depth: int = 3) -> None: ...
     >>> checked_options(net, "backbone", {"width": "8"})
-    {'width': 8}
+    {'width': 8, 'depth': 3}
     >>> checked_options(net, "backbone", {"widht": 8})
     Traceback (most recent call last):
     einstellung.errors.InputError: unknown key 'backbone.widht': did you mean 'width'?
@@ -29,15 +29,16 @@ def checked_options(
     Traceback (most recent call last):
     einstellung.errors.InputError: backbone.width is 'wide': input should be a valid integer
     """
-    known = [name for name in inspect.signature(make).parameters if name not in taken]
+    parameters = {name: value for name, value in inspect.signature(make).parameters.items() if name not in taken}
+    known = list(parameters)
     hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
-    checked = {}
+    checked = {name: value.default for name, value in parameters.items() if value.default is not value.empty}
     for key, value in given.items():
         if key not in known:
             hint = suggestion(key, known) if known else "there are no options"
             raise InputError(f"unknown key '{section}.{key}': {hint}")
         try:
-            checked[key] = TypeAdapter(hints[key]).validate_python(value)
+            checked[key] = TypeAdapter(hints[key], config=ConfigDict(allow_inf_nan=False)).validate_python(value)
         except ValidationError as error:
             message = str(error.errors()[0]["msg"]).partition(",")[0]
             raise InputError(f"{section}.{key} is {value!r}: {message[0].lower()}{message[1:]}") from None

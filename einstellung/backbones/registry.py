@@ -16,7 +16,11 @@ backbones: Registry[Callable[..., nn.Module]] = Registry("backbone", group="eins
 
 def build_backbone(name: str, options: Mapping[str, Any], n_outputs: int, seed: int) -> nn.Module:
     """A fresh net; the same (name, options, seed) gives the same weights whatever was drawn before."""
-    make = backbones[name]
-    checked = checked_options(make, "backbone", options, taken=("n_outputs",))
+    checked = backbone_options(name, options)
     with seeded_globally(seed, "initialisation"):
-        return make(n_outputs, **checked)
+        return backbones[name](n_outputs, **checked)
+
+
+def backbone_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """All options of a backbone; a wrong key or value is named."""
+    return checked_options(backbones[name], "backbone", given, taken=("n_outputs",))

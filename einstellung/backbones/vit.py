@@ -79,6 +79,8 @@ class VisionTransformer(nn.Module):
         self, n_outputs: int, dim: int = 96, depth: int = 6, heads: int = 3, patch: int = 4, image: int = 32
     ) -> None:
         super().__init__()
+        if min(dim, depth, heads, patch, image) < 1:
+            raise InputError("backbone.dim, depth, heads, patch and image must all be at least 1")
         if dim % heads:
             raise InputError(f"backbone.dim {dim} is not a multiple of backbone.heads {heads}")
         if image % patch:

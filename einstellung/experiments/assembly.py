@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 import torch
 from torch import nn
 
-from einstellung.backbones import build_backbone
+from einstellung.backbones.registry import backbone_options, build_backbone
 from einstellung.cues import covers, cues
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, TrainingConfig
-from einstellung.learners import Context, Learner, learners, make_learner
+from einstellung.experiments.config import StudyConfig, TrainingConfig, build_config
+from einstellung.learners import Context, Learner, make_learner
 from einstellung.learners.learner import learner_options
 from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
@@ -20,24 +22,30 @@ from einstellung.training.precision import Precision, suits_channels_last
 
 
 def resolve(config: StudyConfig) -> StudyConfig:
-    """``auto`` settings replaced by what they mean on this machine, every name and option checked."""
-    for method in config.methods:
-        learner_options(method, config.learners.get(method, {}))
-    for method in config.learners:
-        learners[method]
+    """Every name and option checked, every default written out, ``auto`` replaced by what it means on this machine."""
     covers[config.cover]
-    precision = Precision.resolve(config.training.precision, config.training.device).name
-    if precision == config.training.precision:
-        return config
-    return config.model_copy(update={"training": config.training.model_copy(update={"precision": precision})})
+    methods = dict.fromkeys([*config.methods, *config.learners])
+    values = config.model_dump(mode="json")
+    values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
+    values["training"]["precision"] = Precision.resolve(config.training.precision, config.training.device).name
+    values["cue"] = {"name": config.cue.name, **checked_options(cues[config.cue.name], "cue", config.cue.options)}
+    values["stream"] = {"name": config.stream.name, **_stream_options(config)}
+    values["backbone"] = {
+        "name": config.backbone.name,
+        **backbone_options(config.backbone.name, config.backbone.options),
+    }
+    return build_config(StudyConfig.model_validate(values).model_dump(mode="json"))
+
+
+def _stream_options(config: StudyConfig) -> dict[str, Any]:
+    return checked_options(streams[config.stream.name], "stream", config.stream.options, taken=("cue", "cover"))
 
 
 def build_stream(config: StudyConfig) -> Stream:
-    """The stream with its cue; an unknown option is named with a suggestion."""
-    make_cue, make_stream = cues[config.cue.name], streams[config.stream.name]
+    """The stream with its cue."""
+    make_cue = cues[config.cue.name]
     cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
-    options = checked_options(make_stream, "stream", config.stream.options, taken=("cue", "cover"))
-    stream = make_stream(cue=cue, cover=config.cover, **options)
+    stream = streams[config.stream.name](cue=cue, cover=config.cover, **_stream_options(config))
     if len(stream.phases) != len(config.training.epochs):
         raise InputError(
             f"training.epochs has {len(config.training.epochs)} entries, the stream '{stream.name}' {len(stream.phases)} phases"
@@ -61,6 +69,21 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
         device=precision.device,
     )
     return make_learner(method, config.learners.get(method, {}), net, context)
+
+
+def check_backbone(config: StudyConfig, stream: Stream) -> None:
+    """Let the net see one image: a net that does not fit the stream is found before anything is trained."""
+    learner = build_learner(config, "sgd", 0, stream)
+    one = stream.phases[0].train.take(torch.arange(1))
+    try:
+        with torch.no_grad():
+            outputs = learner.net.eval()(learner.context.presentation.unaugmented(one))
+    except RuntimeError as error:
+        size = "x".join(map(str, one.images.shape[-2:]))
+        reason = str(error).splitlines()[0]
+        raise InputError(f"backbone '{config.backbone.name}' does not fit images of {size}: {reason}") from None
+    if outputs.shape != (1, stream.n_outputs):
+        raise InputError(f"backbone '{config.backbone.name}' gives {tuple(outputs.shape)}, not (1, {stream.n_outputs})")
 
 
 def _sgd(parameters: Iterable[nn.Parameter], training: TrainingConfig) -> torch.optim.Optimizer:

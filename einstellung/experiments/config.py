@@ -10,15 +10,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from einstellung.errors import InputError
+from einstellung.metrics.curves import Smoothing
+from einstellung.metrics.settings import Final, Margins, ScoreSettings
 from einstellung.registry import suggestion
 
 PRESETS = Path(__file__).parent / "presets"
 
 Positive = Annotated[int, Field(ge=1)]
+Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
+PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
+_SCORE = ScoreSettings()
 
 
 class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class _Named(BaseModel):
@@ -52,7 +57,7 @@ class TrainingConfig(_Section):
     lr: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     weight_decay: Annotated[float, Field(ge=0)] = 1e-4
-    milestones: tuple[Positive, ...] = ()
+    milestones: tuple[Positive, ...] = (35, 45)
     decay: Annotated[float, Field(gt=0, le=1)] = 0.1
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
@@ -69,21 +74,26 @@ class EvaluationConfig(_Section):
 
 
 class ScoreConfig(_Section):
-    """How the timelines are read; changing it trains nothing anew."""
+    """How the timelines are read; changing it trains nothing anew. ``baseline: null`` means scratch_t2 where it is there."""
 
-    baseline: str = "scratch_t2"
-    tau: Annotated[float, Field(gt=0, le=1)] = 0.6
-    window: Positive = 3
-    smoothing: Literal["trailing", "centred", "none"] = "trailing"
-    tau_grid: tuple[float, ...] = (0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
-    final: Literal["auto", "last", "best-val"] = "auto"
-    margins: tuple[float, float, float] = (1.0, 0.02, 0.02)
+    baseline: str | None = _SCORE.baseline
+    tau: float = _SCORE.tau
+    window: Positive = _SCORE.window
+    smoothing: Smoothing = _SCORE.smoothing
+    tau_grid: tuple[float, ...] = _SCORE.tau_grid
+    final: Final = _SCORE.final
+    margins: tuple[float, float, float] = (_SCORE.margins.AD, _SCORE.margins.PD, _SCORE.margins.SFR)
+
+    def settings(self) -> ScoreSettings:
+        """The same for the metrics, which check it."""
+        values = self.model_dump()
+        return ScoreSettings(**{**values, "margins": Margins(*self.margins)})
 
 
 class StudyConfig(_Section):
     """Everything that shapes a study."""
 
-    name: str = "study"
+    name: PlainName = "study"
     stream: StreamConfig = StreamConfig()
     cue: CueConfig = CueConfig()
     cover: str = "black"
@@ -92,7 +102,7 @@ class StudyConfig(_Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("scratch_t2", "sgd", "ewc_on", "derpp")
     learners: dict[str, dict[str, Any]] = {}
-    seeds: Annotated[tuple[int, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
+    seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
     score: ScoreConfig = ScoreConfig()
 
     @field_validator("methods", "seeds")

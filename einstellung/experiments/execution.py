@@ -15,6 +15,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, data_digests
 from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.plan import Job
 from einstellung.files import write_json, write_text
 from einstellung.learners import Learner
@@ -22,6 +23,7 @@ from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
+from einstellung.training.loop import require_finite
 
 Listener = Callable[[float, str], None]
 _TIE = 1e-12
@@ -89,7 +91,7 @@ class JobExecution:
         """Take over weights, memory and measurements of the first phase, and let the learner close it."""
         if self.job.needs is None:
             return
-        state = load_state(self.root / self.job.needs / "state.safetensors", self.learner.context.device)
+        state = load_state(self.root / self.job.needs / "state.safetensors")
         self.learner.net.load_state_dict(state["net"])
         if not self.learner.plain_history:
             self.learner.load_state_dict(state["learner"])
@@ -129,14 +131,16 @@ class JobExecution:
 
     def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
         """Rows for every split that is due; in the last phase, remember the checkpoint with the best validation."""
+        epoch = round(epoch, 6)
         measurements = self.evaluator.measure(self.learner.net, self._due(phase, epoch, last))
         for measured in measurements:
+            require_finite(measured.loss, f"on {measured.split} at epoch {epoch:g} of {phase.name}")
             self.rows.append(
                 {
                     "method": self.job.method,
                     "seed": self.job.seed,
                     "phase": phase.name,
-                    "epoch": round(epoch, 6),
+                    "epoch": epoch,
                     "split": measured.split,
                     "acc": measured.acc,
                     "loss": measured.loss,
@@ -190,7 +194,7 @@ class JobExecution:
 
     def _resume(self, phases: list[Phase]) -> tuple[int, int]:
         """Go back to the end of the last whole epoch; phase and number of epochs done."""
-        state = load_state(self.checkpoint_file, self.learner.context.device)
+        state = load_state(self.checkpoint_file)
         if state["key"] != self.job.key:
             raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run anew")
         self.rows, self.samples, self.best = state["rows"], state["samples"], state["best"]
@@ -214,14 +218,15 @@ class JobExecution:
                 "samples": self.samples,
             },
         )
-        self._write_status({})
+        self._write_status(["state.safetensors"], {})
 
     def _finish_run(self) -> None:
         Timeline(pd.DataFrame(self.rows)).write(self.folder / "timeline.csv")
         save_state(self.folder / "model.safetensors", self.best["net"])
         save_state(self.folder / "model_last.safetensors", self.learner.net.state_dict())
         write_text(self.folder / "predictions.csv", self._predictions())
-        self._write_status({"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
+        files = ["timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv"]
+        self._write_status(files, {"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
 
     def _predictions(self) -> str:
         """Per image: what the chosen checkpoint said."""
@@ -235,7 +240,7 @@ class JobExecution:
         text: str = pd.concat(frames).to_csv(index=False, lineterminator="\n")
         return text
 
-    def _write_status(self, more: dict[str, Any]) -> None:
+    def _write_status(self, files: list[str], more: dict[str, Any]) -> None:
         write_json(
             self.folder / "status.json",
             {
@@ -247,6 +252,7 @@ class JobExecution:
                 "seconds": round(self.seconds + time.monotonic() - self._clock, 2),
                 "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
                 **more,
+                "files": {name: fingerprint(self.folder / name) for name in files},
             },
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,21 +83,26 @@ class ResultsFolder:
             values = yaml.safe_load(self.config_file.read_text(encoding="utf-8"))
         except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
             raise InputError(f"cannot read {self.config_file}: {error}") from None
+        if not isinstance(values, dict):
+            raise InputError(f"{self.config_file} does not hold a configuration; restore it or delete the folder")
         return build_config(values, str(self.config_file))
 
+    def with_its_precision(self, config: StudyConfig) -> StudyConfig:
+        """``auto`` means what it meant when the folder was made, on whatever machine that was."""
+        if config.training.precision != "auto" or not self.config_file.exists():
+            return config
+        precision = self.config().training.precision
+        return config.model_copy(update={"training": config.training.model_copy(update={"precision": precision})})
+
     def adopt(self, config: StudyConfig) -> StudyConfig:
-        """``config`` as it can go on in this folder: the same shape, any methods and seeds added to those that are there."""
+        """A resolved ``config`` together with the methods and seeds that are in this folder; the rest must be the same."""
         if not self.config_file.exists():
             return config
-        there = self.config()
-        new, old = config.model_dump(mode="json"), there.model_dump(mode="json")
-        if new["training"]["precision"] == "auto":
-            new["training"]["precision"] = old["training"]["precision"]
+        new, old = config.model_dump(mode="json"), self.config().model_dump(mode="json")
         for section in _SHAPING:
             _require_same(section, new[section], old[section], self.path)
         for method, options in old["learners"].items():
-            if method in new["methods"]:
-                _require_same(f"learners.{method}", new["learners"].get(method, {}), options, self.path)
+            _require_same(f"learners.{method}", new["learners"].get(method, options), options, self.path)
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}
@@ -108,7 +114,9 @@ class ResultsFolder:
     def read_optional(self, file: Path) -> dict[str, Any] | None:
         if not file.exists():
             return None
-        value: dict[str, Any] = read_json(file)
+        value = read_json(file)
+        if not isinstance(value, dict):
+            raise InputError(f"{file} does not hold what it should; delete it or restore it")
         return value
 
     def finished(self, relative: str, key: str) -> bool:
@@ -120,14 +128,31 @@ class ResultsFolder:
             raise InputError(
                 f"{self.path / relative} was made with other settings; choose another --out, or delete it to train anew"
             )
+        return all(self._is_whole(self.path / relative / name, facts) for name, facts in status["files"].items())
+
+    def _is_whole(self, file: Path, facts: dict[str, Any]) -> bool:
+        """False where a file is gone (its job is run anew); one that has changed since it was written is refused."""
+        if not file.exists():
+            return False
+        if facts != fingerprint(file):
+            raise InputError(f"{file} is damaged or cut short; delete it to train that part anew")
         return True
+
+    def failures(self) -> list[str]:
+        """A sentence for every run that failed and was not mended since."""
+        failed = [(name, status) for name, status in self._statuses() if status.get("state") == "failed"]
+        return [f"{name} failed: {status.get('reason')}" for name, status in failed]
+
+    def _statuses(self) -> list[tuple[str, dict[str, Any]]]:
+        files = sorted(self.path.glob("runs/*/status.json"))
+        return [(file.parent.name, self.read_optional(file) or {}) for file in files]
 
     def merge_timelines(self) -> Timeline | None:
         """One ``timeline.csv`` over all finished runs."""
         done = [
-            status.parent / "timeline.csv"
-            for status in sorted(self.path.glob("runs/*/status.json"))
-            if read_json(status).get("state") == "finished"
+            self.path / "runs" / name / "timeline.csv"
+            for name, status in self._statuses()
+            if status.get("state") == "finished"
         ]
         if not done:
             return None
@@ -138,6 +163,13 @@ class ResultsFolder:
     def note_failure(self, relative: str, reason: str, trace: str) -> None:
         """Leave the reason where the run would have been."""
         write_json(self.path / relative / "status.json", {"state": "failed", "reason": reason, "traceback": trace})
+
+
+def fingerprint(file: Path) -> dict[str, Any]:
+    """Size and, for files that are quickly read, hash: what a finished job remembers of its files."""
+    size = file.stat().st_size
+    small = size <= 4_000_000
+    return {"bytes": size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()[:16] if small else None}
 
 
 def _require_same(key: str, new: Any, old: Any, folder: Path) -> None:

@@ -90,7 +90,7 @@ def _context() -> BaseContext:
 
 
 def _next(waiting: list[Job], planned: set[str], done: set[str]) -> Job | None:
-    """Of the jobs whose first phase is there (done now or in an earlier session), the one with most work behind it.
+    """Of the jobs whose first phase is there (done now or by an earlier run), the one with most work behind it.
 
     Long chains first: otherwise the last of them runs alone at the end while the other cores stand idle.
     """

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from einstellung.experiments.config import StudyConfig
 from einstellung.files import digest
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
 from einstellung.streams import Stream
 
 
@@ -34,7 +33,7 @@ class Job:
 
 
 def plan(config: StudyConfig, stream: Stream) -> list[Job]:
-    """Every job, first phases before the runs that need them, seeds in the outer order."""
+    """Every job of a resolved configuration, first phases before the runs that need them, seeds in the outer order."""
     return list(_jobs(config, stream))
 
 
@@ -45,7 +44,7 @@ def _jobs(config: StudyConfig, stream: Stream) -> Iterator[Job]:
         runs = []
         for method in config.methods:
             kind = learners[method]
-            options = asdict(learner_options(method, config.learners.get(method, {})))
+            options = config.learners[method]
             needs = None
             if not kind.skips_history:
                 trainer = "sgd" if kind.plain_history else method

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Protocol, Self
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from einstellung.experiments.plan import Job
@@ -136,7 +137,7 @@ class LiveBars:
         if job.folder in self._tasks:
             self._bars.remove_task(self._tasks.pop(job.folder))
         self._whole_moved(job, job.work)
-        what = f"[red]failed[/] {job.label}: {failure}" if failure else f"[green]done[/]   {job.label}"
+        what = f"[red]failed[/] {escape(f'{job.label}: {failure}')}" if failure else f"[green]done[/]   {job.label}"
         self._bars.console.print(what, highlight=False)
 
     def _whole_moved(self, job: Job, work: float) -> None:

@@ -10,15 +10,17 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from einstellung.experiments.assembly import build_stream, data_digests, resolve
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, check_backbone, data_digests, resolve
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.local import Failure, run_jobs
-from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.plan import plan
 from einstellung.experiments.progress import display_for
 from einstellung.experiments.provenance import now, provenance
 from einstellung.files import write_bytes, write_json
 from einstellung.randomness import generator
+from einstellung.registry import suggestion
 from einstellung.streams import Presentation, Proof, Stream, prove
 from einstellung.timeline import Timeline
 from einstellung.training.checkpoint import check_whole
@@ -51,15 +53,20 @@ class Prepared:
 
 def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
     """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything."""
-    recorded = config
-    if out is not None:
-        folder = ResultsFolder(out)
+    folder = ResultsFolder(out) if out is not None else None
+    if folder is not None:
         folder.check_usable()
-        recorded = folder.adopt(config)
-    recorded = resolve(recorded)
-    stream = build_stream(recorded)
-    asked = recorded.model_copy(update={"methods": config.methods, "seeds": config.seeds})
-    return Prepared(asked, recorded, stream, prove(stream))
+        config = folder.with_its_precision(config)
+    config = resolve(config)
+    recorded = config if folder is None else folder.adopt(config)
+    baseline = recorded.score.settings().baseline
+    if baseline is not None and baseline not in recorded.methods:
+        raise InputError(
+            f"score.baseline '{baseline}' is not among the methods: {suggestion(baseline, recorded.methods)}"
+        )
+    stream = build_stream(config)
+    check_backbone(config, stream)
+    return Prepared(config, recorded, stream, prove(stream))
 
 
 def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outcome:
@@ -71,7 +78,9 @@ def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outc
     missing = [job for job in jobs if not folder.finished(job.folder, job.key)]
     needed = {job.needs for job in missing if job.kind == "run"}
     todo = [job for job in missing if job.kind == "run" or job.folder in needed]
-    _check_files(folder, jobs, todo)
+    for job in todo:
+        if (checkpoint := folder.path / job.folder / "checkpoint.safetensors").exists():
+            check_whole(checkpoint)
 
     digests = data_digests(stream)
     record = provenance(command, digests)
@@ -93,16 +102,6 @@ def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outc
     runs = [job for job in jobs if job.kind == "run"]
     ran = sum(job.kind == "run" for job in todo)
     return Outcome(folder, prepared.recorded, timeline, tuple(failures), ran, len(runs) - ran)
-
-
-def _check_files(folder: ResultsFolder, jobs: Sequence[Job], todo: Sequence[Job]) -> None:
-    """A checkpoint or a first phase that is cut short is found before anything is trained."""
-    files = [folder.path / job.folder / "checkpoint.safetensors" for job in todo]
-    finished = {job.folder for job in jobs} - {job.folder for job in todo}
-    files += [folder.path / job.needs / "state.safetensors" for job in todo if job.needs in finished and job.needs]
-    for file in files:
-        if file.exists():
-            check_whole(file)
 
 
 def _samples(stream: Stream, count: int = 8) -> bytes:

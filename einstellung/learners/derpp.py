@@ -73,7 +73,7 @@ class DarkExperienceReplayPlusPlus(Learner):
         """A draw from the buffer as the net sees it, its labels, its logits."""
         images, logits = self.buffer.draw(self.options.draw, self._draws)
         inputs = self.context.presentation.training(images, self._augmentation, self._cue)
-        return inputs, images.labels.to(inputs.device), logits
+        return inputs, images.labels.to(inputs.device), logits.to(inputs.device)
 
     def state_dict(self) -> dict[str, Any]:
         return {"buffer": self.buffer.state_dict()}

@@ -83,7 +83,10 @@ class OnlineEWC(Learner):
         return {"fisher": dict(self.fisher), "anchor": dict(self.anchor)}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        self.fisher, self.anchor = dict(state["fisher"]), dict(state["anchor"])
+        device = self.context.device
+        self.fisher, self.anchor = (
+            {name: value.to(device) for name, value in state[key].items()} for key in ("fisher", "anchor")
+        )
 
 
 def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet:

@@ -12,7 +12,7 @@ from einstellung.streams.stream import ImageSet
 
 
 class Reservoir:
-    """Raw images with identity, label and logits; what is replayed is augmented and painted anew, like any training image."""
+    """Raw images with identity, label and logits, on the CPU; what is replayed is augmented and painted anew."""
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -32,7 +32,8 @@ class Reservoir:
                 torch.zeros(self.capacity, dtype=torch.long),
                 torch.zeros(self.capacity, dtype=torch.bool),
             )
-            self.logits = torch.zeros(self.capacity, logits.shape[1], device=logits.device)
+            self.logits = torch.zeros(self.capacity, logits.shape[1])
+        logits = logits.cpu()
         lots = torch.rand(len(images), generator=draws, dtype=torch.float64)
         for row in range(len(images)):
             slot = self.seen if self.seen < self.capacity else int(lots[row] * (self.seen + 1))
@@ -49,7 +50,7 @@ class Reservoir:
         assert self.images is not None, "drawn from an empty buffer"
         assert self.logits is not None
         rows = torch.randperm(len(self), generator=draws)[:count]
-        return self.images.take(rows), self.logits[rows.to(self.logits.device)]
+        return self.images.take(rows), self.logits[rows]
 
     def state_dict(self) -> dict[str, Any]:
         if self.images is None:

@@ -11,6 +11,7 @@ import numpy as np
 from einstellung.errors import InputError
 from einstellung.metrics.continual import pooled_accuracy
 from einstellung.metrics.curves import (
+    TOLERANCE,
     FloatArray,
     checkpoint_epoch,
     last_value,
@@ -81,7 +82,7 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
         curves = timeline.curves(method, seed, "T2")
         if not curves:
             continue
-        if VAL in curves and (curves[VAL].epochs > 0).any():
+        if VAL in curves and (curves[VAL].epochs > TOLERANCE).any():
             with_val.append(method)
         else:
             without.setdefault(method, []).append(seed)
@@ -106,7 +107,7 @@ def measure(
     taus = (settings.tau, *settings.tau_grid)
     times: list[float | None] = [None for _ in taus]
     budget = None
-    if patched is not None and patched.epochs[-1] > 0:
+    if patched is not None and patched.epochs[-1] > TOLERANCE:
         smoothed = smooth(patched.epochs, patched.acc, settings.window, settings.smoothing)
         times = times_to_thresholds(patched.epochs, smoothed, taus)
         budget = float(patched.epochs[-1])
@@ -174,7 +175,7 @@ def _t2_accuracy(curves: Curves, field: Field, at: float | None = None) -> float
         return None
     if at is None:
         shared = shared_epochs([parts[0].epochs, parts[1].epochs])
-        if len(shared) == 0 or shared[-1] <= 0:
+        if len(shared) == 0 or shared[-1] <= TOLERANCE:
             return None
         at = float(shared[-1])
     accuracies = [value_at(*_values(curves, split, field), at) for split in (SC_PATCH, NSC)]

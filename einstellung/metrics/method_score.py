@@ -17,7 +17,7 @@ from einstellung.metrics.eri import (
 )
 from einstellung.metrics.measurements import PhaseAccuracies, RunMeasures
 from einstellung.metrics.patterns import Condition, Decision, decide, high_rigidity
-from einstellung.metrics.settings import DEFAULT_BASELINE, ScoreSettings
+from einstellung.metrics.settings import DEFAULT_BASELINE, ScoreSettings, tau_name
 from einstellung.metrics.statistics import PairedTest, Summary, mean_and_sd, paired_t_test, summarise_all
 from einstellung.metrics.survival import Survival, TimeToThreshold, survival
 from einstellung.metrics.verdict import Case, Delay, next_probe, verdict
@@ -58,9 +58,13 @@ class SeedScore:
 
 @dataclass(frozen=True)
 class MethodScore:
-    """One method over its seeds. The baseline has no pattern: it is what the others are compared with."""
+    """One method over its seeds. The baseline has no pattern: it is what the others are compared with.
+
+    ``deciding`` holds what differs from ``facets`` where a verdict needs all deltas on the same seeds.
+    """
 
     facets: Mapping[str, Summary]
+    deciding: Mapping[str, Summary]
     task_incremental: Mapping[str, Summary] | None
     delays: Mapping[str, Delay]
     continual: Mapping[str, Summary]
@@ -76,10 +80,12 @@ class MethodScore:
     def to_dict(self) -> dict[str, Any]:
         facets = {name: summary.to_dict() for name, summary in self.facets.items()}
         facets["AD"]["censored"] = _named({seed: score.censored for seed, score in self.per_seed.items()})
-        delays = {}
-        for position, (tau, delay) in enumerate(self.delays.items()):
-            sides = _named({seed: score.censored_grid[position] for seed, score in self.per_seed.items()})
-            delays[tau] = {**delay._asdict(), "censored": sides}
+        facets |= {f"{name}_paired": summary.to_dict() for name, summary in self.deciding.items()}
+        by_tau = zip(*(score.censored_grid for score in self.per_seed.values()), strict=True)
+        delays = {
+            tau: {**delay._asdict(), "censored": _named(dict(zip(self.per_seed, sides, strict=True)))}
+            for (tau, delay), sides in zip(self.delays.items(), by_tau, strict=True)
+        }
         decision = self.decision
         conditions: Sequence[Condition] = decision.conditions if decision else ()
         return {
@@ -121,18 +127,18 @@ def score_method(
             **{name: [getattr(accuracy, name) for accuracy in accuracies] for name in ("delta", *SHOWN, *EXTRA)},
         }
     )
-    delays = {
-        tau: Delay(*mean_and_sd([score.AD_grid[i] for score in scores])) for i, tau in enumerate(settings.tau_grid)
-    }
+    deciding = _deltas_of_pairs(scores, facets)
+    by_tau = zip(*(score.AD_grid for score in scores), strict=True)
+    delays = {tau: Delay(*mean_and_sd(values)) for tau, values in zip(settings.tau_grid, by_tau, strict=True)}
     paired = tuple(seed for seed, score in per_seed.items() if score.paired)
-    decision = None if is_baseline else decide(facets, settings.margins, len(paired))
+    decision = None if is_baseline else decide({**facets, **deciding}, settings.margins, len(paired))
     case = decision and Case(
         method=method,
         baseline=baseline if baseline is not None else DEFAULT_BASELINE,
         baseline_present=baseline is not None,
         seeds=tuple(own),
         paired=paired,
-        facets=facets,
+        facets={**facets, **deciding},
         censored={seed: score.censored for seed, score in per_seed.items() if score.censored is not None},
         delays=delays,
         tau=settings.tau,
@@ -142,8 +148,9 @@ def score_method(
     )
     return MethodScore(
         facets=facets,
+        deciding=deciding,
         task_incremental=_task_incremental(own),
-        delays={_tau_name(tau): delay for tau, delay in delays.items()},
+        delays={tau_name(tau): delay for tau, delay in delays.items()},
         continual=_continual(own, reference, lambda run: run.phases) or {},
         continual_task=_continual(own, reference, lambda run: run.task[1] if run.task else None),
         tests={name: paired_t_test([getattr(score, name) for score in scores]) for name in TESTED},
@@ -177,6 +184,13 @@ def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: ScoreSetti
         censored=sides[0],
         censored_grid=tuple(sides[1:]),
     )
+
+
+def _deltas_of_pairs(scores: Sequence[SeedScore], facets: Mapping[str, Summary]) -> dict[str, Summary]:
+    """Delta and Delta_S on the very seeds of SFR_rel, so that it is their difference; only where they rest on more."""
+    pairs = [score for score in scores if score.SFR_rel is not None]
+    deltas = {"delta": [score.run.accuracies.delta for score in pairs], "delta_S": [score.delta_S for score in pairs]}
+    return summarise_all({name: values for name, values in deltas.items() if 0 < len(values) < facets[name].n})
 
 
 def _unpaired(run: RunMeasures, settings: ScoreSettings, paired: bool) -> SeedScore:
@@ -229,8 +243,3 @@ def _summaries(summaries: Mapping[str, Summary] | None) -> dict[str, Any] | None
 def _whole(value: float | None) -> float | int | None:
     """An int where the number is whole: epochs are counted."""
     return round(value) if value is not None and abs(value - round(value)) <= TOLERANCE else value
-
-
-def _tau_name(tau: float) -> str:
-    """Two decimals, more only where two would not name it."""
-    return f"{tau:.2f}" if abs(tau - round(tau, 2)) <= TOLERANCE else f"{tau:.10g}"

@@ -6,13 +6,22 @@ from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from einstellung.errors import InputError
-from einstellung.metrics.curves import Smoothing
+from einstellung.metrics.curves import TOLERANCE, Smoothing
 
 Final = Literal["auto", "last", "best-val"]
 FinalRule = Literal["last", "best-val"]
 
 DEFAULT_BASELINE = "scratch_t2"
 DEFAULT_TAU_GRID = (0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
+
+
+def tau_name(tau: float) -> str:
+    """A threshold as a key: two decimals, more only where two would not name it.
+
+    >>> tau_name(0.3), tau_name(0.35000000000000003), tau_name(0.125)
+    ('0.30', '0.35', '0.125')
+    """
+    return f"{tau:.2f}" if abs(tau - round(tau, 2)) <= TOLERANCE else f"{tau:.10g}"
 
 
 @dataclass(frozen=True)
@@ -38,7 +47,10 @@ class ScoreSettings:
     """Settings of :func:`einstellung.metrics.scorecard.score`.
 
     ``baseline=None`` means the default name, whose absence is only a warning; a baseline that is named must be there.
+    The grid of thresholds is kept rising, each of them once.
 
+    >>> ScoreSettings(tau_grid=(0.6, 0.3, 0.3)).tau_grid
+    (0.3, 0.6)
     >>> ScoreSettings(tau=1.5)
     Traceback (most recent call last):
     einstellung.errors.InputError: tau is 1.5: a number above 0 and up to 1 is needed
@@ -56,6 +68,10 @@ class ScoreSettings:
         for name, tau in [("tau", self.tau), *(("tau grid", tau) for tau in self.tau_grid)]:
             if not 0 < tau <= 1:
                 raise InputError(f"{name} is {tau}: a number above 0 and up to 1 is needed")
+        if not self.tau_grid:
+            raise InputError("the tau grid is empty: at least one threshold is needed")
+        once = {tau_name(tau): tau for tau in sorted(self.tau_grid, reverse=True)}
+        object.__setattr__(self, "tau_grid", tuple(sorted(once.values())))
         if self.window != int(self.window) or self.window < 1:
             raise InputError(f"window is {self.window}: a whole number of epochs from 1 up is needed")
         for name, value, choices in (

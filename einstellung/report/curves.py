@@ -41,7 +41,7 @@ class PhaseTwoCurves:
         return float(self._frame["epoch"].max())
 
     def accuracy(self, method: str, split: str = SC_PATCH) -> pd.DataFrame:
-        """Smoothed accuracy: rows are epochs, columns are seeds; empty where the split was not measured."""
+        """Smoothed accuracy: rows are epochs, columns are the seeds that were measured after epoch 0."""
         group = self._groups.get((method, split))
         if group is None:
             return pd.DataFrame(dtype=float)
@@ -50,7 +50,7 @@ class PhaseTwoCurves:
             ordered = curve.sort_values("epoch")
             epochs, acc = ordered["epoch"].to_numpy(float), ordered["acc"].to_numpy(float)
             smoothed[seed] = pd.Series(smooth(epochs, acc, self._card["window"], self._card["smoothing"]), index=epochs)
-        return pd.DataFrame(smoothed).dropna(how="all")
+        return pd.DataFrame(smoothed).dropna(how="all").dropna(how="all", axis="columns")
 
     def times_to_threshold(self, method: str) -> list[TimeToThreshold]:
         """When each run reached τ, as scored, and how long it was watched."""

@@ -59,7 +59,9 @@ FACETS = {
             "cue hurts",
             "helps",
         ),
+        Facet("delta_paired", "Δ paired", "Δ on the seeds that SFR_rel rests on."),
         Facet("delta_S", "Δ_S", "Δ of the baseline on the same seeds."),
+        Facet("delta_S_paired", "Δ_S paired", "Δ of the baseline on the seeds that SFR_rel rests on."),
         Facet("SC_patch", "SC patched", "Accuracy on the shortcut classes with the cue.", signed=False),
         Facet("SC_mask", "SC masked", "Accuracy on the same images with the cue covered.", signed=False),
         Facet("SC_clean", "SC clean", "Accuracy on the same images as they were before the cue.", signed=False),
@@ -216,6 +218,16 @@ def certainty_beside(record: Mapping[str, Any]) -> str | None:
     """How sure a pattern is; where none was found there is nothing to be sure of, unless seeds are what is missing."""
     certainty: str | None = record["certainty"]
     return None if record["pattern"] == "ambiguous" and record["n_seeds"] >= FEWEST_SEEDS else certainty
+
+
+def deciding(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+    """A method's estimate as its verdict uses it: Δ and Δ_S on the seeds that SFR_rel rests on.
+
+    >>> deciding({"delta": {"n": 3}, "delta_paired": {"n": 2}}, "delta")
+    {'n': 2}
+    """
+    estimate: Mapping[str, Any] = record.get(f"{key}_paired") or record[key]
+    return estimate
 
 
 def continual_methods(card: Mapping[str, Any]) -> list[str]:

@@ -10,7 +10,7 @@ from einstellung.report.notation import DASH, FACETS, continual_methods, epochs,
 from einstellung.report.undefined import censored_in_words, why_undefined
 
 TABLE_ONE = ("PD", "SFR_rel", "SC_patch", "SC_mask", "T1", "T1_after_T1", "NSC")
-FACET_COLUMNS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S")
+FACET_COLUMNS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_paired", "delta_S", "delta_S_paired")
 SEED_COLUMNS = ("PD", "SFR_rel", "CSR_rel", "delta", "SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
 
 
@@ -75,7 +75,8 @@ def facet_table(card: Mapping[str, Any]) -> Table:
             )
     return Table(
         "Facets with intervals",
-        "Mean ± standard deviation over seeds paired with the baseline, and the 95 % interval of the mean.",
+        "Mean ± standard deviation over seeds paired with the baseline (Δ: over all seeds of the method), and the 95 % "
+        "interval of the mean.",
         ("method", "facet", "mean ± sd", "95 % interval", "n", "interval by"),
         tuple(rows),
         tuple(values),

@@ -21,6 +21,7 @@ from einstellung.report.notation import (
     baseline_first,
     certainty_beside,
     continual_methods,
+    deciding,
     mean_sd,
     number,
 )
@@ -121,12 +122,10 @@ def _methods_table(console: Console, card: Mapping[str, Any], keys: Sequence[str
 
 def _cell(key: str, record: Mapping[str, Any]) -> str:
     """Mean above, deviation below, and below that the seeds that count where they are not all."""
-    estimate = record.get(key)
-    if estimate is None:
-        return DASH
+    estimate = deciding(record, key)
     lines = mean_sd(key, estimate).split(" ± ")
     text = lines[0] + (f"\n±{lines[1]}" if len(lines) == 2 else "")
-    if key == "AD" and 0 < estimate["n"] < record["n_seeds"]:
+    if key in ("AD", "delta") and 0 < estimate["n"] < record["n_seeds"]:
         text += f"\nn {estimate['n']}/{record['n_seeds']}"
     return text
 

@@ -12,6 +12,7 @@ from einstellung.report.notation import (
     FACETS,
     PATTERNS,
     certainty_beside,
+    deciding,
     interval,
     mean_sd,
     number,
@@ -44,14 +45,15 @@ def verdict_card(card: Mapping[str, Any], method: str) -> dict[str, Any]:
 def _certainty_words(record: Mapping[str, Any]) -> str:
     """What the certainty means; where seeds are too few, which facet has how many."""
     needed = dict.fromkeys(condition["facet"] for condition in record["conditions"])
-    few = {FACETS[facet].head: record[facet]["n"] for facet in needed if 0 < record[facet]["n"] < FEWEST_SEEDS}
+    counts = {FACETS[facet].head: deciding(record, facet)["n"] for facet in needed}
+    few = {head: n for head, n in counts.items() if 0 < n < FEWEST_SEEDS}
     if record["certainty"] == "too few seeds" and few:
         return ", ".join(f"{head} rests on n = {n}" for head, n in few.items()) + f"; {FEWEST_SEEDS} are needed to tell"
     return CERTAINTIES.get(record["certainty"], "")
 
 
 def _facet_row(card: Mapping[str, Any], method: str, key: str) -> dict[str, Any]:
-    estimate, facet = card["methods"][method][key], FACETS[key]
+    estimate, facet = deciding(card["methods"][method], key), FACETS[key]
     return {
         "head": facet.head,
         "meaning": facet.meaning,

@@ -7,7 +7,7 @@ should be there from the protocol's settings, never from the flags that are unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import torch
 from torch import Tensor
@@ -81,19 +81,29 @@ def _images_disjoint(stream: Stream) -> Check:
 
 
 def _evaluation_unseen(stream: Stream) -> Check:
-    seen = set().union(*(_contents(phase.train.images) for phase in stream.phases))
-    # A split that bears the cue differs from the training image in the cue only, so the clean pixels are compared.
-    painted = {pair.patched for pair in stream.pairs} | {pair.masked for pair in stream.pairs}
-    clean = [split for split in stream.splits if split.name not in painted and not bool(split.images.bears.any())]
-    held_out = [split for split in stream.splits if bool(split.images.bears.any()) and split.name not in painted]
-    shared = sum(sum(content in seen for content in _content_list(split.images.images)) for split in clean)
-    for split in held_out:
-        shared += len(set(split.images.index.tolist()) & set(stream.phase(split.phase).train.index.tolist()))
-    names = ", ".join(split.name for split in clean + held_out)
+    """Compares pixels, with the cue painted on training images where evaluation images bear it."""
+    derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked)}
+    own = [split for split in stream.splits if split.name not in derived]
+    clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
+    # What a bearing evaluation image would look like if it had been taken from a training set, cue and all.
+    painted = {
+        content
+        for phase in stream.phases
+        for content in _content_list(stream.cue.paint(phase.train.images, phase.train.index))
+    }
+    shared = 0
+    for split in own:
+        by_content = torch.tensor(
+            [content in clean or content in painted for content in _content_list(split.images.images)], dtype=torch.bool
+        )
+        trained = torch.isin(split.images.index, stream.phase(split.phase).train.index)
+        by_identity = trained & split.held_out
+        shared += int((by_content | by_identity).sum())
     return Check(
         "training and evaluation share no image",
         shared <= stream.duplicates_allowed,
-        f"{shared} shared images in {names} ({stream.duplicates_allowed} known in the source)",
+        f"{shared} shared images in {', '.join(split.name for split in own)} "
+        f"({stream.duplicates_allowed} known in the source)",
     )
 
 
@@ -118,7 +128,8 @@ def _labels_in_place(stream: Stream) -> Check:
 
 def _cue_in_training(stream: Stream) -> Check:
     """Counts the images that training really paints, against the settings' share of the cue classes."""
-    presentation = Presentation(stream)
+    # Without padding a flat canvas stays flat, so that a cue of the padding's colour is seen too.
+    presentation = Presentation(replace(stream, crop_padding=0))
     problems, seen = [], []
     for phase in stream.phases:
         differs = _painted_in_training(presentation, phase)
@@ -137,11 +148,17 @@ def _cue_in_training(stream: Stream) -> Check:
 
 
 def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
-    plain = ImageSet.without_cue(phase.train.images, phase.train.labels, phase.train.index)
-    draws = [generator(0, "proof", phase.name) for _ in range(2)]
-    with_cue = presentation.training_pixels(phase.train, draws[0], generator(0, "proof-cue", phase.name))
-    without = presentation.training_pixels(plain, draws[1], None)
-    return (with_cue != without).flatten(1).any(dim=1)
+    """Which training images the training pipeline paints, seen on two flat canvases: a cue cannot match both."""
+    train, painted = phase.train, torch.zeros(len(phase.train), dtype=torch.bool)
+    for shade in (0, 255):
+        canvas = torch.full_like(train.images, shade)
+        plain = ImageSet.without_cue(canvas, train.labels, train.index)
+        draws = [generator(0, "proof", phase.name) for _ in range(2)]
+        bearing = ImageSet(canvas, train.labels, train.index, train.bears)
+        with_cue = presentation.training_pixels(bearing, draws[0], generator(0, "proof-cue", phase.name))
+        without = presentation.training_pixels(plain, draws[1], None)
+        painted |= (with_cue != without).flatten(1).any(dim=1)
+    return painted
 
 
 def _mask_covers_patch(stream: Stream) -> Check:
@@ -154,6 +171,8 @@ def _mask_covers_patch(stream: Stream) -> Check:
             continue
         if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
             problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
+        if amiss := int((_where_painted(stream, clean) != region).flatten(1).any(dim=1).sum()):
+            problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
         if pair.masked is None:
             continue
         masked = stream.split(pair.masked).images
@@ -174,6 +193,15 @@ def _mask_covers_patch(stream: Stream) -> Check:
             f"{len(masked)} image pairs, the mask ({stream.cover}) covers the cue's {area:.0f} pixels and no other"
         )
     return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
+
+
+def _where_painted(stream: Stream, images: ImageSet) -> Tensor:
+    """The pixels that painting really changes, seen on two flat canvases: bool [N, 1, H, W]."""
+    changed = torch.zeros(len(images), 1, *images.images.shape[-2:], dtype=torch.bool)
+    for shade in (0, 255):
+        canvas = torch.full_like(images.images, shade)
+        changed |= (stream.cue.paint(canvas, images.index) != canvas).any(dim=1, keepdim=True)
+    return changed
 
 
 def _augmentation_is_new(stream: Stream) -> Check:

@@ -45,11 +45,15 @@ class Phase:
 
 @dataclass(frozen=True)
 class EvaluationSplit:
-    """Images as a model is shown them in evaluation (cue painted or covered already), and the phase they belong to."""
+    """Images as a model is shown them in evaluation (cue painted or covered already), and the phase they belong to.
+
+    ``held_out`` marks a split that was taken out of the phase's training images, so that their identities are comparable.
+    """
 
     name: str
     phase: str
     images: ImageSet
+    held_out: bool = False
 
 
 @dataclass(frozen=True)

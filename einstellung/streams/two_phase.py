@@ -140,7 +140,7 @@ def _splits(
         EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
         EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
         EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
-        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears)),
+        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears), held_out=True),
         EvaluationSplit("T2_shortcut_clean", "T2", sc),
         EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
     )

@@ -2,7 +2,8 @@
 
 Three things differ from our own layout. ``epoch_eff`` is 0 *after* the first epoch, so 1 is added. The case of method
 names varies, so they are lower-cased. And nothing names the phase: a continual method holds two rows per split and
-epoch, phase 1 then phase 2 in file order, while a model trained on phase 2 alone holds one.
+epoch, phase 1 then phase 2 in file order, while a model trained on phase 2 alone holds one. Where the rows leave the
+phase open, the file is refused.
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ FORK_COLUMNS = ("method", "seed", "epoch_eff", "split", "acc")
 
 
 def is_fork_layout(columns: list[str]) -> bool:
-    """Recognised by its columns: ``epoch_eff`` where ours has ``epoch`` and ``phase``.
+    """Recognised by its columns, in whatever case: ``epoch_eff`` where ours has ``epoch`` and ``phase``.
 
     >>> is_fork_layout(["method", "seed", "epoch_eff", "split", "acc"])
     True
     """
-    return "epoch_eff" in columns and "epoch" not in columns and "phase" not in columns
+    names = {column.lower() for column in columns}
+    return "epoch_eff" in names and "epoch" not in names and "phase" not in names
 
 
 def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
@@ -41,18 +43,18 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     [['sgd', 'T1', 1], ['sgd', 'T1', 2], ['sgd', 'T2', 1], ['sgd', 'T2', 2]]
     """
     require_columns(frame, FORK_COLUMNS, origin.files[0])
-    method = text_column(frame, "method", origin)
+    method = np.array([name.lower() for name in text_column(frame, "method", origin)], dtype=object)
     epoch = whole_numbers(number_column(frame, "epoch_eff", origin), "epoch_eff", origin)
     if (epoch < 0).any():
         row = int(np.argmax(epoch < 0))
         raise InputError(f"{origin.at(row)}, column 'epoch_eff': {epoch[row]} is below 0")
-    # Grouped by file and by the name as written: 'SGD' and 'sgd' are two logs, not two phases of one.
+    # Grouped by file: the same run in two files is not two phases of one log.
     group = origin.file_of_row
-    for values in (method, frame["seed"], frame["split"]):
+    for values in (method, frame["seed"], text_column(frame, "split", origin)):
         codes, found = pd.factorize(values)
         group = group * (len(found) + 1) + codes + 1  # an empty cell has the code -1; the schema refuses it later
     ours = frame.drop(columns="epoch_eff")
-    ours["method"] = np.array([name.lower() for name in method], dtype=object)
+    ours["method"] = method
     ours["phase"] = np.where(_second_phase(group, epoch, origin), "T2", "T1")
     ours["epoch"] = epoch + 1
     for column in ("loss", "n"):
@@ -62,12 +64,16 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 
 
 def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArray[np.bool_]:
-    """True where a row belongs to phase 2, per curve (one method, seed and split) in file order."""
+    """True where a row belongs to phase 2, per curve (one method, seed and split) in file order.
+
+    A curve that holds every epoch once is phase 2 alone, in whatever order it stands. One that holds every epoch twice
+    is both phases, the first row of each pair being phase 1. Phases of unequal length are told apart only where the
+    file shows two passes, each rising from the curve's lowest epoch.
+    """
     order = np.argsort(group, kind="stable")
     sorted_group, sorted_epoch = group[order], epoch[order]
     starts = np.r_[True, sorted_group[1:] != sorted_group[:-1]]
     curve = np.cumsum(starts) - 1
-    restarts = ~starts & np.r_[False, sorted_epoch[1:] <= sorted_epoch[:-1]]
 
     moments = pd.DataFrame({"curve": curve, "epoch": sorted_epoch}).groupby(["curve", "epoch"], sort=False)
     occurrence = moments.cumcount().to_numpy()
@@ -78,20 +84,38 @@ def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArr
         places = "; ".join(origin.at(int(row)) for row in order[same])
         raise InputError(f"more than two rows for one split and epoch_eff {sorted_epoch[third]}: {places}")
 
-    restarts_of = np.bincount(curve, weights=restarts)[curve]
-    always_twice = np.bincount(curve, weights=copies != 2)[curve] == 0
-    once = np.bincount(curve, weights=copies == 2)[curve] == 0
-    restarted = np.cumsum(restarts) - np.cumsum(restarts)[starts][curve] > 0
-    second = np.where(restarts_of == 1, restarted, np.where(always_twice, occurrence == 1, True))
+    once = _none_of(copies == 2, curve)
+    always_twice = _none_of(copies == 1, curve)
+    lowest = np.minimum.reduceat(sorted_epoch, np.flatnonzero(starts))[curve]
+    restarts = ~starts & np.r_[False, sorted_epoch[1:] <= sorted_epoch[:-1]]
+    elsewhere = (starts | restarts) & (sorted_epoch != lowest)
+    two_passes = (np.bincount(curve, weights=restarts)[curve] == 1) & _none_of(elsewhere, curve)
 
-    unclear = (restarts_of != 1) & ~always_twice & ~once
+    unclear = ~once & ~always_twice & ~two_passes
     if unclear.any():
-        lonely = unclear & (copies == 1)
-        row = int(order[int(np.argmax(lonely))])
-        raise InputError(
-            f"{origin.at(row)}: epoch_eff {epoch[row]} stands once while others of its curve stand twice, so its phase "
-            "cannot be told; sort the rows by phase, or add the columns phase and epoch"
-        )
+        raise InputError(_cannot_be_told(order, curve, sorted_epoch, copies, int(np.argmax(unclear)), origin))
+    restarted = np.cumsum(restarts) - np.cumsum(restarts)[starts][curve] > 0
     result = np.empty(len(group), dtype=bool)
-    result[order] = second
+    result[order] = once | np.where(always_twice, occurrence == 1, restarted)
     return result
+
+
+def _none_of(rows: npt.NDArray[np.bool_], curve: IntArray) -> npt.NDArray[np.bool_]:
+    """Per row: whether no row of its curve is marked."""
+    none: npt.NDArray[np.bool_] = np.bincount(curve, weights=rows)[curve] == 0
+    return none
+
+
+def _cannot_be_told(
+    order: IntArray, curve: IntArray, epoch: IntArray, copies: IntArray, unclear: int, origin: Origin
+) -> str:
+    own = curve == curve[unclear]
+    lonely = int(np.argmax(own & (copies == 1)))
+    first = int(np.argmax(own & (copies == 2)))
+    second = int(np.flatnonzero(own & (epoch == epoch[first]))[1])
+    return (
+        f"{origin.at(int(order[second]))}: epoch_eff {epoch[first]} stands there again (first: "
+        f"{origin.at(int(order[first]))}) while epoch_eff {epoch[lonely]} of the same curve stands once "
+        f"({origin.at(int(order[lonely]))}), and its rows are not two passes that rise from its lowest epoch, so the "
+        "phases cannot be told; sort the rows by phase, or add the columns phase and epoch"
+    )

@@ -18,6 +18,7 @@ from einstellung.timeline.fork import from_fork, is_fork_layout
 from einstellung.timeline.schema import COLUMNS, TEXT_COLUMNS, Origin, require_columns
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
+OTHER_SEPARATORS = {";": '";"', "\t": "tabs", "|": '"|"'}
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,11 @@ class _CsvText:
 def timeline_files(paths: Iterable[Path | str]) -> list[Path]:
     """The files to read, each once: files as given; of a folder what it holds.
 
-    A folder's own ``timeline.csv`` (or ``timeline.parquet``) is the whole of it: a results folder keeps the merged
-    table at its top and the single runs below. Without one, every ``timeline_*.csv`` or ``.parquet`` in it counts, and
-    its sub-folders are asked in turn. Where a table exists both as CSV and as Parquet, the CSV is read.
+    A results folder (known by its ``config.yaml``) holds the single runs below ``runs`` and a table merged from them at
+    its top: the runs are read, for the merged table may be older; without any run, the table is. In another folder
+    ``timeline.csv`` (or ``timeline.parquet``) stands for all that lies below it; without one, the sub-folders are asked
+    in turn. Every ``timeline_*.csv`` or ``.parquet`` of a folder counts beside these. Where a table exists both as CSV
+    and as Parquet, the CSV is read.
     """
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
@@ -65,13 +68,15 @@ def _files_of_folder(folder: Path) -> list[Path]:
         )
         if known and entry.is_file():
             tables.setdefault(path.stem, path)  # '.csv' sorts before '.parquet'
+    below = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False) and entry.name[0] != "."]
+    if any(entry.name == "config.yaml" for entry in entries):
+        runs = [file for path in below if path.name == "runs" for file in _files_of_folder(path)]
+        if runs:
+            tables.pop("timeline", None)
+            return [*tables.values(), *runs]
     if "timeline" in tables:
-        return [tables["timeline"]]
-    files = list(tables.values())
-    for entry in entries:
-        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
-            files.extend(_files_of_folder(Path(entry.path)))
-    return files
+        return list(tables.values())
+    return [*tables.values(), *(file for path in below for file in _files_of_folder(path))]
 
 
 def read_tables(files: Sequence[Path]) -> tuple[pd.DataFrame, Origin]:
@@ -125,6 +130,10 @@ def _csv_text(path: Path) -> _CsvText:
         header = tuple(name.strip() for name in next(csv.reader([head.decode("utf-8")]), []))
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a CSV file in UTF-8: {error}") from None
+    if len(header) == 1:
+        for separator, words in OTHER_SEPARATORS.items():
+            if separator in header[0]:
+                raise InputError(f"{path}: the columns are separated by {words}: save it with commas")
     twice = [name for name in header if name and header.count(name) > 1]
     if twice:
         raise InputError(f"{path}, line 1: column '{twice[0]}' stands there twice")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -107,12 +108,24 @@ def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 
 
 def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> None:
-    """Every needed column is there, or all that are missing are named."""
+    """Every needed column is there, or all that are missing are named, with those that may be meant by another name."""
     missing = [column for column in needed if column not in frame.columns]
     if missing:
         names = ", ".join(f"'{column}'" for column in missing)
         found = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"{name}: column {names} is missing (columns found: {found})")
+        raise InputError(f"{name}: column {names} is missing (columns found: {found}){_meant(missing, list(frame.columns))}")
+
+
+def _meant(missing: Sequence[str], found: Sequence[str]) -> str:
+    """Columns that are there under a similar name.
+
+    >>> _meant(["method", "acc"], ["Method", "seed", "colour"])
+    "; did you mean 'Method' for 'method'?"
+    """
+    strange = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
+    close = {column: difflib.get_close_matches(column, strange, n=1, cutoff=0.7) for column in missing}
+    guesses = [f"'{strange[names[0]]}' for '{column}'" for column, names in close.items() if names]
+    return f"; did you mean {', '.join(guesses)}?" if guesses else ""
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:
@@ -183,8 +196,9 @@ def _accuracy(frame: pd.DataFrame, column: str, origin: Origin, nullable: bool) 
     outside = (values < -ACCURACY_SLACK) | (values > 1 + ACCURACY_SLACK)
     if outside.any():
         row = int(np.argmax(outside))
-        percent = "; per cent? divide by 100" if 1 < values[row] <= 100 and np.nanmax(values) <= 100 else ""
-        raise InputError(f"{origin.at(row)}, column '{column}': {values[row]:g} is outside 0..1{percent}")
+        percent = "; per cent? divide by 100" if 1.5 < values[row] <= 100 and np.nanmax(values) <= 100 else ""
+        shown = repr(float(values[row])).removesuffix(".0")  # all digits: rounded it may look like a number inside
+        raise InputError(f"{origin.at(row)}, column '{column}': {shown} is outside 0..1{percent}")
     return np.clip(values, 0.0, 1.0)
 
 

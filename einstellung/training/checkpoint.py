@@ -29,10 +29,10 @@ def save_state(path: Path, state: Mapping[str, Any]) -> Path:
     return write_bytes(path, save(content, metadata={_HEADER: header}))
 
 
-def load_state(path: Path, device: torch.device | str = "cpu") -> dict[str, Any]:
-    """The inverse of :func:`save_state`; a file that is cut short is named."""
+def load_state(path: Path) -> dict[str, Any]:
+    """The inverse of :func:`save_state`, on the CPU; a file that is cut short is named."""
     try:
-        with safe_open(str(path), framework="pt", device=str(device)) as file:
+        with safe_open(str(path), framework="pt") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
         permuted, state = set(header["channels_last"]), dict(header["plain"])

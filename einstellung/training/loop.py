@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,7 +89,10 @@ class PhaseLoop:
             if every and step % every == 0 and consumed < len(phase.train):
                 self.on_evaluation(epoch - 1 + consumed / len(phase.train))
                 learner.net.train()
-        if not bool(torch.isfinite(loss)):
-            raise FloatingPointError(
-                f"the loss is {float(loss)} after epoch {epoch} of {phase.name}: lower training.lr or the method's weights"
-            )
+        require_finite(float(loss), f"after epoch {epoch} of {phase.name}")
+
+
+def require_finite(loss: float, where: str) -> None:
+    """Stop a run that has diverged: whatever it measured from there on would mean nothing."""
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"the loss is {loss} {where}: lower training.lr or the method's own weights")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from einstellung.arguments import grid, numbers
+from einstellung.cli import cli
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import (
@@ -14,6 +16,8 @@ from einstellung.experiments.config import (
     to_yaml,
     with_assignments,
 )
+from einstellung.experiments.study import prepare_study
+from einstellung.metrics.settings import Margins, ScoreSettings
 
 
 @pytest.mark.parametrize("name", preset_names())
@@ -28,6 +32,7 @@ def test_the_protocols_defaults():
     assert config.training.batch_size == 32
     assert (config.training.lr, config.training.momentum, config.training.weight_decay) == (0.01, 0.9, 1e-4)
     assert config.seeds == (42, 123, 456, 789, 1011)
+    assert config.training.milestones == (35, 45)
     assert (config.score.tau, config.score.window, config.score.margins) == (0.6, 3, (1.0, 0.02, 0.02))
 
 
@@ -41,6 +46,10 @@ def test_the_protocols_defaults():
         ({"methods": []}, "methods"),
         ({"methods": ["sgd", "sgd"]}, "names something twice"),
         ({"seeds": ["a"]}, "seeds.0"),
+        ({"seeds": [2**53]}, "seeds.0"),
+        ({"seeds": [1.5]}, "seeds.0"),
+        ({"name": "../elsewhere"}, "name"),
+        ({"training": {"lr": float("inf")}}, "training.lr"),
         ({"stream": {"name": 3}}, "stream.name"),
     ],
 )
@@ -59,6 +68,12 @@ def test_a_wrong_key_or_value_is_named(values, words):
             {"learners": {"ewc_on": {"e_lambda": "much"}}},
             "learners.ewc_on.e_lambda is 'much': input should be a valid number",
         ),
+        (
+            {"learners": {"derpp": {"alpha": float("nan")}}},
+            "learners.derpp.alpha is nan: input should be a finite number",
+        ),
+        ({"backbone": {"name": "resnt18"}}, "unknown backbone 'resnt18': did you mean 'resnet18'"),
+        ({"backbone": {"name": "resnet18", "widht": 3}}, "unknown key 'backbone.widht': did you mean 'width'"),
         ({"cover": "blak"}, "unknown cover 'blak': did you mean 'black'"),
         ({"cue": {"name": "path"}}, "unknown cue 'path': did you mean 'patch'"),
         ({"cue": {"colr": 1}}, "unknown key 'cue.colr': did you mean 'colour'"),
@@ -113,3 +128,33 @@ def test_broken_files_are_named(tmp_path, text, words):
         read_config(path)
     with pytest.raises(InputError, match="no such configuration"):
         read_config(tmp_path / "absent.yaml")
+
+
+@pytest.mark.parametrize(
+    ("values", "words"),
+    [
+        ({"backbone": {"name": "resnet18", "width": 0}}, "backbone.width is 0"),
+        ({"backbone": {"name": "vit", "heads": 0}}, "must all be at least 1"),
+        ({"backbone": {"name": "vit", "image": 24}}, "backbone 'vit' does not fit images of 32x32"),
+        ({"score": {"baseline": "scrach_t2"}}, "score.baseline 'scrach_t2' is not among the methods: did you mean"),
+        ({"score": {"tau_grid": [2.0]}}, "tau grid is 2"),
+        ({"score": {"margins": [-1, 0, 0]}}, "margin AD is -1"),
+    ],
+)
+def test_what_would_fail_late_is_found_early(values, words):
+    with pytest.raises(InputError, match=words):
+        prepare_study(build_config({"stream": {"train_per_class": 4, "test_per_class": 2}, **values}))
+
+
+def test_the_command_lines_defaults_are_the_metrics_defaults():
+    options = {option.name: option.default for option in cli.commands["score"].params}
+    settings = ScoreSettings()
+    assert (options["tau"], options["window"], options["smoothing"], options["final"]) == (
+        settings.tau,
+        settings.window,
+        settings.smoothing,
+        settings.final,
+    )
+    assert grid("--tau-grid", options["tau_grid"]) == pytest.approx(settings.tau_grid)
+    assert Margins(*numbers("--margins", options["margins"], 3)) == settings.margins
+    assert build_config({}).score.settings() == settings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.experiments.assembly import build_stream
+from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import plan
 
@@ -12,7 +12,7 @@ from .conftest import SMALL
 
 
 def jobs(change=None):
-    config = build_config(merged({**SMALL, "seeds": [1, 2]}, change or {}))
+    config = resolve(build_config(merged({**SMALL, "seeds": [1, 2]}, change or {})))
     return plan(config, build_stream(config))
 
 
@@ -41,6 +41,7 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"training": {"epochs": [1, 4]}}, True, False),
         ({"learners": {"ewc_on": {"e_lambda": 3.0}}}, False, False),
         ({"score": {"tau": 0.5}}, False, False),
+        ({"cue": {"size": 4}}, False, False),  # a default written out is the same study
         ({"name": "other"}, False, False),
     ],
 )

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 import yaml
 
+from einstellung.errors import InputError
 from einstellung.experiments.folder import ResultsFolder
+from einstellung.report.study import report_study
 from einstellung.timeline import Timeline
 
 from .conftest import SMALL, einstellung, results, study
@@ -113,12 +118,12 @@ def test_killed_in_the_middle_of_phase_two_and_run_again(finished, small_config,
 
 def test_an_epoch_is_not_trained_twice_after_a_kill(small_config, tmp_path):
     """Resuming starts after the last whole epoch: the sample counter of the checkpoint goes on, not from nothing."""
-    from einstellung.experiments.assembly import build_stream
+    from einstellung.experiments.assembly import build_stream, resolve
     from einstellung.experiments.config import build_config, read_config
     from einstellung.experiments.execution import JobExecution
     from einstellung.experiments.plan import plan
 
-    config = build_config(read_config(small_config))
+    config = resolve(build_config(read_config(small_config)))
     stream = build_stream(config)
     job = next(job for job in plan(config, stream) if job.method == "scratch_t2" and job.seed == 1)
 
@@ -150,7 +155,9 @@ def test_a_failed_run_leaves_the_others_alone(small_config, tmp_path):
     assert json.loads((out / "runs/ewc_on-seed1/status.json").read_text())["state"] == "failed"
     card = json.loads((out / "score.json").read_text())
     assert set(card["methods"]) == {"scratch_t2", "sgd", "derpp"}
-    assert "ewc_on seed 1" in (out / "report.html").read_text()
+    for _ in ("after the run", "after a new report"):
+        assert "ewc_on-seed1 failed" in (out / "report.html").read_text()
+        einstellung("report", out)
 
 
 def test_a_worker_that_is_killed_is_named(small_config, tmp_path):
@@ -189,8 +196,9 @@ def test_seeds_and_methods_can_be_added_to_a_folder(small_config, tmp_path):
     ("words", "message"),
     [
         (["--set", "training.lr=0.5"], "training.lr = 0.01, not 0.5; choose another --out"),
-        (["--set", "learners.derpp.alpha=0.9"], "learners.derpp.alpha = None, not 0.9"),
-        (["--set", "cue.share=0.5"], "cue.share = None, not 0.5"),
+        (["--set", "learners.derpp.alpha=0.9"], "learners.derpp.alpha = 0.1, not 0.9"),
+        (["--methods", "sgd", "--set", "learners.derpp.alpha=0.9"], "learners.derpp.alpha = 0.1, not 0.9"),
+        (["--set", "cue.share=0.5"], "cue.share = 1.0, not 0.5"),
     ],
 )
 def test_a_folder_does_not_mix_two_studies(finished, words, message):
@@ -217,6 +225,121 @@ def test_a_checkpoint_that_is_cut_short_stops_the_study_before_it_starts(finishe
     assert "state.safetensors is damaged or cut short" in done.stderr
     assert done.stderr.count("\n") == 1
     assert results(out) == before
+
+
+def test_a_finished_run_that_lost_a_file_is_run_again(small_config, tmp_path):
+    out = tmp_path / "out"
+    study(small_config, out, methods=["scratch_t2"])
+    before = results(out)
+    (out / "runs/scratch_t2-seed1/model.safetensors").unlink()
+    outcome = study(small_config, out, methods=["scratch_t2"])
+    assert (outcome.reused, outcome.ran) == (0, 1)
+    assert results(out) == before
+
+
+def test_a_finished_run_whose_timeline_was_cut_is_not_scored(finished, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    timeline = copy / "runs/sgd-seed1/timeline.csv"
+    timeline.write_bytes(timeline.read_bytes()[:-9])
+    done = einstellung("run", finished.parent / "small.yaml", "--out", copy, expect=2)
+    assert "sgd-seed1/timeline.csv is damaged or cut short; delete it to train that part anew" in done.stderr
+
+
+@pytest.mark.parametrize("broken", ["config.yaml", "proof.json", "provenance.json", "runs/sgd-seed1/status.json"])
+@pytest.mark.parametrize("content", ["", "[]", "{"])
+def test_a_broken_file_of_a_results_folder_is_one_line(finished, tmp_path, broken, content):
+    copy = tmp_path / "copy"
+    shutil.copytree(finished, copy)
+    (copy / broken).write_text(content)
+    with pytest.raises(InputError, match=Path(broken).name):
+        report_study(ResultsFolder(copy))
+
+
+def test_the_folder_holds_the_resolved_configuration(finished):
+    config = ResultsFolder(finished).config()
+    assert config.cue.options == {"size": 4, "colour": [255, 0, 255], "place": "top-left", "opacity": 1.0, "share": 1.0}
+    assert config.learners["derpp"] == {"buffer": 20, "alpha": 0.1, "beta": 0.5, "draw": 4}
+    assert config.stream.options["validation"] == 0.1
+    assert config.training.milestones == (35, 45)
+
+
+def test_a_default_written_out_is_the_same_study(finished):
+    assert study(finished.parent / "small.yaml", finished, cue={"place": "top-left"}).ran == 0
+
+
+def test_score_does_not_write_into_a_study(finished):
+    done = einstellung("score", finished, "--out", finished, expect=2)
+    assert "is the results folder of a study" in done.stderr
+
+
+def test_the_baselines_job_never_touches_a_t1_image(small_config, tmp_path, monkeypatch):
+    """The job as a worker runs it, with every batch that reaches the learner watched."""
+    from einstellung.experiments.assembly import build_stream, resolve
+    from einstellung.experiments.config import build_config, read_config
+    from einstellung.experiments.execution import JobExecution
+    from einstellung.experiments.plan import plan
+    from einstellung.learners import Learner
+
+    config = resolve(build_config(read_config(small_config)))
+    stream = build_stream(config)
+    seen: dict[str, set[bytes]] = {}
+    observe = Learner.observe
+
+    def watched(self, batch):
+        seen.setdefault(type(self).__name__, set()).update(image.numpy().tobytes() for image in batch.raw.images)
+        return observe(self, batch)
+
+    monkeypatch.setattr(Learner, "observe", watched)
+    for job in plan(config, stream):
+        if job.method in ("scratch_t2", "sgd"):
+            JobExecution(job, config, tmp_path, stream, lambda work, where: None).run()
+    t1 = {image.numpy().tobytes() for image in stream.phases[0].train.images}
+    assert not seen["ScratchT2"] & t1
+    assert seen["FineTuning"] >= t1  # the same watch does see T1 where it is trained on
+    status = json.loads((tmp_path / "runs/scratch_t2-seed1/status.json").read_text())
+    assert status["real_samples"]["T1"] == 0
+
+
+FLAWS = {
+    "shared image": lambda s: _with_t2(s, images=_first_of_t1(s)),
+    "cue left out": lambda s: _with_t2(s, bears=torch.zeros_like(s.phases[1].train.bears)),
+    "labels of the other phase": lambda s: _with_t2(s, labels=s.phases[1].train.labels - 24),
+    "mask beside the patch": lambda s: replace(
+        s, splits=tuple(_shifted(split) if split.name == "T2_shortcut_masked" else split for split in s.splits)
+    ),
+}
+
+
+def _with_t2(stream, **changes):
+    t1, t2 = stream.phases
+    return replace(stream, phases=(t1, replace(t2, train=replace(t2.train, **changes))))
+
+
+def _first_of_t1(stream):
+    images = stream.phases[1].train.images.clone()
+    images[0] = stream.phases[0].train.images[0]
+    return images
+
+
+def _shifted(split):
+    return replace(split, images=replace(split.images, images=split.images.images.roll(5, dims=-1)))
+
+
+@pytest.mark.parametrize("flaw", FLAWS)
+def test_a_broken_stream_stops_the_run_before_it_writes_anything(small_config, tmp_path, monkeypatch, capsys, flaw):
+    """Through the command itself, with the stream that everybody uses broken on purpose."""
+    from einstellung import cli
+    from einstellung.experiments import study as module
+
+    whole = module.build_stream
+    monkeypatch.setattr(module, "build_stream", lambda config: FLAWS[flaw](whole(config)))
+    monkeypatch.setattr(sys, "argv", ["einstellung", "run", str(small_config), "--out", str(tmp_path / "out")])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert stop.value.code == 2
+    assert "does not prove itself" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_strangers_folder_is_left_alone(small_config, tmp_path):

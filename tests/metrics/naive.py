@@ -124,7 +124,9 @@ class Naive:
 
     def pattern(self, method):
         ad, pd_, sfr = (self.mean(method, facet)[0] for facet in ("AD", "PD", "SFR_rel"))
-        delta, delta_s = self.mean(method, "delta")[0], self.mean(method, "delta_S")[0]
+        facts = [self.facts(*run) for run in self.runs if run[0] == method]
+        pairs = [own for own in facts if own["SFR_rel"] is not None]
+        delta, delta_s = (sum(own[name] for own in pairs) / max(len(pairs), 1) for name in ("delta", "delta_S"))
         epoch, margin = Fraction(1), Fraction("0.02")
         if ad is None or pd_ is None or sfr is None:
             return "ambiguous"

@@ -131,6 +131,44 @@ def test_seeds_that_do_not_match_are_left_out_of_pairs_and_named():
     assert result["methods"]["scratch_t2"]["per_seed"]["77"]["paired"] is False
 
 
+def test_a_verdict_takes_all_deltas_from_the_same_seeds():
+    table = [row for seed in (1, 2, 3) for row in run("scratch_t2", seed, [0.5, 0.7], [0.4, 0.65])]
+    for seed in (1, 2, 3):
+        table += run("sgd", seed, [0.5, 0.7 + seed / 100], [0.4, 0.65 + seed / 100])
+    even = card(table)["methods"]["sgd"]
+    assert "delta_paired" not in even
+    assert even["pattern"] == "benign-transfer" or even["pattern"] == "ambiguous"
+    result = card(table, run("sgd", 99, [0.5, 0.9], [0.4, 0.1]))["methods"]["sgd"]
+    assert result["delta"]["mean"] == pytest.approx((3 * 0.05 + 0.8) / 4)
+    assert result["delta_paired"]["mean"] == pytest.approx(0.05)
+    assert result["delta_paired"]["n"] == 3
+    assert result["SFR_rel"]["mean"] == pytest.approx(result["delta_paired"]["mean"] - result["delta_S"]["mean"])
+    assert (result["pattern"], result["verdict"]) == (even["pattern"], even["verdict"])  # not a shared shortcut
+    assert "delta_S_paired" not in result
+
+
+def test_delta_of_the_baseline_is_taken_from_the_same_seeds_too():
+    table = [*run("scratch_t2", 1, [0.5, 0.7], [0.4, 0.5]), *run("scratch_t2", 2, [0.5, 0.7], [0.6, 0.9])]
+    table += [*run("sgd", 1, [0.6, 0.8], [0.4, 0.4]), *rows("sgd", 2, "T2", "T2_shortcut_normal", [0.6, 0.8])]
+    result = card(table)["methods"]["sgd"]
+    assert result["delta_S"]["mean"] == pytest.approx(0.0)
+    assert result["delta_S_paired"]["mean"] == pytest.approx(0.2)
+    assert result["SFR_rel"]["mean"] == pytest.approx(0.4 - 0.2)
+    assert result["pattern"] == "red-flag"
+    assert "Delta = +0.400, beside Delta_S = +0.200 of scratch_t2" in result["verdict"]
+
+
+def test_thresholds_that_stand_twice_count_once_and_keep_their_own_censoring():
+    result = card(worked(), tau_grid=(0.9, 0.3, 0.3, 0.1 + 0.2, 0.6))
+    assert result["tau_grid"] == [0.3, 0.6, 0.9]
+    once = card(worked(), tau_grid=(0.3, 0.6, 0.9))
+    assert result["methods"] == once["methods"]
+    grid = result["methods"]["sgd"]["AD_tau"]
+    assert list(grid) == ["0.30", "0.60", "0.90"]
+    assert grid["0.60"]["censored"] == result["methods"]["sgd"]["AD"]["censored"]
+    assert grid["0.90"]["censored"].keys() == {"42", "43", "44"}
+
+
 def with_validation(*runs):
     best = {(method, seed): acc for method, seed, acc in runs}
     return [row for (method, seed), acc in best.items() for row in rows(method, seed, "T2", "T2_val", acc)]
@@ -225,6 +263,7 @@ def test_settings_reach_the_numbers():
         ({"tau": 0.0}, "tau is 0.0"),
         ({"tau": float("nan")}, "tau is nan"),
         ({"tau_grid": (0.3, 1.2)}, "tau grid is 1.2"),
+        ({"tau_grid": ()}, "the tau grid is empty"),
         ({"window": 0}, "window is 0"),
         ({"window": 2.5}, "window is 2.5"),
         ({"smoothing": "centered"}, "smoothing is 'centered': choose one of trailing, centred, none"),

@@ -198,7 +198,7 @@ def test_missing_splits_are_named_not_drawn(tmp_path, monkeypatch):
     timeline = Timeline(frame[frame["split"] != "T2_shortcut_masked"])
     _, missing = catalogue.draw_figures(tmp_path, timeline.frame, score(timeline).to_dict(), levels={}, samples=None)
     assert {figure.name: figure.why for figure in missing}["fig6_reliance"] == (
-        "T2_shortcut_masked was not measured in phase T2"
+        "T2_shortcut_masked was not measured in phase T2 after epoch 0"
     )
 
 

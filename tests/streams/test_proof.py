@@ -9,7 +9,7 @@ import torch
 
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
-from einstellung.streams import EvaluationSplit, ImageSet, Stream, prove, shapes
+from einstellung.streams import ImageSet, Stream, prove, shapes
 from einstellung.streams.proof import _CHECKS
 
 
@@ -24,9 +24,7 @@ def with_train(stream: Stream, number: int, train: ImageSet) -> Stream:
 
 
 def with_split(stream: Stream, name: str, images: ImageSet) -> Stream:
-    splits = tuple(
-        EvaluationSplit(name, split.phase, images) if split.name == name else split for split in stream.splits
-    )
+    splits = tuple(replace(split, images=images) if split.name == name else split for split in stream.splits)
     return replace(stream, splits=splits)
 
 
@@ -116,6 +114,34 @@ def test_a_mask_that_does_not_cover_the_patch(small_stream, kind):
     assert failed(broken) == ["the mask covers exactly the cue, on the same image"]
 
 
+class RegionBeside(PatchCue):
+    """Says that it is six pixels to the right of where it paints."""
+
+    def region(self, index, height, width):
+        return super().region(index, height, width).roll(6, dims=-1)
+
+
+class RegionTooSmall(PatchCue):
+    """Names only its first row."""
+
+    def region(self, index, height, width):
+        region = super().region(index, height, width).clone()
+        region[:, :, 1:] = False
+        return region
+
+
+@pytest.mark.parametrize("cue", [RegionBeside(), RegionTooSmall()])
+def test_a_cue_that_is_painted_elsewhere_than_it_says(cue):
+    broken = shapes(cue, train_per_class=10, test_per_class=2)
+    assert failed(broken) == ["the mask covers exactly the cue, on the same image"]
+
+
+@pytest.mark.parametrize("colour", [(0, 0, 0), (255, 255, 255), (128, 128, 128)])
+def test_a_cue_of_any_colour_can_be_proved(colour):
+    """Black on a padded corner changes no pixel there, yet it is the cue."""
+    assert failed(shapes(PatchCue(colour=colour), "noise", train_per_class=10, test_per_class=2)) == []
+
+
 def test_masked_images_in_another_order(small_stream):
     masked = small_stream.split("T2_shortcut_masked").images
     broken = with_split(small_stream, "T2_shortcut_masked", masked.take(torch.arange(len(masked) - 1, -1, -1)))
@@ -140,11 +166,19 @@ def test_validation_images_in_training(small_stream):
     assert failed(broken) == ["training and evaluation share no image"]
 
 
+@pytest.mark.parametrize("phase", [0, 1])
+def test_a_validation_image_copied_from_training_under_another_identity(small_stream, phase):
+    validation, train = small_stream.split("T2_val").images, small_stream.phases[phase].train
+    images = validation.images.clone()
+    row = int(validation.bears.nonzero()[0])
+    images[row] = small_stream.cue.paint(train.images[:1], train.index[:1])[0]
+    broken = with_split(small_stream, "T2_val", replace(validation, images=images))
+    assert failed(broken) == ["training and evaluation share no image"]
+
+
 def test_uneven_classes(small_stream):
-    images = small_stream.split("T2_nonshortcut_patched").images
     broken = with_split(small_stream, "T1_all", small_stream.split("T1_all").images.take(torch.arange(71)))
     assert failed(broken) == ["every class weighs the same, so the chance levels hold"]
-    assert len(images) == 18
 
 
 def test_an_empty_split(small_stream):

@@ -41,6 +41,10 @@ def test_phase_one_then_phase_two_and_epochs_count_from_one(tmp_path):
         ((2, 2, 1, 1, 0, 0), {"T1": [1, 2, 3], "T2": [1, 2, 3]}),
         ((0, 0), {"T1": [1], "T2": [1]}),
         ((2, 1, 0), {"T2": [1, 2, 3]}),
+        ((0, 1, 10, 11, 2, 3), {"T2": [1, 2, 3, 4, 11, 12]}),  # sorted as text
+        ((0, 1, 10, 2, 0, 1, 10, 2), {"T1": [1, 2, 3, 11], "T2": [1, 2, 3, 11]}),
+        ((0, 0, 1, 1, 10, 10, 2, 2), {"T1": [1, 2, 3, 11], "T2": [1, 2, 3, 11]}),
+        ((1, 0, 2), {"T2": [1, 2, 3]}),
     ],
 )
 def test_the_phase_follows_from_the_order_of_rows(tmp_path, epochs, expected):
@@ -75,9 +79,21 @@ def test_names_of_any_case_become_one(tmp_path):
     assert timeline.seeds("scratch_t2") == (42, 43)
 
 
-def test_one_run_spelt_in_two_ways_is_not_taken_for_two_phases(tmp_path):
-    with pytest.raises(InputError, match=r"line 4: the same method.* as .*line 2"):
-        Timeline.read(write(tmp_path, rows("SGD") + rows("sgd")))
+def test_within_one_file_the_case_of_a_name_does_not_split_its_phases(tmp_path):
+    timeline = Timeline.read(write(tmp_path, rows("SGD", start=0.1) + rows("sgd", start=0.5)))
+    assert phases(timeline) == {"T1": [1, 2], "T2": [1, 2]}
+    assert timeline.curve("sgd", 42, "T2", "T1_all")[1].tolist() == [0.50, 0.51]
+
+
+def test_spaces_around_a_split_do_not_split_its_phases(tmp_path):
+    timeline = Timeline.read(write(tmp_path, rows(split="T1_all ") + rows()))
+    assert phases(timeline) == {"T1": [1, 2], "T2": [1, 2]}
+
+
+def test_two_files_with_one_name_in_two_cases_are_both_named(tmp_path):
+    paths = [write(tmp_path, rows(method), f"timeline_{method}.csv") for method in ("SGD", "sgd")]
+    with pytest.raises(InputError, match=r"timeline_sgd\.csv, line 2: the same .* as .*timeline_SGD\.csv, line 2"):
+        Timeline.read_many(paths)
 
 
 def test_the_same_run_in_two_files_is_not_taken_for_two_phases(tmp_path):
@@ -102,9 +118,30 @@ def test_three_rows_for_one_epoch_name_every_line(tmp_path):
     )
 
 
-def test_a_phase_that_cannot_be_told_is_not_guessed(tmp_path):
-    path = write(tmp_path, rows(epochs=(0, 0, 1, 1, 2)))
-    with pytest.raises(InputError, match=r"line 6: epoch_eff 2 stands once while others .* cannot be told"):
+@pytest.mark.parametrize(
+    ("epochs", "again", "first", "once"),
+    [
+        ((0, 0, 1, 1, 2), (0, 3), 2, (2, 6)),
+        ((0, 1, 2, 2, 3, 4), (2, 5), 4, (0, 2)),  # resumed half-way
+        ((0, 1, 2, 3, 2, 3, 4), (2, 6), 4, (0, 2)),
+        ((2, 3, 0, 1, 2), (2, 6), 2, (3, 3)),  # a first pass without its beginning
+        ((0, 1, 0, 2, 1, 3), (0, 4), 2, (2, 5)),
+    ],
+)
+def test_a_phase_that_cannot_be_told_is_not_guessed(tmp_path, epochs, again, first, once):
+    path = write(tmp_path, rows(epochs=epochs))
+    with pytest.raises(InputError) as caught:
+        Timeline.read(path)
+    assert str(caught.value).startswith(
+        f"{path}, line {again[1]}: epoch_eff {again[0]} stands there again (first: {path}, line {first}) while "
+        f"epoch_eff {once[0]} of the same curve stands once ({path}, line {once[1]})"
+    )
+
+
+def test_one_unclear_curve_among_clear_ones_is_found(tmp_path):
+    clear = rows("a", epochs=(0, 1, 0, 1, 2)) + rows("b", epochs=(0, 2, 1))
+    path = write(tmp_path, clear + rows("c", epochs=(0, 1, 1)) + rows("d", epochs=(0, 0)))
+    with pytest.raises(InputError, match="line 12: epoch_eff 1 stands there again"):
         Timeline.read(path)
 
 
@@ -117,6 +154,16 @@ def test_a_wrong_epoch_is_named_in_the_file_s_own_column(tmp_path, epoch, words)
 def test_a_missing_column_is_named(tmp_path):
     with pytest.raises(InputError, match=r"timeline_a\.csv: column 'acc' is missing"):
         Timeline.read(write(tmp_path, ["sgd,1,0,T1_all"], header="method,seed,epoch_eff,split"))
+
+
+def test_columns_in_another_case_are_still_asked_for_as_the_fork_s(tmp_path):
+    header = "Method,Seed,Epoch_Eff,split,acc"
+    with pytest.raises(InputError) as caught:
+        Timeline.read(write(tmp_path, ["sgd,1,0,T1_all,0.5"], header=header))
+    assert str(caught.value).endswith(
+        "column 'method', 'seed', 'epoch_eff' is missing (columns found: Method, Seed, Epoch_Eff, split, acc); "
+        "did you mean 'Method' for 'method', 'Seed' for 'seed', 'Epoch_Eff' for 'epoch_eff'?"
+    )
 
 
 def test_a_wrong_accuracy_is_named(tmp_path):

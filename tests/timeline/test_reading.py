@@ -31,6 +31,27 @@ def test_a_results_folder_is_read_once(tmp_path):
     assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2)
 
 
+def test_in_a_results_folder_the_runs_count_and_not_an_older_table_of_them(tmp_path):
+    write(tmp_path / "timeline.csv", row(seed=1))
+    (tmp_path / "config.yaml").write_text("name: study\n")
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1,)
+    for seed in (1, 2):
+        write(tmp_path / "runs" / f"sgd-seed{seed}" / "timeline.csv", row(seed=seed))
+    write(tmp_path / "shared" / "timeline.csv", row(seed=7))
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2)
+    write(tmp_path / "timeline_extra.csv", row(seed=3))
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2, 3)
+
+
+def test_tables_beside_a_timeline_are_read_with_it(tmp_path):
+    whole = write(tmp_path / "timeline.csv", row(seed=1))
+    other = write(tmp_path / "timeline_b.csv", row(seed=2))
+    assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2)
+    write(other, row(seed=1))
+    with pytest.raises(InputError, match=f"^{other}, line 2: the same .* as {whole}, line 2 "):
+        Timeline.read_many([tmp_path])
+
+
 def test_a_folder_of_runs_is_merged(tmp_path):
     for seed in (1, 2, 3):
         write(tmp_path / "runs" / f"sgd-seed{seed}" / "timeline.csv", row(seed=seed))
@@ -118,7 +139,8 @@ def test_unknown_columns_are_kept(tmp_path):
         (HEADER.encode() + b"\n\n,,,,,,,\n", "has a header but no rows"),
         (b"PK\x03\x04\x00\x00", "is not a CSV file: it holds binary data"),
         (b"\xff\xfe\xfa,\x81\n", "is not a CSV file in UTF-8"),
-        (b"method;seed;phase\n1;2;3\n", "column 'method', 'seed'"),
+        (b"method;seed;phase\n1;2;3\n", 'the columns are separated by ";": save it with commas'),
+        (b"method\tseed\tphase\n1\t2\t3\n", "the columns are separated by tabs: save it with commas"),
         (b"hello\nworld\n", "is missing (columns found: hello)"),
     ],
 )

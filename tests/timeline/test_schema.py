@@ -30,9 +30,12 @@ def error_of(tmp_path, *lines, header=HEADER):
     ("line", "message"),
     [
         (
-            "sgd,1,T2,2,T1_all,1.5,,",
-            "DIR/log.csv, line 3, column 'acc': 1.5 is outside 0..1; per cent? divide by 100",
+            "sgd,1,T2,2,T1_all,1.67,,",
+            "DIR/log.csv, line 3, column 'acc': 1.67 is outside 0..1; per cent? divide by 100",
         ),
+        ("sgd,1,T2,2,T1_all,1.5,,", "DIR/log.csv, line 3, column 'acc': 1.5 is outside 0..1"),
+        ("sgd,1,T2,2,T1_all,1.0000001,,", "DIR/log.csv, line 3, column 'acc': 1.0000001 is outside 0..1"),
+        ("sgd,1,T2,2,T1_all,-0.00000001,,", "DIR/log.csv, line 3, column 'acc': -1e-08 is outside 0..1"),
         ("sgd,1,T2,2,T1_all,-0.1,,", "DIR/log.csv, line 3, column 'acc': -0.1 is outside 0..1"),
         ("sgd,1,T2,2,T1_all,nan,,", "DIR/log.csv, line 3, column 'acc': is empty or NaN, a number is needed"),
         ("sgd,1,T2,2,T1_all,,,", "DIR/log.csv, line 3, column 'acc': is empty or NaN, a number is needed"),
@@ -76,6 +79,12 @@ def test_each_missing_column_is_named(tmp_path, column):
     line = ",".join(GOOD.split(",")[i] for i in keep)
     message = error_of(tmp_path, line, header=header)
     assert message == f"DIR/log.csv: column '{column}' is missing (columns found: {header.replace(',', ', ')})"
+
+
+def test_a_column_under_another_name_is_pointed_at(tmp_path):
+    message = error_of(tmp_path, GOOD, header="Method,seed,phase,epochs,split,Acc ,loss,n")
+    assert message.startswith("DIR/log.csv: column 'method', 'epoch', 'acc' is missing (columns found: Method, ")
+    assert message.endswith("; did you mean 'Method' for 'method', 'epochs' for 'epoch', 'Acc' for 'acc'?")
 
 
 @pytest.mark.parametrize("column", ["acc_task", "top5"])

@@ -56,24 +56,6 @@ def test_nobody_draws_from_the_global_generator(config, stream):
     assert same(plain, trained(config, stream, "derpp", between=lambda: torch.rand(3)))
 
 
-def test_the_baseline_never_touches_a_t1_image(config, stream):
-    learner = build_learner(config, "scratch_t2", 1, stream)
-    t1, t2 = stream.phases
-    seen = []
-    observe = learner.observe
-
-    def watched(batch):
-        seen.append(batch.raw)
-        return observe(batch)
-
-    learner.observe = watched
-    learner.begin_phase(t2)
-    PhaseLoop(learner, t2, LoopSettings(2, 8, 0.05), silent, silent, silent).run()
-    contents = {image.numpy().tobytes() for images in seen for image in images.images}
-    assert not contents & {image.numpy().tobytes() for image in t1.train.images}
-    assert {label for images in seen for label in images.labels.tolist()} == set(t2.classes)
-
-
 def test_an_epoch_shows_every_image_once_in_a_new_order(config, stream):
     learner = build_learner(config, "sgd", 1, stream)
     phase = stream.phases[0]

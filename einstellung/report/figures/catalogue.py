@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from einstellung.metrics.curves import TOLERANCE
 from einstellung.report.captions import captions
 from einstellung.report.curves import PhaseTwoCurves
 from einstellung.report.figures.accuracy import draw_accuracy
@@ -80,9 +81,9 @@ def _plans(
     """For every figure: why it cannot be drawn (or None), and how it is drawn."""
     curves = PhaseTwoCurves(frame, card)
     images = read_samples(samples) if samples is not None else {}
-    measured = set(frame.loc[frame["phase"] == "T2", "split"])
-    no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2"
-    no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2")
+    measured = set(frame.loc[(frame["phase"] == "T2") & (frame["epoch"] > TOLERANCE), "split"])
+    no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2 after epoch 0"
+    no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2 after epoch 0")
     alone = no_cue or (
         None if is_compared(card) else "nothing to compare: the baseline or every continual method is missing"
     )

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from einstellung.report.figures.canvas import halo, new_figure
 from einstellung.report.figures.style import BASELINE_COLOUR, FAINT, GREY, INK, WIDTH, styles_of
-from einstellung.report.notation import DASH, FACETS, continual_methods, is_compared, short_names, write
+from einstellung.report.notation import DASH, FACETS, continual_methods, deciding, is_compared, short_names, write
 
 _COLUMNS = {"AD": "AD, effective epochs", "PD": "PD", "SFR_rel": "$SFR_{rel}$", "delta": "Δ, absolute"}
 _VALUE: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6.8, "path_effects": halo()}
@@ -40,7 +40,7 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, An
     styles, margin = styles_of(card), card["margins"].get(key)
     limits = _limits(key, methods, card)
     for row, method in enumerate(methods):
-        estimate, style = card["methods"][method][key], styles[method]
+        estimate, style = deciding(card["methods"][method], key), styles[method]
         axes.axhline(row, color=FAINT, linewidth=0.5, zorder=0)
         if estimate["mean"] is None:
             axes.text(0.03, row - 0.2, f"{DASH} undefined", transform=axes.get_yaxis_transform(), **_ASIDE)
@@ -65,13 +65,14 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, An
 
 
 def _baseline_delta(card: Mapping[str, Any], method: str) -> float | None:
-    value: float | None = card["methods"][method]["delta_S"]["mean"]
+    value: float | None = deciding(card["methods"][method], "delta_S")["mean"]
     return value
 
 
 def _limits(key: str, methods: list[str], card: Mapping[str, Any]) -> tuple[float, float]:
     """Room for every mean and margin; an interval that reaches more than twice as far ends in an arrow instead."""
-    estimates = [card["methods"][method][key] for method in methods if card["methods"][method][key]["mean"] is not None]
+    known = (deciding(card["methods"][method], key) for method in methods)
+    estimates = [estimate for estimate in known if estimate["mean"] is not None]
     margin = 1.5 * (card["margins"].get(key) or 0.0)
     inner = [0.0, -margin, margin, *(estimate["mean"] for estimate in estimates)]
     if key == "delta":

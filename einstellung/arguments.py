@@ -1,0 +1,62 @@
+"""Values of command-line options: lists of numbers, grids, how many workers."""
+
+from __future__ import annotations
+
+import math
+import os
+
+from einstellung.errors import InputError
+
+_LONGEST_GRID = 200
+
+
+def numbers(option: str, text: str, count: int | None = None) -> list[float]:
+    """A comma list of finite numbers, exactly ``count`` of them where that is given.
+
+    >>> numbers("--margins", "1,0.02,0.02", 3)
+    [1.0, 0.02, 0.02]
+    """
+    try:
+        values = [float(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        values = []
+    if not values or not all(map(math.isfinite, values)) or (count is not None and len(values) != count):
+        raise InputError(f"{option} {text}: give {count or 'some'} numbers separated by commas")
+    return values
+
+
+def whole_numbers(option: str, text: str) -> list[int]:
+    """A comma list of whole numbers.
+
+    >>> whole_numbers("--seeds", "42, 9007199254740991")
+    [42, 9007199254740991]
+    """
+    try:
+        values = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        values = []
+    if not values:
+        raise InputError(f"{option} {text}: give whole numbers separated by commas")
+    return values
+
+
+def grid(option: str, text: str) -> tuple[float, ...]:
+    """``first:last:step`` with both ends, or a comma list.
+
+    >>> grid("--tau-grid", "0.3:0.4:0.05")
+    (0.3, 0.35, 0.4)
+    """
+    if ":" not in text:
+        return tuple(numbers(option, text))
+    first, last, step = numbers(option, text.replace(":", ","), 3)
+    if step <= 0 or last < first or (last - first) / step > _LONGEST_GRID:
+        raise InputError(
+            f"{option} {text}: write first:last:step with at most {_LONGEST_GRID} steps, e.g. 0.3:0.6:0.05"
+        )
+    return tuple(round(first + position * step, 10) for position in range(int((last - first) / step + 1e-9) + 1))
+
+
+def workers_for(threads: int) -> int:
+    """How many runs of so many threads this machine's cores hold, at least one."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, cores // threads)
