@@ -113,7 +113,9 @@ def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> No
     if missing:
         names = ", ".join(f"'{column}'" for column in missing)
         found = ", ".join(map(str, frame.columns)) or "none"
-        raise InputError(f"{name}: column {names} is missing (columns found: {found}){_meant(missing, list(frame.columns))}")
+        raise InputError(
+            f"{name}: column {names} is missing (columns found: {found}){_meant(missing, list(frame.columns))}"
+        )
 
 
 def _meant(missing: Sequence[str], found: Sequence[str]) -> str:

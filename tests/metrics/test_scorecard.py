@@ -137,7 +137,6 @@ def test_a_verdict_takes_all_deltas_from_the_same_seeds():
         table += run("sgd", seed, [0.5, 0.7 + seed / 100], [0.4, 0.65 + seed / 100])
     even = card(table)["methods"]["sgd"]
     assert "delta_paired" not in even
-    assert even["pattern"] == "benign-transfer" or even["pattern"] == "ambiguous"
     result = card(table, run("sgd", 99, [0.5, 0.9], [0.4, 0.1]))["methods"]["sgd"]
     assert result["delta"]["mean"] == pytest.approx((3 * 0.05 + 0.8) / 4)
     assert result["delta_paired"]["mean"] == pytest.approx(0.05)

@@ -15,13 +15,13 @@ from einstellung.metrics.survival import SurvivalCurve
 from einstellung.report.curves import PhaseTwoCurves, band
 from einstellung.report.figures import canvas, catalogue
 from einstellung.report.figures.accuracy import draw_accuracy
-from einstellung.report.figures.canvas import drawing, render, spread
+from einstellung.report.figures.canvas import drawing, render, settle, spread
 from einstellung.report.figures.delays import HATCHES, draw_delay_grid
 from einstellung.report.figures.samples import draw_samples
 from einstellung.report.figures.style import PALETTE, method_styles
 from einstellung.report.figures.survival import step_at
 from einstellung.report.figures.verdict import draw_verdict
-from einstellung.report.notation import baseline_first, short_names
+from einstellung.report.notation import baseline_first, short_names, write
 from einstellung.timeline import Timeline
 
 from .hand_made import CURVES, timeline_frame
@@ -217,3 +217,44 @@ def test_short_names_stay_distinct():
 def test_steps_hold_until_the_next():
     curve = SurvivalCurve(np.array([0.0, 2.0, 5.0]), np.array([1.0, 0.5, 0.0]))
     assert step_at(curve, np.array([0.0, 1.9, 2.0, 4.9, 5.0, 9.0])).tolist() == [1, 1, 0.5, 0.5, 0, 0]
+
+
+def written_from(tmp_path, monkeypatch, frame):
+    """Names of the figures drawn from a frame, and why the others were not."""
+    monkeypatch.setattr(catalogue, "save", lambda figure, folder, name: settle(figure) or {"svg": b""})
+    timeline = Timeline(frame)
+    card = score(timeline).to_dict()
+    drawn, missing = catalogue.draw_figures(tmp_path, timeline.frame, card, levels={}, samples=None)
+    return {figure.name for figure in drawn}, {figure.name: figure.why for figure in missing}
+
+
+def test_a_seed_measured_before_training_only_is_left_out(tmp_path, monkeypatch):
+    frame = timeline_frame()
+    frame = frame[(frame["method"] != "sgd") | (frame["seed"] != 43) | (frame["epoch"] == 0)]
+    drawn, _ = written_from(tmp_path, monkeypatch, frame)
+    assert {"fig3_accuracy", "fig5_deficit", "fig6_reliance", "survival", "verdict"} <= drawn
+    curves = PhaseTwoCurves(frame, score(Timeline(frame)).to_dict())
+    assert list(curves.accuracy("sgd").columns) == [42, 44]
+    assert [run.budget for run in curves.times_to_threshold("sgd")] == [8.0, 8.0]
+
+
+def test_a_method_measured_before_training_only_has_no_curve(tmp_path, monkeypatch):
+    frame = timeline_frame()
+    drawn, _ = written_from(tmp_path, monkeypatch, frame[(frame["method"] != "sgd") | (frame["epoch"] == 0)])
+    assert {"fig3_accuracy", "survival", "verdict"} <= drawn
+
+
+def test_without_any_training_there_is_no_curve_to_draw(tmp_path, monkeypatch):
+    frame = timeline_frame()
+    drawn, missing = written_from(tmp_path, monkeypatch, frame[frame["epoch"] == 0])
+    assert drawn == set()
+    assert missing["survival"] == "T2_shortcut_normal was not measured in phase T2 after epoch 0"
+
+
+def test_the_verdict_shows_delta_on_the_seeds_of_the_baseline():
+    frame = timeline_frame()
+    card = score(Timeline(frame[(frame["method"] != "scratch_t2") | (frame["seed"] != 44)])).to_dict()
+    sgd = card["methods"]["sgd"]
+    assert (sgd["delta"]["n"], sgd["delta_paired"]["n"]) == (3, 2)
+    texts = [text.get_text() for text in draw_verdict(card).axes[-1].texts]
+    assert f"{write('delta', sgd['delta_paired']['mean'])}  n 2" in texts

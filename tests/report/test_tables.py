@@ -101,3 +101,12 @@ def test_markdown_keeps_odd_names_in_their_cell():
     assert row.startswith(r"| a\|b\_&lt;i> | −0.100 |")
     assert row.replace(r"\|", "").count("|") == lines[2].count("|")
     assert any(line.startswith("(a) ") for line in lines)
+
+
+def test_delta_over_all_seeds_and_over_the_paired_ones_are_both_listed(card):
+    assert not any(row[1].text == "Δ paired" for row in facet_table(card).rows)
+    paired = {"mean": 0.405, "sd": 0.007, "n": 2, "ci95": None, "interval": "none"}
+    card["methods"]["ewc_on"]["delta_paired"] = paired
+    table = facet_table(card)
+    assert [cell.text for cell in row_of(table, "ewc_on", "Δ")][2] == "+0.400 ± 0.010"
+    assert [cell.text for cell in row_of(table, "ewc_on", "Δ paired")][2] == "+0.405 ± 0.007"

@@ -67,6 +67,16 @@ def test_a_narrow_terminal_gets_two_tables(card):
     assert "…" not in text
 
 
+def test_delta_beside_the_baseline_s_rests_on_the_same_seeds(card):
+    paired = {"mean": 0.405, "sd": 0.007, "n": 2, "ci95": None, "interval": "none"}
+    card["methods"]["ewc_on"]["delta_paired"] = paired
+    text = printed(card)
+    row = next(line for line in text.splitlines() if line.startswith("ewc_on"))
+    assert row.split()[4] == "+0.405"
+    third = text.splitlines()[text.splitlines().index(row) + 2]
+    assert third.split() == ["n", "2/3", "n", "2/3"]  # of AD and of delta
+
+
 def test_a_console_without_unicode_gets_ascii(card):
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
     render_terminal(card, Console(file=stream))
