@@ -128,7 +128,8 @@ class ResultsFolder:
             raise InputError(
                 f"{self.path / relative} was made with other settings; choose another --out, or delete it to train anew"
             )
-        return all(self._is_whole(self.path / relative / name, facts) for name, facts in status["files"].items())
+        files = status.get("files") or {}
+        return bool(files) and all(self._is_whole(self.path / relative / name, facts) for name, facts in files.items())
 
     def _is_whole(self, file: Path, facts: dict[str, Any]) -> bool:
         """False where a file is gone (its job is run anew); one that has changed since it was written is refused."""
