@@ -41,5 +41,8 @@ def checked_options(
             checked[key] = TypeAdapter(hints[key], config=ConfigDict(allow_inf_nan=False)).validate_python(value)
         except ValidationError as error:
             message = str(error.errors()[0]["msg"]).partition(",")[0]
-            raise InputError(f"{section}.{key} is {value!r}: {message[0].lower()}{message[1:]}") from None
+            words = f"{message[0].lower()}{message[1:]}"
+            if not isinstance(hints[key], type):  # of several possible forms, pydantic's first complaint tells little
+                words = f"it should be {hints[key]}"
+            raise InputError(f"{section}.{key} is {value!r}: {words}") from None
     return checked

@@ -58,7 +58,6 @@ class PhaseLoop:
         self.on_epoch = on_epoch
         self.on_evaluation = on_evaluation
         self.on_step = on_step
-        self.samples = 0
 
     def run(self, done: int = 0) -> None:
         """Learn the epochs after the first ``done`` ones."""
@@ -83,7 +82,6 @@ class PhaseLoop:
             inputs = presentation.training(raw, augmentation, cue)
             loss = learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
             consumed += len(rows)
-            self.samples += len(rows)
             self.on_step(len(rows))
             every = settings.evaluate_every_steps
             if every and step % every == 0 and consumed < len(phase.train):

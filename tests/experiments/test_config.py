@@ -78,6 +78,8 @@ def test_a_wrong_key_or_value_is_named(values, words):
         ({"cue": {"name": "path"}}, "unknown cue 'path': did you mean 'patch'"),
         ({"cue": {"colr": 1}}, "unknown key 'cue.colr': did you mean 'colour'"),
         ({"cue": {"size": "big"}}, "cue.size is 'big': input should be a valid integer"),
+        ({"cue": {"place": [1, 2, 3]}}, r"cue.place is \[1, 2, 3\]: it should be str \| tuple\[int, int\]"),
+        ({"cue": {"colour": [1, 2]}}, r"cue.colour is \[1, 2\]: it should be tuple\[int, int, int\]"),
         ({"stream": "shape"}, "unknown stream 'shape': did you mean 'shapes'"),
         ({"stream": {"name": "shapes", "noize": 1}}, "unknown key 'stream.noize': did you mean 'noise'"),
         ({"training": {"epochs": [1]}}, "training.epochs has 1 entries, the stream 'shapes' 2 phases"),
