@@ -108,7 +108,7 @@ def score(
         card = compute(timeline, settings).to_dict()
     page = None
     if out is not None:
-        page = _write_page(out, timeline, card)
+        page = _write_page(out, timeline, card, paths)
     _show(card, as_json, page)
 
 
@@ -252,14 +252,21 @@ def _study(config: StudyConfig, out: Path | None, workers: int | None, as_json: 
         sys.exit(2 if by_input else 1)
 
 
-def _write_page(out: Path, timeline: Any, card: dict[str, Any]) -> Path:
+def _write_page(out: Path, timeline: Any, card: dict[str, Any], paths: tuple[Path, ...]) -> Path:
+    """The page of somebody's logs; it says which files it was made from, by their hashes."""
+    from einstellung.experiments.provenance import file_hashes, now, provenance
     from einstellung.report import write_guide_report, write_report
+    from einstellung.timeline.reading import timeline_files
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; choose a folder for --out")
     if (out / "config.yaml").exists():
         raise InputError(f"{out} is the results folder of a study: use 'einstellung report {out}', or another --out")
-    return write_guide_report(out, card) if card["variant"] == "guide" else write_report(out, timeline, card)
+    command = shlex.join(["einstellung", *sys.argv[1:]])
+    record = {**provenance(command, file_hashes(timeline_files(paths))), "finished": now()}
+    if card["variant"] == "guide":
+        return write_guide_report(out, card, provenance=record)
+    return write_report(out, timeline, card, provenance=record)
 
 
 def _show(card: dict[str, Any], as_json: bool, page: Path | None) -> None:

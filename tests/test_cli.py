@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -102,7 +103,11 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
     assert (tmp_path / "report/figures/fig3_accuracy.pdf").exists()
     guide = einstellung("score", tmp_path / "logs", "--variant", "guide", "--out", tmp_path / "guide")
     assert "guide" in guide.stdout
-    assert (tmp_path / "guide/report.html").exists()
+    content = hashlib.sha256((tmp_path / "logs/timeline.csv").read_bytes()).hexdigest()[:16]
+    for folder in ("report", "guide"):
+        page = (tmp_path / folder / "report.html").read_text()
+        assert content in page  # which file the numbers came from
+        assert "einstellung score" in page
 
 
 @pytest.mark.parametrize(

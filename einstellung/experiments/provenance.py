@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -48,6 +49,11 @@ def code_hash() -> str:
         hasher.update(str(path.relative_to(root)).encode())
         hasher.update(path.read_bytes())
     return hasher.hexdigest()[:16]
+
+
+def file_hashes(files: Iterable[Path]) -> dict[str, str]:
+    """A hash of every file's content."""
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}
 
 
 def git_commit() -> str | None:

@@ -55,7 +55,6 @@ def write_guide_report(
     card: Mapping[str, Any],
     *,
     provenance: Mapping[str, Any] | None = None,
-    configuration: str | None = None,
     title: str = "Einstellung report, guide variant",
 ) -> Path:
     """Write ``score.json``, ``tables/guide.{md,tex,csv}`` and ``report.html``; return the page's path."""
@@ -65,5 +64,5 @@ def write_guide_report(
     table = guide_table(card)
     write_json(folder / "score.json", card)
     write_table(folder / "tables", "guide", table)
-    page = guide_page(card, table, provenance=provenance, configuration=configuration, title=title)
+    page = guide_page(card, table, provenance=provenance, title=title)
     return write_text(folder / "report.html", page)

@@ -76,7 +76,6 @@ def guide_page(
     table: Table,
     *,
     provenance: Mapping[str, Any] | None,
-    configuration: str | None,
     title: str,
 ) -> str:
     """The page of the guide's variant."""
@@ -88,7 +87,7 @@ def guide_page(
         failed=failed_checks(card.get("checks", ())),
         fewest_seeds=measured.fewest_seeds(card),
         provenance=_worded(provenance or {}),
-        configuration=configuration,
+        configuration=None,
     )
 
 

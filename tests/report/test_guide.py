@@ -60,7 +60,7 @@ def test_the_table_holds_parts_score_and_band(guide):
 
 
 def test_the_page_is_written_whole_and_escaped(guide, tmp_path):
-    page = write_guide_report(tmp_path, guide, provenance={"command": "x"}, configuration="a: 1")
+    page = write_guide_report(tmp_path, guide, provenance={"command": "x"})
     html = page.read_text(encoding="utf-8")
     assert page == tmp_path / "report.html"
     assert "&lt;sgd&gt;" in html
