@@ -55,7 +55,7 @@ def compare(stream: Stream, width: int, repeats: int) -> tuple[list[float], list
 
     def our_epoch() -> None:
         settings = LoopSettings(1, BATCH, config.training.lr)
-        PhaseLoop(ours, phase, settings, lambda epoch: None, lambda epoch: None, lambda samples: None).run()
+        PhaseLoop(ours, phase, settings, lambda *_: None, lambda _: None, lambda _: None).run()
 
     def bare_epoch() -> None:
         for inputs, labels in batches:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Protocol
 
 import torch
@@ -27,6 +27,10 @@ class Cue(Protocol):
 
     def region(self, index: Tensor, height: int, width: int) -> Tensor:
         """Where :meth:`paint` without a generator puts the cue: bool [N, 1, H, W]."""
+        ...
+
+    def elsewhere(self) -> Cue:
+        """The same cue at another place of the image, clear of its own wherever there is room."""
         ...
 
 
@@ -92,6 +96,16 @@ class PatchCue:
         rows, cols = self._corner(index, height, width, None)
         return _square(rows, cols, self.size, height, width)
 
+    def elsewhere(self) -> PatchCue:
+        """The same patch, mirrored through the centre of the image: from a corner to the opposite one.
+
+        Where that would touch the patch's own place, it stands in the corner farthest from there.
+
+        >>> PatchCue(size=2).elsewhere().region(torch.tensor([0]), 4, 4)[0, 0].int().tolist()
+        [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
+        """
+        return DisplacedPatch(**asdict(self))
+
     def _corner(
         self, index: Tensor, height: int, width: int, generator: torch.Generator | None
     ) -> tuple[Tensor, Tensor]:
@@ -118,6 +132,25 @@ class PatchCue:
                     f"cue.place [{row}, {col}] puts a {self.size}x{self.size} patch outside images of {height}x{width}"
                 )
         return torch.full((count,), row), torch.full((count,), col)
+
+
+class DisplacedPatch(PatchCue):
+    """A patch that is not where its ``place`` says, but across the image from there."""
+
+    def _corner(
+        self, index: Tensor, height: int, width: int, generator: torch.Generator | None
+    ) -> tuple[Tensor, Tensor]:
+        rows, cols = super()._corner(index, height, width, generator)
+        last_row, last_col = height - self.size, width - self.size
+        touches = ((last_row - 2 * rows).abs() < self.size) & ((last_col - 2 * cols).abs() < self.size)
+        return (
+            torch.where(touches, _far_end(rows, last_row), last_row - rows),
+            torch.where(touches, _far_end(cols, last_col), last_col - cols),
+        )
+
+
+def _far_end(start: Tensor, last: int) -> Tensor:
+    return torch.where(2 * start < last, last, 0)
 
 
 def _square(rows: Tensor, cols: Tensor, size: int, height: int, width: int) -> Tensor:

@@ -67,6 +67,7 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
         autocast=precision.autocast,
         make_optimiser=lambda parameters: _sgd(parameters, training),
         device=precision.device,
+        phases=stream.phases,
     )
     return make_learner(method, config.learners.get(method, {}), net, context)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -50,26 +50,49 @@ class BackboneConfig(_Named):
 
 
 class TrainingConfig(_Section):
-    """How every phase of every run is trained."""
+    """How every phase of every run is trained. ``milestones``: one list for all phases, or a list for each."""
 
     epochs: tuple[Positive, ...] = (50, 50)
     batch_size: Positive = 32
     lr: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     weight_decay: Annotated[float, Field(ge=0)] = 1e-4
-    milestones: tuple[Positive, ...] = (35, 45)
+    milestones: tuple[Positive, ...] | tuple[tuple[Positive, ...], ...] = (35, 45)
     decay: Annotated[float, Field(gt=0, le=1)] = 0.1
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
     threads: Positive = 1
 
+    def milestones_of(self, phase: int) -> tuple[int, ...]:
+        """After which epochs of a phase (counted from 0) the learning rate is lowered.
+
+        >>> TrainingConfig(milestones=((6, 8), (14, 18))).milestones_of(1)
+        (14, 18)
+        >>> TrainingConfig(milestones=(35, 45)).milestones_of(1)
+        (35, 45)
+        """
+        own = self.milestones[phase] if self.milestones and isinstance(self.milestones[0], tuple) else self.milestones
+        return tuple(own)  # type: ignore[arg-type]
+
+    @model_validator(mode="after")
+    def _one_schedule_per_phase(self) -> Self:
+        nested = any(isinstance(entry, tuple) for entry in self.milestones)
+        if nested and len(self.milestones) != len(self.epochs):
+            raise ValueError("milestones has a list for each phase, but not as many as epochs has entries")
+        return self
+
 
 class EvaluationConfig(_Section):
-    """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase."""
+    """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase.
+
+    ``t1_all_every`` and ``extra_every`` count epochs of the last phase between measurements of T1_all and of the splits that
+    the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue).
+    """
 
     batch_size: Positive = 250
     every_steps: Positive | None = None
     t1_all_every: Positive = 1
+    extra_every: Positive = 1
     first_phase: Literal["all", "own"] = "all"
 
 
@@ -131,7 +154,7 @@ def preset_names() -> list[str]:
 def read_preset(name: str) -> dict[str, Any]:
     if name not in preset_names():
         raise InputError(f"unknown preset '{name}': {suggestion(name, preset_names())}")
-    return _read_yaml(PRESETS / f"{name}.yaml")
+    return read_config(PRESETS / f"{name}.yaml")
 
 
 def read_config(path: Path) -> dict[str, Any]:
@@ -186,10 +209,19 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
             value = yaml.safe_load(text)
         except yaml.YAMLError:
             raise InputError(f"--set {assignment}: the value is not valid YAML") from None
-        for part in reversed(key.strip().split(".")):
-            value = {part: value}
-        result = merged(result, value)
+        result = with_value(result, key.strip(), value)
     return result
+
+
+def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """One setting changed, by its dotted key.
+
+    >>> with_value({"cue": {"size": 4, "share": 1.0}}, "cue.size", 6)
+    {'cue': {'size': 6, 'share': 1.0}}
+    """
+    for part in reversed(key.split(".")):
+        value = {part: value}
+    return merged(values, value)
 
 
 def build_config(values: Mapping[str, Any], where: str = "the configuration") -> StudyConfig:

@@ -15,14 +15,17 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, data_digests
 from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.folder import fingerprint
-from einstellung.experiments.plan import Job
-from einstellung.files import write_json, write_text
+from einstellung.experiments.image_archive import image_archive
+from einstellung.experiments.plan import Job, passes
+from einstellung.files import write_bytes, write_json, write_text
 from einstellung.learners import Learner
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
+from einstellung.training.evaluator import Measurement
 from einstellung.training.loop import require_finite
 
 Listener = Callable[[float, str], None]
@@ -53,6 +56,7 @@ class JobExecution:
         context = self.learner.context
         self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
         self.rows: list[dict[str, Any]] = []
+        self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
         self.best: dict[str, Any] = {}
         self.seconds = 0.0
@@ -93,7 +97,7 @@ class JobExecution:
             return
         state = load_state(self.root / self.job.needs / "state.safetensors")
         self.learner.net.load_state_dict(state["net"])
-        if not self.learner.plain_history:
+        if not self.learner.plain_history(self.learner.options):
             self.learner.load_state_dict(state["learner"])
         self.rows = [{**row, "method": self.job.method} for row in state["rows"]]
         self.samples.update(state["samples"])
@@ -103,27 +107,31 @@ class JobExecution:
     def _loop(self, phases: list[Phase], position: int, done: int) -> PhaseLoop:
         phase, training = phases[position], self.config.training
         number = [other.name for other in self.stream.phases].index(phase.name)
+        last = phase is self.stream.phases[-1]
+        epochs = passes(self.config, self.job.method, self._sizes) if last else float(training.epochs[number])
         settings = LoopSettings(
-            epochs=training.epochs[number],
+            epochs=epochs,
             batch_size=training.batch_size,
             lr=training.lr,
-            milestones=training.milestones,
+            # a method with another number of passes lowers its learning rate at the same shares of its way
+            milestones=tuple(m * epochs / training.epochs[number] for m in training.milestones_of(number)),
             decay=training.decay,
-            evaluate_every_steps=self.config.evaluation.every_steps if phase is self.stream.phases[-1] else None,
+            evaluate_every_steps=self.config.evaluation.every_steps if last else None,
         )
-        cost = type(self.learner).cost
+        cost = type(self.learner).cost(self.learner.options, self._sizes, number)
         epoch = done
 
-        def on_step(samples: int) -> None:
-            self.samples[phase.name] += samples
-            self._work += samples * cost
-            self._tell(f"{phase.name} epoch {epoch + 1}/{settings.epochs}")
+        def on_step(counts: dict[str, int]) -> None:
+            for name, count in counts.items():
+                self.samples[name] += count
+            self._work += cost * counts[phase.name]
+            self._tell(f"{phase.name} epoch {epoch + 1}/{settings.rounds}")
 
-        def on_epoch(finished: int) -> None:
+        def on_epoch(finished: int, effective: float) -> None:
             nonlocal epoch
             epoch = finished
-            self._measure(phase, float(finished), last=finished == settings.epochs)
-            if finished < settings.epochs or position < len(phases) - 1:
+            self._measure(phase, effective, last=finished == settings.rounds)
+            if finished < settings.rounds or position < len(phases) - 1:
                 self._save(position, finished)
 
         self._work += done * len(phase.train) * cost
@@ -132,7 +140,22 @@ class JobExecution:
     def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
         """Rows for every split that is due; in the last phase, remember the checkpoint with the best validation."""
         epoch = round(epoch, 6)
-        measurements = self.evaluator.measure(self.learner.net, self._due(phase, epoch, last))
+        due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
+        measurements = self._record(phase, epoch, due)
+        if phase is not self.stream.phases[-1] or epoch == 0:
+            return
+        validation = next((m.acc for m in measurements if m.split == f"{phase.name}_val"), None)
+        if validation is None or not self.best or validation > self.best["validation"] + _TIE:
+            self.best = {
+                "validation": validation,
+                "epoch": epoch,
+                "net": {name: value.detach().clone() for name, value in self.learner.net.state_dict().items()},
+                "predictions": {m.split: m.predictions for m in measurements},
+            }
+
+    def _record(self, phase: Phase, epoch: float, names: list[str]) -> list[Measurement]:
+        """Measure the net on these splits, and keep a row for each."""
+        measurements = self.evaluator.measure(self.learner.net, names)
         for measured in measurements:
             require_finite(measured.loss, f"on {measured.split} at epoch {epoch:g} of {phase.name}")
             self.rows.append(
@@ -149,29 +172,7 @@ class JobExecution:
                     "top5": measured.top5,
                 }
             )
-        if phase is not self.stream.phases[-1] or epoch == 0:
-            return
-        validation = next((m.acc for m in measurements if m.split == f"{phase.name}_val"), None)
-        if validation is None or not self.best or validation > self.best["validation"] + _TIE:
-            self.best = {
-                "validation": validation,
-                "epoch": epoch,
-                "net": {name: value.detach().clone() for name, value in self.learner.net.state_dict().items()},
-                "predictions": {m.split: m.predictions for m in measurements},
-            }
-
-    def _due(self, phase: Phase, epoch: float, last: bool) -> list[str]:
-        evaluation = self.config.evaluation
-        is_first = phase is self.stream.phases[0]
-        names = []
-        for split in self.stream.splits:
-            if is_first and evaluation.first_phase == "own" and split.phase != phase.name:
-                continue
-            foreign_and_large = not is_first and split.name == "T1_all"
-            if foreign_and_large and not last and (epoch % 1 or epoch % evaluation.t1_all_every):
-                continue
-            names.append(split.name)
-        return names
+        return measurements
 
     def _save(self, position: int, done: int) -> None:
         assert self.learner.optimiser is not None
@@ -221,12 +222,23 @@ class JobExecution:
         self._write_status(["state.safetensors"], {})
 
     def _finish_run(self) -> None:
-        Timeline(pd.DataFrame(self.rows)).write(self.folder / "timeline.csv")
         save_state(self.folder / "model.safetensors", self.best["net"])
         save_state(self.folder / "model_last.safetensors", self.learner.net.state_dict())
+        self._complete_chosen()
+        Timeline(pd.DataFrame(self.rows)).write(self.folder / "timeline.csv")
         write_text(self.folder / "predictions.csv", self._predictions())
         files = ["timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv"]
+        if pictures := self.learner.pictures():
+            write_bytes(self.folder / "pictures.npz", image_archive(pictures))
+            files.append("pictures.npz")
         self._write_status(files, {"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
+
+    def _complete_chosen(self) -> None:
+        """Measure the chosen checkpoint on the splits that were not due at its epoch."""
+        absent = [split.name for split in self.stream.splits if split.name not in self.best["predictions"]]
+        self.learner.net.load_state_dict(self.best["net"])
+        measurements = self._record(self.stream.phases[-1], self.best["epoch"], absent)
+        self.best["predictions"] |= {measured.split: measured.predictions for measured in measurements}
 
     def _predictions(self) -> str:
         """Per image: what the chosen checkpoint said."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig
-from einstellung.experiments.plan import Job
+from einstellung.experiments.plan import Job, next_job
 from einstellung.experiments.progress import Display
 
 
@@ -49,7 +49,7 @@ def run_jobs(
     planned, done = {job.folder for job in jobs}, set[str]()
     try:
         while waiting or running:
-            while len(running) < workers and (job := _next(waiting, planned, done)):
+            while len(running) < workers and (job := next_job(waiting, planned, done)):
                 waiting.remove(job)
                 process = context.Process(  # type: ignore[attr-defined]
                     target=_work, args=(job, config, root, digests, messages), name=job.label, daemon=True
@@ -87,19 +87,6 @@ def _context() -> BaseContext:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["einstellung.experiments.execution"])
     return context
-
-
-def _next(waiting: list[Job], planned: set[str], done: set[str]) -> Job | None:
-    """Of the jobs whose first phase is there (done now or by an earlier run), the one with most work behind it.
-
-    Long chains first: otherwise the last of them runs alone at the end while the other cores stand idle.
-    """
-    ready = [job for job in waiting if job.needs is None or job.needs not in planned or job.needs in done]
-
-    def work_behind(job: Job) -> float:
-        return job.work + max((other.work for other in waiting if other.needs == job.folder), default=0.0)
-
-    return max(ready, key=work_behind, default=None)
 
 
 def _hear(messages: Any, running: dict[str, _Running], display: Display, wait: float = 0.1) -> None:

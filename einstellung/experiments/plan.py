@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from einstellung.experiments.config import StudyConfig
 from einstellung.files import digest
 from einstellung.learners import learners
+from einstellung.learners.learner import learner_options
 from einstellung.streams import Stream
 
 
@@ -32,34 +33,73 @@ class Job:
         return f"{self.method} seed {self.seed}" + (" T1" if self.kind == "first_phase" else "")
 
 
-def plan(config: StudyConfig, stream: Stream) -> list[Job]:
-    """Every job of a resolved configuration, first phases before the runs that need them, seeds in the outer order."""
-    return list(_jobs(config, stream))
+def plan(config: StudyConfig, stream: Stream, first_phases: str = "first_phases") -> list[Job]:
+    """Every job of a resolved configuration, first phases before the runs that need them, seeds in the outer order.
+
+    ``first_phases`` is where first phases lie, relative to the results folder: several studies may share a place.
+    """
+    return list(_jobs(config, stream, first_phases))
 
 
-def _jobs(config: StudyConfig, stream: Stream) -> Iterator[Job]:
-    sizes = [len(phase.train) * epochs for phase, epochs in zip(stream.phases, config.training.epochs, strict=True)]
+def next_job(waiting: Sequence[Job], planned: Collection[str], done: Collection[str]) -> Job | None:
+    """Of the jobs whose first phase is there (done now or by an earlier run), the one with most work behind it.
+
+    Long chains first: otherwise the last of them runs alone at the end while the other cores stand idle.
+    """
+    ready = [job for job in waiting if job.needs is None or job.needs not in planned or job.needs in done]
+
+    def work_behind(job: Job) -> float:
+        return job.work + max((other.work for other in waiting if other.needs == job.folder), default=0.0)
+
+    return max(ready, key=work_behind, default=None)
+
+
+def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Job]:
+    sizes = [len(phase.train) for phase in stream.phases]
     planned: set[str] = set()
     for seed in config.seeds:
         runs = []
         for method in config.methods:
-            kind = learners[method]
-            options = config.learners[method]
+            kind, options = learners[method], config.learners[method]
             needs = None
             if not kind.skips_history:
-                trainer = "sgd" if kind.plain_history else method
-                shape = _shape(config, trainer, {} if kind.plain_history else options, seed)
-                shape["training"]["epochs"] = shape["training"]["epochs"][:1]
+                plain = kind.plain_history(learner_options(method, options))
+                trainer = "sgd" if plain else method
+                shape = _first_phase_shape(config, stream, trainer, {} if plain else options, seed)
                 key = digest({"first_phase": shape})
-                needs = f"first_phases/{trainer}-seed{seed}-{key[:8]}"
+                needs = f"{first_phases}/{trainer}-seed{seed}-{key[:8]}"
                 if needs not in planned:
                     planned.add(needs)
-                    cost = learners[trainer].cost * sizes[0]
-                    yield Job("first_phase", trainer, seed, needs, key, None, cost)
-            work = kind.cost * (sizes[-1] if kind.skips_history else sum(sizes[1:]))
+                    yield Job("first_phase", trainer, seed, needs, key, None, _work(config, trainer, sizes, 0))
+            rest = range(len(sizes) - 1 if kind.skips_history else 1, len(sizes))
+            work = sum(_work(config, method, sizes, number) for number in rest)
             key = digest({"run": _shape(config, method, options, seed)})
             runs.append(Job("run", method, seed, f"runs/{method}-seed{seed}", key, needs, work))
         yield from runs
+
+
+def _work(config: StudyConfig, method: str, sizes: list[int], number: int) -> float:
+    """The size of a phase of a run, in images of plain training."""
+    kind = learners[method]
+    options = learner_options(method, config.learners.get(method, {}))
+    epochs = passes(config, method, sizes) if number == len(sizes) - 1 else config.training.epochs[number]
+    return kind.cost(options, sizes, number) * sizes[number] * epochs
+
+
+def passes(config: StudyConfig, method: str, sizes: list[int]) -> float:
+    """How often a method goes through its images in the last phase."""
+    return learners[method].passes(sizes, config.training.epochs)
+
+
+def _first_phase_shape(
+    config: StudyConfig, stream: Stream, trainer: str, options: dict[str, Any], seed: int
+) -> dict[str, Any]:
+    """All that shapes a first phase: its own epochs only, and no cue where it neither learns nor is measured with one."""
+    shape = _shape(config, trainer, options, seed)
+    shape["training"] |= {"epochs": config.training.epochs[:1], "milestones": config.training.milestones_of(0)}
+    if not stream.phases[0].cue_classes and config.evaluation.first_phase == "own":
+        del shape["cue"], shape["cover"]
+    return shape
 
 
 def _shape(config: StudyConfig, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:

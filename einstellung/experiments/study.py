@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,8 +13,9 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, check_backbone, data_digests, resolve
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.local import Failure, run_jobs
-from einstellung.experiments.plan import plan
+from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.progress import display_for
 from einstellung.experiments.provenance import now, provenance
 from einstellung.files import write_bytes, write_json
@@ -69,15 +69,20 @@ def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
     return Prepared(config, recorded, stream, prove(stream))
 
 
-def run_study(prepared: Prepared, out: Path, workers: int, command: str) -> Outcome:
+def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> tuple[list[Job], list[Job]]:
+    """All jobs of a study, and those of them that are not finished yet."""
+    jobs = plan(prepared.config, prepared.stream, first_phases)
+    missing = [job for job in jobs if not folder.finished(job.folder, job.key)]
+    needed = {job.needs for job in missing if job.kind == "run"}
+    return jobs, [job for job in missing if job.kind == "run" or job.folder in needed]
+
+
+def run_study(prepared: Prepared, out: Path, workers: int, command: str, first_phases: str = "first_phases") -> Outcome:
     """Run what is not there yet. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
     folder = ResultsFolder(out)
     config, stream, proof = prepared.config, prepared.stream, prepared.proof
     proof.require()
-    jobs = plan(config, stream)
-    missing = [job for job in jobs if not folder.finished(job.folder, job.key)]
-    needed = {job.needs for job in missing if job.kind == "run"}
-    todo = [job for job in missing if job.kind == "run" or job.folder in needed]
+    jobs, todo = jobs_to_do(prepared, folder, first_phases)
     for job in todo:
         if (checkpoint := folder.path / job.folder / "checkpoint.safetensors").exists():
             check_whole(checkpoint)
@@ -115,17 +120,12 @@ def _samples(stream: Stream, count: int = 8) -> bytes:
         "patched": stream.split(pair.patched).images.take(rows),
         "masked": stream.split(pair.masked).images.take(rows),
     }
-    arrays = {name: _nhwc(images.images) for name, images in sets.items()}
-    arrays["captions"] = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
+    images = {name: some.images for name, some in sets.items()}
+    captions = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
     train = stream.phases[-1].train
     some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
-    augmented = Presentation(stream).training_pixels(some, generator(0, "sample-sheet"), generator(0, "sample-cue"))
-    arrays["raw"], arrays["augmented"] = _nhwc(some.images), _nhwc(augmented)
-    buffer = io.BytesIO()
-    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-    return buffer.getvalue()
-
-
-def _nhwc(images: torch.Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
-    array: np.ndarray[tuple[int, ...], np.dtype[np.uint8]] = images.permute(0, 2, 3, 1).contiguous().numpy()
-    return array
+    images["raw"] = some.images
+    images["augmented"] = Presentation(stream).training_pixels(
+        some, generator(0, "sample-sheet"), generator(0, "sample-cue")
+    )
+    return image_archive(images, captions=captions)

@@ -6,7 +6,7 @@ of their own, made anew in :meth:`Learner.begin_epoch`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.options import checked_options
+from einstellung.randomness import generator
 from einstellung.registry import Registry
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase
@@ -32,13 +33,18 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a learner: where randomness, pixels, precision and optimisers come from."""
+    """What surrounds a learner: where randomness, pixels, precision and optimisers come from; all phases of the stream."""
 
     seed: int
     presentation: Presentation
     autocast: Callable[[], AbstractContextManager[Any]]
     make_optimiser: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
     device: torch.device
+    phases: tuple[Phase, ...] = ()
+
+    def earlier(self, phase: Phase) -> tuple[Phase, ...]:
+        """The phases that come before ``phase`` in the stream."""
+        return self.phases[: [other.name for other in self.phases].index(phase.name)]
 
 
 @dataclass(frozen=True)
@@ -50,15 +56,32 @@ class Learner:
     """Plain training on the current batch; methods override what they do differently.
 
     ``Options`` is a frozen dataclass of hyper-parameters. ``skips_history`` marks a learner that starts at the last phase.
-    ``plain_history`` says that the weights after the phases before the last are those of plain fine-tuning with the same
-    seed, so that they need to be trained only once for all such learners. ``cost`` is the price of a step in plain steps, for
-    estimates of the time left.
     """
 
     Options: ClassVar[type] = NoOptions
     skips_history: ClassVar[bool] = False
-    plain_history: ClassVar[bool] = True
-    cost: ClassVar[float] = 1.0
+
+    @classmethod
+    def plain_history(cls, options: Any) -> bool:
+        """Whether the weights after the phases before the last are those of plain fine-tuning with the same seed.
+
+        Such phases need to be trained only once for all such learners; what a method keeps from a phase it works out in
+        :meth:`end_phase`.
+        """
+        return True
+
+    @classmethod
+    def cost(cls, options: Any, sizes: Sequence[int], number: int) -> float:
+        """The price of an epoch of phase ``number`` in plain steps per image of that phase, for estimates of time.
+
+        ``sizes`` are the numbers of training images of all phases.
+        """
+        return 1.0
+
+    @classmethod
+    def passes(cls, sizes: Sequence[int], epochs: Sequence[int]) -> float:
+        """How often the images of the last phase's sources are gone through; the last time may be cut short."""
+        return float(epochs[-1])
 
     def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
         self.net = net
@@ -73,12 +96,29 @@ class Learner:
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         """Make generators for this epoch."""
 
+    def sources(self, phase: Phase) -> tuple[Phase, ...]:
+        """The phases whose real images an epoch of ``phase`` goes through; only its own count for the effective epoch."""
+        return (phase,)
+
+    def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
+        """Rows of the sources, laid end to end: every image once, in an order that belongs to (seed, phase, epoch)."""
+        count = sum(len(source.train) for source in self.sources(phase))
+        return torch.randperm(count, generator=generator(self.context.seed, "order", phase.name, epoch)).split(size)
+
+    def training_mode(self) -> None:
+        """Put the net into the state in which it learns."""
+        self.net.train()
+
     def observe(self, batch: Batch) -> Tensor:
         """One step on one batch; the loss, detached."""
         return self.step(self.cross_entropy(batch.inputs, batch.labels))
 
     def end_phase(self, phase: Phase) -> None:
         """What the method keeps from a phase for later ones."""
+
+    def pictures(self) -> dict[str, Tensor]:
+        """Images (uint8 [N, 3, H, W]) that the method made or kept and a reader may want to see, by name."""
+        return {}
 
     def state_dict(self) -> dict[str, Any]:
         """What the method itself remembers (not the net, not the optimiser): tensors and plain values."""

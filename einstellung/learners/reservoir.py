@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -12,7 +12,15 @@ from einstellung.streams.stream import ImageSet
 
 
 class Reservoir:
-    """Raw images with identity, label and logits, on the CPU; what is replayed is augmented and painted anew."""
+    """Raw images with identity, label and logits, on the CPU; what is replayed is augmented and painted anew.
+
+    >>> index = torch.arange(9)
+    >>> images = ImageSet.without_cue(torch.zeros(9, 3, 2, 2, dtype=torch.uint8), index, index)
+    >>> buffer = Reservoir(4)
+    >>> buffer.add(images, torch.zeros(9, 5), torch.Generator().manual_seed(0))
+    >>> len(buffer), buffer.seen
+    (4, 9)
+    """
 
     def __init__(self, capacity: int) -> None:
         self.capacity = capacity
@@ -24,8 +32,16 @@ class Reservoir:
         return min(self.seen, self.capacity)
 
     def add(self, images: ImageSet, logits: Tensor, draws: torch.Generator) -> None:
-        """Image number t (from 1) takes a random slot with probability capacity / t; the first ones fill the buffer."""
-        if self.images is None:
+        """Let ``images`` pass, one after the other, with the logits that are known of each."""
+        self.add_computed(images, lambda rows: logits[rows], draws)
+
+    def add_computed(self, images: ImageSet, logits_of: Callable[[Tensor], Tensor], draws: torch.Generator) -> None:
+        """Let ``images`` pass; ``logits_of(rows)`` is asked only for the rows that are still in the buffer at the end."""
+        slots, rows = self._lots(len(images), draws)
+        if not len(rows):
+            return
+        logits = logits_of(rows).cpu()
+        if self.images is None or self.logits is None:
             self.images = ImageSet(
                 torch.zeros(self.capacity, *images.images.shape[1:], dtype=torch.uint8),
                 torch.zeros(self.capacity, dtype=torch.long),
@@ -33,17 +49,25 @@ class Reservoir:
                 torch.zeros(self.capacity, dtype=torch.bool),
             )
             self.logits = torch.zeros(self.capacity, logits.shape[1])
-        logits = logits.cpu()
-        lots = torch.rand(len(images), generator=draws, dtype=torch.float64)
-        for row in range(len(images)):
-            slot = self.seen if self.seen < self.capacity else int(lots[row] * (self.seen + 1))
+        kept = images.take(rows)
+        self.images.images[slots] = kept.images
+        self.images.labels[slots] = kept.labels
+        self.images.index[slots] = kept.index
+        self.images.bears[slots] = kept.bears
+        self.logits[slots] = logits
+
+    def _lots(self, count: int, draws: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Slots that change hands while ``count`` images pass, and which of those images each holds in the end.
+
+        Image number t (from 1) takes a random slot with probability capacity / t; the first ones fill the buffer.
+        """
+        holders: dict[int, int] = {}
+        for row, lot in enumerate(torch.rand(count, generator=draws, dtype=torch.float64).tolist()):
+            slot = self.seen if self.seen < self.capacity else int(lot * (self.seen + 1))
             self.seen += 1
             if slot < self.capacity:
-                self.images.images[slot] = images.images[row]
-                self.images.labels[slot] = images.labels[row]
-                self.images.index[slot] = images.index[row]
-                self.images.bears[slot] = images.bears[row]
-                self.logits[slot] = logits[row]
+                holders[slot] = row
+        return torch.tensor(list(holders), dtype=torch.long), torch.tensor(list(holders.values()), dtype=torch.long)
 
     def draw(self, count: int, draws: torch.Generator) -> tuple[ImageSet, Tensor]:
         """Up to ``count`` different entries."""

@@ -1,5 +1,6 @@
 """Phases of data with their cues and named evaluation splits."""
 
+from einstellung.streams.cifar100 import cifar100
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.proof import Proof, prove
 from einstellung.streams.shapes import shapes
@@ -13,6 +14,7 @@ __all__ = [
     "Presentation",
     "Proof",
     "Stream",
+    "cifar100",
     "prove",
     "shapes",
     "streams",

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from einstellung.cues import cover
+from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
 from einstellung.streams.presentation import Presentation
@@ -68,21 +69,22 @@ def _classes_disjoint(stream: Stream) -> Check:
 
 
 def _images_disjoint(stream: Stream) -> Check:
-    problems = []
+    found, identities, contents = [], 0, 0
     for one, other in _pairs_of(stream.phases):
-        by_identity = set(one.train.index.tolist()) & set(other.train.index.tolist())
-        by_content = _contents(one.train.images) & _contents(other.train.images)
+        by_identity = len(set(one.train.index.tolist()) & set(other.train.index.tolist()))
+        by_content = len(_contents(one.train.images) & _contents(other.train.images))
         if by_identity or by_content:
-            problems.append(
-                f"{one.name} and {other.name} share {len(by_identity)} images by identity, {len(by_content)} by content"
-            )
+            found.append(f"{one.name} and {other.name} share {by_identity} images by identity, {by_content} by content")
+        identities, contents = identities + by_identity, contents + by_content
+    passed = identities == 0 and contents <= stream.phase_duplicates_allowed
     sizes = ", ".join(f"{phase.name} {len(phase.train)} training images" for phase in stream.phases)
-    return Check("phases share no image", not problems, "; ".join(problems) or f"{sizes}, none in common")
+    known = f" ({stream.phase_duplicates_allowed} known in the source)" if stream.phase_duplicates_allowed else ""
+    return Check("phases share no image", passed, ("; ".join(found) or f"{sizes}, none in common") + known)
 
 
 def _evaluation_unseen(stream: Stream) -> Check:
     """Compares pixels, with the cue painted on training images where evaluation images bear it."""
-    derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked)}
+    derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked, pair.elsewhere)}
     own = [split for split in stream.splits if split.name not in derived]
     clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
     # What a bearing evaluation image would look like if it had been taken from a training set, cue and all.
@@ -171,7 +173,7 @@ def _mask_covers_patch(stream: Stream) -> Check:
             continue
         if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
             problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
-        if amiss := int((_where_painted(stream, clean) != region).flatten(1).any(dim=1).sum()):
+        if amiss := int((_where_painted(stream.cue, clean) != region).flatten(1).any(dim=1).sum()):
             problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
         if pair.masked is None:
             continue
@@ -195,12 +197,40 @@ def _mask_covers_patch(stream: Stream) -> Check:
     return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
 
 
-def _where_painted(stream: Stream, images: ImageSet) -> Tensor:
+def _cue_elsewhere(stream: Stream) -> Check:
+    """Both places are taken from what painting really changes, not from what the cue says of itself."""
+    problems, seen = [], []
+    for pair in stream.pairs:
+        if pair.elsewhere is None:
+            continue
+        clean, moved = stream.split(pair.clean).images, stream.split(pair.elsewhere).images
+        if not torch.equal(clean.index, moved.index) or not torch.equal(clean.labels, moved.labels):
+            problems.append(f"{pair.elsewhere} does not hold the images of {pair.clean} in the same order")
+            continue
+        displaced = stream.cue.elsewhere()
+        usual, other = _where_painted(stream.cue, clean), _where_painted(displaced, clean)
+        area = usual.flatten(1).sum(dim=1)
+        beside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
+        for wrong, words in (
+            ((usual & other).flatten(1).any(dim=1), "the cue touches its usual place"),
+            (other.flatten(1).sum(dim=1) != area, "the cue is not as large as at its usual place"),
+            (beside, "pixels are changed beside the cue"),
+        ):
+            if count := int(wrong.sum()):
+                problems.append(f"{words} in {count} of {len(moved)} images of {pair.elsewhere}")
+        if not torch.equal(moved.images, displaced.paint(clean.images, clean.index)):
+            problems.append(f"{pair.elsewhere} is not {pair.clean} with the cue painted at its other place")
+        seen.append(f"{len(moved)} images with the cue's {area.float().mean():.0f} pixels clear of its usual place")
+    detail = "; ".join(problems or seen) or "no split shows the cue elsewhere"
+    return Check("the displaced cue is there, and not at its usual place", not problems, detail)
+
+
+def _where_painted(cue: Cue, images: ImageSet) -> Tensor:
     """The pixels that painting really changes, seen on two flat canvases: bool [N, 1, H, W]."""
     changed = torch.zeros(len(images), 1, *images.images.shape[-2:], dtype=torch.bool)
     for shade in (0, 255):
         canvas = torch.full_like(images.images, shade)
-        changed |= (stream.cue.paint(canvas, images.index) != canvas).any(dim=1, keepdim=True)
+        changed |= (cue.paint(canvas, images.index) != canvas).any(dim=1, keepdim=True)
     return changed
 
 
@@ -220,12 +250,15 @@ def _augmentation_is_new(stream: Stream) -> Check:
 
 
 def _splits_balanced(stream: Stream) -> Check:
+    """Classes may be short of the images that were left out as duplicates, and of no other."""
     uneven = []
     for split in stream.splits:
         counts = torch.bincount(split.images.labels, minlength=stream.n_outputs)
         sizes = sorted({int(count) for count in counts[counts > 0]})
-        if len(sizes) != 1:
-            uneven.append(f"{split.name} {sizes[0]} to {sizes[-1]}" if sizes else f"{split.name} has none")
+        if not sizes:
+            uneven.append(f"{split.name} has none")
+        elif int((sizes[-1] - counts[counts > 0]).sum()) > stream.left_out:
+            uneven.append(f"{split.name} {sizes[0]} to {sizes[-1]}")
     facts = _facts(stream)
     detail = "; ".join(
         f"{words} {facts[key]:.4f}"
@@ -235,6 +268,8 @@ def _splits_balanced(stream: Stream) -> Check:
             ("cue_alone", "what the cue alone can give"),
         )
     )
+    if stream.left_out:
+        detail += f" (accuracy is the mean over classes, so the {stream.left_out} images left out shift no level)"
     if uneven:
         detail = f"images per class differ ({', '.join(uneven)}), so chance levels do not hold"
     return Check("every class weighs the same, so the chance levels hold", not uneven, detail)
@@ -276,6 +311,7 @@ _CHECKS: tuple[Callable[[Stream], Check], ...] = (
     _labels_in_place,
     _cue_in_training,
     _mask_covers_patch,
+    _cue_elsewhere,
     _augmentation_is_new,
     _splits_balanced,
 )

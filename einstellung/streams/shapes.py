@@ -83,6 +83,7 @@ def shapes(
         _draw_classes(len(names), test_per_class, noise, size, seed, "test"),
         [number // len(FILLINGS) for number in range(len(names))],
         names,
+        list(OUTLINES),
         Split(tuple(t1), tuple(t2), tuple(shortcut), validation),
         cue,
         cover,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import torch
@@ -27,6 +27,13 @@ class ImageSet:
     def take(self, rows: Tensor) -> ImageSet:
         """The given rows, in the given order."""
         return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows])
+
+    @staticmethod
+    def joined(sets: Sequence[ImageSet]) -> ImageSet:
+        """Several sets, one after the other."""
+        if len(sets) == 1:
+            return sets[0]
+        return ImageSet(*(torch.cat([getattr(one, name) for one in sets]) for name in ImageSet.__dataclass_fields__))
 
     @staticmethod
     def without_cue(images: Tensor, labels: Tensor, index: Tensor) -> ImageSet:
@@ -58,11 +65,12 @@ class EvaluationSplit:
 
 @dataclass(frozen=True)
 class MaskedPair:
-    """Names of splits that hold the same images clean, with the cue, and (where there is one) with the cue covered."""
+    """Names of splits that hold the same images clean, with the cue, with the cue covered, and with the cue elsewhere."""
 
     clean: str
     patched: str
     masked: str | None = None
+    elsewhere: str | None = None
 
 
 @dataclass(frozen=True)
@@ -70,7 +78,8 @@ class Stream:
     """Everything a run learns from and is measured on.
 
     ``duplicates_allowed`` is how many evaluation images the source is known to share with its training images, pixel for
-    pixel; the proof fails above it.
+    pixel, ``phase_duplicates_allowed`` how many training images two phases share in that way; the proof fails above them.
+    ``left_out`` is how many evaluation images were taken out for that reason, so that classes may be short of as many.
     """
 
     name: str
@@ -86,6 +95,8 @@ class Stream:
     crop_padding: int = 4
     flip: bool = True
     duplicates_allowed: int = 0
+    phase_duplicates_allowed: int = 0
+    left_out: int = 0
     facts: dict[str, object] = field(default_factory=dict)
 
     def phase(self, name: str) -> Phase:

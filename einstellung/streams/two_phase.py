@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,9 +13,17 @@ from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import uniform_by_index
+from einstellung.streams.duplicates import Duplicates, settled
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
 
 _BEARERS, _VALIDATION = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
+_TEST_SPLITS = {
+    "T1": "T1_all",
+    "SC": "T2_shortcut",
+    "NSC": "T2_nonshortcut",
+}  # what a message calls a part's test images
+
+Labels = Literal["fine", "superclass"]
 
 
 @dataclass(frozen=True)
@@ -24,20 +33,30 @@ class LabelledImages:
     images: Tensor
     fine: Tensor
 
-    def of(self, fine_classes: Sequence[int]) -> tuple[Tensor, Tensor, Tensor]:
-        """Images, fine labels and identities of the given classes, in the source's order."""
-        rows = torch.isin(self.fine, torch.tensor(list(fine_classes))).nonzero().flatten()
-        return self.images[rows], self.fine[rows], rows
+    def rows(self, fine_classes: Sequence[int], per_class: int | None = None) -> Tensor:
+        """Positions of the given classes' images, in the source's order; of each class all, or the first so many."""
+        wanted = torch.isin(self.fine, torch.tensor(list(fine_classes)))
+        if per_class is not None:
+            for fine in fine_classes:
+                wanted[(self.fine == fine).nonzero().flatten()[per_class:]] = False
+        return wanted.nonzero().flatten()
 
 
 @dataclass(frozen=True)
 class Split:
-    """Which superclasses belong to T1, T2 and (within T2) the shortcut classes, and what share of T2 is held out."""
+    """Which superclasses belong to T1, T2 and (within T2) the shortcut classes, and what share of T2 is held out.
+
+    ``labels`` says what the head tells apart: fine classes or superclasses. Of each fine class all images are used, or the
+    first ``train_per_class`` and ``test_per_class``; the held-out share is exact per fine class in either case.
+    """
 
     t1: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
     t2: tuple[int, ...] = (8, 9, 10, 11)
     shortcut: tuple[int, ...] = (8, 9)
     validation: float = 0.1
+    labels: Labels = "fine"
+    train_per_class: int | None = None
+    test_per_class: int | None = None
 
 
 def two_phase(
@@ -46,6 +65,7 @@ def two_phase(
     test: LabelledImages,
     superclass_of: Sequence[int],
     fine_names: Sequence[str],
+    superclass_names: Sequence[str],
     split: Split,
     cue: Cue,
     cover_name: str,
@@ -54,47 +74,73 @@ def two_phase(
     *,
     crop_padding: int = 4,
     facts: dict[str, object] | None = None,
-    duplicates_allowed: int = 0,
+    duplicates: Duplicates | None = None,
 ) -> Stream:
-    """Build the stream: fine labels remapped to 0..K-1, T1 first, one head over all of them."""
+    """Build the stream: one head over all classes, labels 0..K-1 with T1 first, then the cue's classes, then the others."""
     _check(split, set(superclass_of))
     fine_of = {part: [f for f, s in enumerate(superclass_of) if s in supers] for part, supers in _parts(split).items()}
-    order = [*fine_of["T1"], *fine_of["SC"], *fine_of["NSC"]]
-    head = torch.full((len(superclass_of),), -1)
-    head[torch.tensor(order)] = torch.arange(len(order))
+    head, class_names = _head(split, fine_of, superclass_of, fine_names, superclass_names)
+    classes = {part: tuple(sorted({int(head[f]) for f in fine_of[part]})) for part in fine_of}
 
-    def images_of(source: LabelledImages, part: str) -> ImageSet:
-        images, fine, index = source.of(fine_of[part])
-        return ImageSet.without_cue(images, head[fine], index)
+    def images_of(source: LabelledImages, part: str, per_class: int | None) -> ImageSet:
+        rows = source.rows(fine_of[part], per_class)
+        return ImageSet.without_cue(source.images[rows], head[source.fine[rows]], rows)
 
-    labels = {part: tuple(int(head[f]) for f in fine_of[part]) for part in fine_of}
-    t2_all = images_of(train, "T2")
-    held_out = exact_share(t2_all.index, t2_all.labels, split.validation, _VALIDATION)
-    t2_train, t2_val = (
-        with_bearers(t2_all.take(rows.nonzero().flatten()), labels["SC"], cue.share) for rows in (~held_out, held_out)
-    )
-    phases = (
-        Phase("T1", labels["T1"], (), images_of(train, "T1")),
-        Phase("T2", labels["T2"], labels["SC"], t2_train),
-    )
+    t1_train, t2_all = (images_of(train, part, split.train_per_class) for part in ("T1", "T2"))
+    held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, _VALIDATION)
+    t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
+    tests = {words: images_of(test, part, split.test_per_class) for part, words in _TEST_SPLITS.items()}
+    sets = settled(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
+    t2_train, t2_val = (with_bearers(images, classes["SC"], cue.share) for images in (sets.t2_train, sets.t2_val))
+    splits = _splits(sets.test, t2_val, cue, cover_name)
+    elsewhere = next((s.name for s in splits if s.name == "T2_shortcut_elsewhere"), None)
+    all_facts = {**(facts or {}), "labels": split.labels}
+    if duplicates is not None:
+        all_facts["duplicates"] = sets.in_words()
+    if elsewhere is None:
+        all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
     return Stream(
         name=name,
-        phases=phases,
-        splits=_splits(images_of(test, "T1"), images_of(test, "SC"), images_of(test, "NSC"), t2_val, cue, cover_name),
+        phases=(Phase("T1", classes["T1"], (), t1_train), Phase("T2", classes["T2"], classes["SC"], t2_train)),
+        splits=splits,
         pairs=(
-            MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked"),
+            MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked", elsewhere),
             MaskedPair("T2_nonshortcut_normal", "T2_nonshortcut_patched"),
         ),
         cue=cue,
         cover=cover_name,
-        n_outputs=len(order),
-        class_names=tuple(fine_names[f] for f in order),
+        n_outputs=len(class_names),
+        class_names=class_names,
         mean=mean,
         std=std,
         crop_padding=crop_padding,
-        duplicates_allowed=duplicates_allowed,
-        facts=facts or {},
+        duplicates_allowed=sets.allowed,
+        phase_duplicates_allowed=0 if sets.dropped else sets.between_phases,
+        left_out=sets.left_out,
+        facts=all_facts,
     )
+
+
+def _head(
+    split: Split,
+    fine_of: Mapping[str, Sequence[int]],
+    superclass_of: Sequence[int],
+    fine_names: Sequence[str],
+    superclass_names: Sequence[str],
+) -> tuple[Tensor, tuple[str, ...]]:
+    """The head's label for every fine class (-1: not in the stream), and the names of its outputs."""
+    fine_ids = [fine for part in ("T1", "SC", "NSC") for fine in fine_of[part]]
+    if split.labels == "fine":
+        groups, names = [[fine] for fine in fine_ids], [fine_names[fine] for fine in fine_ids]
+    else:
+        parts = _parts(split)
+        supers = [one for part in ("T1", "SC", "NSC") for one in sorted(set(parts[part]))]
+        groups = [[fine for fine in fine_ids if superclass_of[fine] == one] for one in supers]
+        names = [superclass_names[one] for one in supers]
+    head = torch.full((len(superclass_of),), -1)
+    for label, group in enumerate(groups):
+        head[group] = label
+    return head, tuple(names)
 
 
 def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tensor:
@@ -121,11 +167,11 @@ def with_bearers(images: ImageSet, cue_classes: Sequence[int], share: float) -> 
     return ImageSet(images.images, images.labels, images.index, bears)
 
 
-def _splits(
-    t1: ImageSet, sc: ImageSet, nsc: ImageSet, val: ImageSet, cue: Cue, cover_name: str
-) -> tuple[EvaluationSplit, ...]:
-    def painted(images: ImageSet) -> ImageSet:
-        return ImageSet(cue.paint(images.images, images.index), images.labels, images.index, images.bears | True)
+def _splits(test: Mapping[str, ImageSet], val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
+    t1, sc, nsc = (test[words] for words in _TEST_SPLITS.values())
+
+    def painted(images: ImageSet, by: Cue = cue) -> ImageSet:
+        return ImageSet(by.paint(images.images, images.index), images.labels, images.index, images.bears | True)
 
     def masked(images: ImageSet) -> ImageSet:
         region = cue.region(images.index, *images.images.shape[-2:])
@@ -135,7 +181,7 @@ def _splits(
     val_pixels = val.images.clone()
     if bool(val.bears.any()):
         val_pixels[val.bears] = cue.paint(val.images[val.bears], val.index[val.bears])
-    return (
+    splits = (
         EvaluationSplit("T1_all", "T1", t1),
         EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
         EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
@@ -144,6 +190,10 @@ def _splits(
         EvaluationSplit("T2_shortcut_clean", "T2", sc),
         EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
     )
+    displaced, size = cue.elsewhere(), sc.images.shape[-2:]
+    if bool((cue.region(sc.index, *size) & displaced.region(sc.index, *size)).any()):
+        return splits
+    return (*splits, EvaluationSplit("T2_shortcut_elsewhere", "T2", painted(sc, displaced)))
 
 
 def _parts(split: Split) -> dict[str, tuple[int, ...]]:

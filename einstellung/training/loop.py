@@ -10,17 +10,21 @@ import torch
 
 from einstellung.learners.learner import Batch, Learner
 from einstellung.randomness import generator
-from einstellung.streams.stream import Phase
+from einstellung.streams.stream import ImageSet, Phase
 
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """How long and how fast a phase is learned."""
+    """How long and how fast a phase is learned.
 
-    epochs: int
+    ``epochs`` is how often the images of the learner's sources are gone through; with a broken number the last time is cut
+    short.
+    """
+
+    epochs: float
     batch_size: int
     lr: float
-    milestones: tuple[int, ...] = ()
+    milestones: tuple[float, ...] = ()
     decay: float = 0.1
     evaluate_every_steps: int | None = None
 
@@ -34,13 +38,24 @@ class LoopSettings:
         """
         return self.lr * self.decay ** sum(epoch > milestone for milestone in self.milestones)
 
+    @property
+    def rounds(self) -> int:
+        """The number of epochs, a last short one included.
+
+        >>> LoopSettings(11.7, 32, 0.01).rounds
+        12
+        """
+        return math.ceil(self.epochs - 1e-9)
+
 
 class PhaseLoop:
     """One phase of one run.
 
-    ``on_evaluation(effective_epoch)`` is called within an epoch where that is asked for, ``on_epoch(epoch)`` after each whole
-    epoch, ``on_step(samples)`` after each step. An epoch is a function of (weights, optimiser, learner's memory, seed, phase,
-    epoch) alone, so a run can stop between any two epochs and go on as if it had not.
+    Only the phase's own images count for the effective epoch; whatever else a learner goes through does not.
+    ``on_evaluation(effective_epoch)`` is called within an epoch where that is asked for, ``on_epoch(epoch, effective_epoch)``
+    after each epoch, ``on_step(counts)`` after each step with the number of real images it took from each phase.
+    An epoch is a function of (weights, optimiser, learner's memory, seed, phase, epoch) alone, so a run can stop between any
+    two epochs and go on as if it had not.
     """
 
     def __init__(
@@ -48,9 +63,9 @@ class PhaseLoop:
         learner: Learner,
         phase: Phase,
         settings: LoopSettings,
-        on_epoch: Callable[[int], None],
+        on_epoch: Callable[[int, float], None],
         on_evaluation: Callable[[float], None],
-        on_step: Callable[[int], None],
+        on_step: Callable[[dict[str, int]], None],
     ) -> None:
         self.learner = learner
         self.phase = phase
@@ -58,36 +73,47 @@ class PhaseLoop:
         self.on_epoch = on_epoch
         self.on_evaluation = on_evaluation
         self.on_step = on_step
+        sources = learner.sources(phase)
+        self._names = [source.name for source in sources]
+        self._images = ImageSet.joined([source.train for source in sources])
+        sizes = torch.tensor([len(source.train) for source in sources])
+        self._source_of = torch.arange(len(sources)).repeat_interleave(sizes)
 
     def run(self, done: int = 0) -> None:
         """Learn the epochs after the first ``done`` ones."""
-        for epoch in range(done + 1, self.settings.epochs + 1):
-            self._epoch(epoch)
-            self.on_epoch(epoch)
+        for epoch in range(done + 1, self.settings.rounds + 1):
+            consumed = self._epoch(epoch)
+            self.on_epoch(epoch, epoch - 1 + consumed / len(self.phase.train))
 
-    def _epoch(self, epoch: int) -> None:
+    def _epoch(self, epoch: int) -> int:
+        """Learn one epoch; how many of the phase's own images it went through."""
         learner, phase, settings = self.learner, self.phase, self.settings
         seed, presentation = learner.context.seed, learner.context.presentation
         assert learner.optimiser is not None, "begin_phase comes before the loop"
         for group in learner.optimiser.param_groups:
             group["lr"] = settings.lr_at(epoch)
-        learner.net.train()
+        learner.training_mode()
         learner.begin_epoch(phase, epoch)
-        order = torch.randperm(len(phase.train), generator=generator(seed, "order", phase.name, epoch))
         augmentation = generator(seed, "augmentation", phase.name, epoch)
         cue = generator(seed, "cue", phase.name, epoch)
-        consumed = 0
-        for step, rows in enumerate(order.split(settings.batch_size), start=1):
-            raw = phase.train.take(rows)
+        whole, budget = len(phase.train), round((settings.epochs - epoch + 1) * len(self._images))
+        consumed, seen = 0, 0
+        for step, rows in enumerate(learner.batches(phase, epoch, settings.batch_size), start=1):
+            if seen >= budget:
+                break
+            raw = self._images.take(rows)
             inputs = presentation.training(raw, augmentation, cue)
             loss = learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
-            consumed += len(rows)
-            self.on_step(len(rows))
+            taken = torch.bincount(self._source_of[rows], minlength=len(self._names)).tolist()
+            counts = dict(zip(self._names, taken, strict=True))
+            consumed, seen = consumed + counts[phase.name], seen + len(rows)
+            self.on_step(counts)
             every = settings.evaluate_every_steps
-            if every and step % every == 0 and consumed < len(phase.train):
-                self.on_evaluation(epoch - 1 + consumed / len(phase.train))
-                learner.net.train()
+            if every and step % every == 0 and consumed < whole:
+                self.on_evaluation(epoch - 1 + consumed / whole)
+                learner.training_mode()
         require_finite(float(loss), f"after epoch {epoch} of {phase.name}")
+        return consumed
 
 
 def require_finite(loss: float, where: str) -> None:

@@ -37,7 +37,8 @@ def test_a_first_phase_comes_before_what_needs_it():
     [
         ({"training": {"lr": 0.5}}, True, True),
         ({"stream": {"seed": 3}}, True, True),
-        ({"cue": {"share": 0.5}}, True, True),
+        ({"cue": {"share": 0.5}}, True, False),  # T1 neither learns nor is measured with the cue here
+        ({"training": {"milestones": [[1], [2]]}}, True, True),
         ({"training": {"epochs": [1, 4]}}, True, False),
         ({"learners": {"ewc_on": {"e_lambda": 3.0}}}, False, False),
         ({"score": {"tau": 0.5}}, False, False),
@@ -54,6 +55,35 @@ def test_keys_change_with_what_shapes_the_result(change, runs, first_phases):
     before, after = keys(jobs()), keys(jobs(change))
     assert (before["run"] != after["run"]) is runs
     assert (before["first_phase"] != after["first_phase"]) is first_phases
+
+
+def test_a_first_phase_that_is_measured_with_the_cue_depends_on_it():
+    measured = {"evaluation": {"first_phase": "all"}}
+    keys = [
+        [job.key for job in jobs(change) if job.kind == "first_phase"]
+        for change in (
+            measured,
+            {**measured, "cue": {"share": 0.5}},
+        )
+    ]
+    assert set(keys[0]).isdisjoint(keys[1])
+
+
+def test_milestones_of_later_phases_do_not_touch_the_first():
+    keys = [
+        [job.key for job in jobs({"training": {"milestones": [[1], later]}}) if job.kind == "first_phase"]
+        for later in ([2], [1, 2])
+    ]
+    assert keys[0] == keys[1]
+
+
+def test_replay_from_earlier_phases_only_shares_its_first_phase():
+    needs = {
+        job.method: job.needs
+        for job in jobs({"learners": {"derpp": {"replay": "earlier"}}})
+        if job.kind == "run" and job.seed == 1
+    }
+    assert needs["derpp"] == needs["sgd"]
 
 
 def test_every_key_is_its_own():

@@ -44,6 +44,7 @@ def make(stream: Stream) -> Callable[..., Learner]:
             autocast=nullcontext,
             make_optimiser=lambda parameters: torch.optim.SGD(parameters, lr=lr),
             device=torch.device("cpu"),
+            phases=stream.phases,
         )
         return make_learner(name, options, net, context)
 

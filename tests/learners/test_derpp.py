@@ -1,16 +1,15 @@
-"""DER++: its loss by hand, what it remembers, and that the past comes back with its cue."""
+"""DER++: its loss by hand, what it remembers, and a whole run against one written out plainly."""
 
 from __future__ import annotations
 
 import copy
 
-import pytest
 import torch
 import torch.nn.functional as F
 
-from einstellung.errors import InputError
-from einstellung.learners.derpp import DERppOptions
+from einstellung.learners import Batch
 from einstellung.randomness import generator
+from einstellung.streams import ImageSet, Presentation
 
 
 def begun(make, batch_of, stream, phase=1, **options):
@@ -58,22 +57,77 @@ def test_the_loss_by_hand(make, batch_of, stream):
         assert torch.allclose(p, q - 0.1 * q.grad, atol=1e-6)
 
 
-def test_what_is_replayed_carries_its_cue(make, batch_of, stream):
-    learner = begun(make, batch_of, stream)
-    train = stream.phases[1].train
-    bearing = train.bears.nonzero().flatten()[:6]
-    learner.buffer.add(train.take(bearing), torch.zeros(6, stream.n_outputs), generator(0, "slots"))
-    inputs, labels, _ = learner.replay()
-    magenta = learner.context.presentation.normalised(
-        torch.tensor([255, 0, 255], dtype=torch.uint8).view(1, 3, 1, 1).expand(1, 3, 4, 4)
-    )
-    assert torch.equal(inputs[:, :, :4, :4], magenta.expand(4, -1, -1, -1))
-    assert set(labels.tolist()) <= set(stream.phases[1].cue_classes)
+class WrittenOut:
+    """DER++ without anything shared: lists for a buffer, one image at a time through the reservoir."""
+
+    def __init__(self, net, presentation, seed, buffer, draw, alpha, beta):
+        self.net, self.presentation, self.seed = net, presentation, seed
+        self.size, self.draw, self.alpha, self.beta = buffer, draw, alpha, beta
+        self.entries, self.seen = [], 0
+
+    def drawn(self):
+        chosen = [self.entries[k] for k in torch.randperm(len(self.entries), generator=self.draws)[: self.draw]]
+        images = ImageSet(*(torch.stack([entry[part] for entry in chosen]) for part in range(4)))
+        inputs = self.presentation.training(images, self.augmentation, self.cue)
+        return inputs, images.labels, torch.stack([entry[4] for entry in chosen])
+
+    def learn(self, phase, epochs, batch_size):
+        optimiser = torch.optim.SGD(self.net.parameters(), lr=0.1)
+        for epoch in range(1, epochs + 1):
+            names = ("buffer", "replay", "replay-augmentation", "replay-cue")
+            lots, self.draws, self.augmentation, self.cue = (generator(self.seed, n, phase.name, epoch) for n in names)
+            for raw, inputs in presented(self.presentation, self.seed, phase, epoch, batch_size):
+                logits = self.net(inputs)
+                loss = F.cross_entropy(logits, raw.labels)
+                if self.entries:
+                    past_inputs, _, past = self.drawn()
+                    loss = loss + self.alpha * F.mse_loss(self.net(past_inputs), past)
+                    past_inputs, labels, _ = self.drawn()
+                    loss = loss + self.beta * F.cross_entropy(self.net(past_inputs), labels)
+                optimiser.zero_grad()
+                loss.backward()
+                optimiser.step()
+                random = torch.rand(len(raw), generator=lots, dtype=torch.float64)
+                for row in range(len(raw)):
+                    entry = (raw.images[row], raw.labels[row], raw.index[row], raw.bears[row], logits[row].detach())
+                    self.seen += 1
+                    if len(self.entries) < self.size:
+                        self.entries.append(entry)
+                    elif (slot := int(random[row] * self.seen)) < self.size:
+                        self.entries[slot] = entry
+
+
+def presented(presentation, seed, phase, epoch, batch_size):
+    augmentation, cue = (generator(seed, purpose, phase.name, epoch) for purpose in ("augmentation", "cue"))
+    for rows in torch.randperm(len(phase.train), generator=generator(seed, "order", phase.name, epoch)).split(
+        batch_size
+    ):
+        raw = phase.train.take(rows)
+        yield raw, presentation.training(raw, augmentation, cue)
+
+
+def test_replay_within_a_phase_is_the_written_out_method_bit_for_bit(make, stream):
+    settings = {"buffer": 10, "draw": 4, "alpha": 0.3, "beta": 0.7}
+    learner = make("derpp", **settings)
+    plain = WrittenOut(copy.deepcopy(learner.net).train(), Presentation(stream), learner.context.seed, **settings)
+    for phase in stream.phases:
+        learner.begin_phase(phase)
+        for epoch in (1, 2):
+            learner.net.train()
+            learner.begin_epoch(phase, epoch)
+            for raw, inputs in presented(learner.context.presentation, learner.context.seed, phase, epoch, 16):
+                learner.observe(Batch(inputs, raw.labels, raw))
+        learner.end_phase(phase)
+        plain.learn(phase, 2, 16)
+    for name, value in plain.net.state_dict().items():
+        assert torch.equal(learner.net.state_dict()[name], value), name
+    assert learner.buffer.images.index.tolist() == [int(entry[2]) for entry in plain.entries]
+    assert torch.equal(learner.buffer.logits, torch.stack([entry[4] for entry in plain.entries]))
+    assert learner.buffer.seen == plain.seen
 
 
 def test_replay_differs_from_plain_training_in_the_first_phase_too(make, batch_of, stream):
     """That is why its first phase is its own."""
-    assert not type(make("derpp")).plain_history
     learner, plain = begun(make, batch_of, stream, phase=0), make("sgd")
     plain.begin_phase(stream.phases[0])
     plain.net.train()
@@ -81,8 +135,3 @@ def test_replay_differs_from_plain_training_in_the_first_phase_too(make, batch_o
         learner.observe(batch_of(stream.phases[0], rows))
         plain.observe(batch_of(stream.phases[0], rows))
     assert not torch.allclose(learner.net.head.weight, plain.net.head.weight)
-
-
-def test_wrong_options_are_named():
-    with pytest.raises(InputError, match=r"learners\.derpp\.buffer"):
-        DERppOptions(buffer=0)

@@ -38,6 +38,26 @@ def test_what_belongs_together_stays_together():
     assert torch.equal(images.images[:, 0, 0, 0].long(), images.index % 256)
 
 
+def test_logits_are_asked_only_for_what_stays():
+    """And then the buffer is the one that knew all logits from the start."""
+    known, asked = Reservoir(6), Reservoir(6)
+    questions = []
+    for start, count in ((0, 4), (4, 50), (54, 1), (55, 40)):
+        images, logits = numbered(count, start)
+
+        def logits_of(rows, images=images, logits=logits):
+            questions.append(images.index[rows].tolist())
+            return logits[rows]
+
+        known.add(images, logits, torch.Generator().manual_seed(start))
+        asked.add_computed(images, logits_of, torch.Generator().manual_seed(start))
+        assert set(questions[-1]) <= set(asked.images.index.tolist())
+    assert torch.equal(known.images.index, asked.images.index)
+    assert torch.equal(known.logits, asked.logits)
+    assert torch.equal(asked.logits[:, 0].long(), asked.images.index)
+    assert len(questions) == 3  # image 54 did not stay: nothing was asked
+
+
 def test_a_draw_has_no_repeats_and_no_empty_slots():
     buffer, draws = Reservoir(50), torch.Generator().manual_seed(0)
     buffer.add(*numbered(12), draws)

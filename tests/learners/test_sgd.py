@@ -30,8 +30,8 @@ def test_the_update_is_the_gradient_of_cross_entropy(make, batch_of, stream, nam
     assert learner.state_dict() == {}
 
 
-def test_only_the_baseline_skips_its_history():
-    assert [name for name in learners if learners[name].skips_history] == ["scratch_t2"]
+def test_who_starts_from_random_weights_in_the_last_phase():
+    assert {name for name in learners if learners[name].skips_history} == {"scratch_t2", "interleaved", "joint"}
 
 
 def test_misspelt_learners_and_options_are_named():

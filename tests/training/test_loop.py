@@ -9,7 +9,7 @@ from einstellung.experiments.assembly import build_learner
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 
 
-def silent(_: object) -> None:
+def silent(*_: object) -> None:
     return None
 
 
@@ -19,7 +19,7 @@ def trained(config, stream, method, *, epochs=2, measuring=False, every_steps=No
     learner = build_learner(config, method, seed, stream)
     evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast)
 
-    def measure(_: object) -> None:
+    def measure(*_: object) -> None:
         if measuring:
             evaluator.measure(learner.net, [split.name for split in stream.splits])
         if between:
@@ -77,18 +77,20 @@ def test_an_epoch_shows_every_image_once_in_a_new_order(config, stream):
 
 def test_effective_epochs_count_real_samples_alike_for_all(config, stream):
     moments = {}
-    for method in ("sgd", "derpp"):
+    for method in ("sgd", "derpp", "dgr"):
         learner = build_learner(config, method, 1, stream)
+        learner.begin_phase(stream.phases[0])
+        learner.end_phase(stream.phases[0])  # so that derpp and dgr have something to replay
         learner.begin_phase(stream.phases[1])
         heard: list[float] = []
-        steps: list[int] = []
+        steps: list[dict[str, int]] = []
         settings = LoopSettings(2, 8, 0.05, evaluate_every_steps=2)
         PhaseLoop(learner, stream.phases[1], settings, silent, heard.append, steps.append).run()
         moments[method] = heard
-        assert sum(steps) == 2 * len(stream.phases[1].train)
+        assert sum(step["T2"] for step in steps) == 2 * len(stream.phases[1].train)
     size = len(stream.phases[1].train)
     per_epoch = [8 * step / size for step in range(2, size // 8 + 1, 2) if 8 * step < size]
-    assert moments["sgd"] == moments["derpp"] == per_epoch + [1 + moment for moment in per_epoch]
+    assert moments["sgd"] == moments["derpp"] == moments["dgr"] == per_epoch + [1 + moment for moment in per_epoch]
 
 
 def test_stopping_between_epochs_changes_nothing(config, stream):
@@ -114,7 +116,7 @@ def test_the_learning_rate_follows_its_milestones(config, stream):
         learner,
         phase,
         LoopSettings(4, 50, 0.5, milestones=(1, 3), decay=0.1),
-        lambda e: rates.append(learner.optimiser.param_groups[0]["lr"]),
+        lambda *_: rates.append(learner.optimiser.param_groups[0]["lr"]),
         silent,
         silent,
     ).run()

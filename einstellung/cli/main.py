@@ -1,0 +1,55 @@
+"""The group of all verbs, and the entry point."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+from einstellung import __version__
+from einstellung.cli.data import data
+from einstellung.cli.results import list_, report
+from einstellung.cli.score import score
+from einstellung.cli.study import demo, run, validate
+from einstellung.errors import InputError
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="einstellung")
+def cli() -> None:
+    """Does a continual learner adapt for the right reason?
+
+    \b
+    einstellung demo               four learners on drawn shapes, a planted cue, a report in minutes
+    einstellung score FILES...     the Einstellung Rigidity Index from your own log files
+    einstellung run CONFIG.yaml    a study of your own
+    """
+
+
+for verb in (score, run, demo, validate, report, list_, data):
+    cli.add_command(verb)
+
+
+def main() -> None:
+    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        code = 0
+    except click.ClickException as error:
+        click.echo(f"einstellung: {' '.join(error.format_message().split())}", err=True)
+        code = 2
+    except InputError as error:
+        click.echo(f"einstellung: {error}", err=True)
+        code = 2
+    except (click.Abort, KeyboardInterrupt):
+        goes_on = "; the same command goes on from here" if sys.argv[1:2] in (["run"], ["demo"]) else ""
+        click.echo(f"einstellung: stopped{goes_on}", err=True)
+        code = 130
+    except BrokenPipeError:
+        # The reader of our output has left (a pager, head): nothing is wrong on our side.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)

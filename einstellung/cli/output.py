@@ -1,0 +1,37 @@
+"""What verbs have in common: their shared options, and how a scorecard is shown."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
+OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")
+
+
+def command_line() -> str:
+    """The command as it was given, for the record."""
+    return shlex.join(["einstellung", *sys.argv[1:]])
+
+
+def show_card(card: dict[str, Any], as_json: bool, page: Path | None) -> None:
+    if as_json:
+        print_json({**card, "report": str(page)} if page is not None else card)
+        return
+    from rich.console import Console
+
+    from einstellung.report import render_terminal
+
+    render_terminal(card, Console())
+    if page is not None:
+        click.echo(f"\nreport: {page}")
+
+
+def print_json(value: Any) -> None:
+    from einstellung.files import to_json
+
+    click.echo(to_json(value))

@@ -1,0 +1,224 @@
+"""``run``, ``demo`` and ``validate``: studies."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from einstellung.arguments import whole_numbers, workers_for
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card
+from einstellung.errors import InputError
+
+if TYPE_CHECKING:
+    from einstellung.experiments.config import StudyConfig
+    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.study import Outcome
+    from einstellung.experiments.sweep import Sweep
+
+CONFIG = click.argument("config", required=False, type=click.Path(path_type=Path), metavar="[CONFIG.yaml]")
+PRESET = click.option("--preset", help="A built-in configuration; see 'einstellung ls presets'.")
+METHODS = click.option("--methods", help="Comma list, instead of the configuration's.")
+SEEDS = click.option("--seeds", help="Comma list, instead of the configuration's.")
+SET = click.option(
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting, e.g. cue.size=6."
+)
+DATA = click.option(
+    "--data", type=click.Path(path_type=Path), help="Where data sets lie.  [default: EINSTELLUNG_DATA, ./data]"
+)
+WORKERS = click.option(
+    "--workers", type=click.IntRange(min=1), help="Runs at a time.  [default: cores / threads per run]"
+)
+
+
+@click.command()
+@CONFIG
+@PRESET
+@METHODS
+@SEEDS
+@SET
+@click.option(
+    "--sweep", "sweeps", multiple=True, metavar="KEY=V,V,...", help="A study for each value, e.g. cue.size=2,4,6,8."
+)
+@DATA
+@WORKERS
+@click.option("--dry-run", is_flag=True, help="Only show the runs, what they share, and how long they would take.")
+@OUT
+@JSON
+def run(
+    config: Path | None,
+    preset: str | None,
+    methods: str | None,
+    seeds: str | None,
+    assignments: tuple[str, ...],
+    sweeps: tuple[str, ...],
+    data: Path | None,
+    workers: int | None,
+    dry_run: bool,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Run a study; what is finished already is not run again."""
+    from einstellung.experiments.config import build_config
+    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.sweep import Sweep
+
+    _look_for_data_in(data)
+    values, where = _values(config, preset, methods, seeds, assignments)
+    if len(sweeps) > 1:
+        raise InputError("--sweep is given twice: a sweep is over one setting")
+    sweep = Sweep.parse(sweeps[0]) if sweeps else None
+    studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
+    first = next(iter(studies.values()))
+    root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else first.name)
+    workers = workers or workers_for(first.training.threads)
+    if dry_run:
+        _dry_run(root, studies, workers, as_json)
+    elif sweep:
+        _sweep(root, sweep, studies, workers, as_json)
+    else:
+        _study(first, ResultsFolder(root), workers, as_json)
+
+
+@click.command()
+@WORKERS
+@OUT
+@JSON
+def demo(workers: int | None, out: Path | None, as_json: bool) -> None:
+    """Four learners, three seeds, drawn shapes, a planted cue: a report in a few minutes, without any download."""
+    from einstellung.experiments.config import build_config
+    from einstellung.experiments.folder import ResultsFolder
+
+    config = build_config(*_values(None, "demo", None, None, ()))
+    folder = ResultsFolder(out or Path("results") / config.name)
+    _study(config, folder, workers or workers_for(config.training.threads), as_json)
+
+
+@click.command()
+@CONFIG
+@PRESET
+@SET
+@DATA
+@JSON
+def validate(
+    config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
+) -> None:
+    """Check a configuration and prove its stream, without training anything."""
+    from einstellung.experiments.config import build_config
+    from einstellung.experiments.plan import plan
+    from einstellung.experiments.study import prepare_study
+
+    _look_for_data_in(data)
+    prepared = prepare_study(build_config(*_values(config, preset, None, None, assignments)))
+    proof = prepared.proof
+    jobs = plan(prepared.config, prepared.stream)
+    if as_json:
+        resolved = prepared.config.model_dump(mode="json")
+        print_json({"configuration": resolved, "proof": proof.to_dict(), "holds": proof.holds})
+    else:
+        for check in proof.checks:
+            click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
+        shared = sum(job.kind == "first_phase" for job in jobs)
+        click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
+    proof.require()
+
+
+def _look_for_data_in(place: Path | None) -> None:
+    """``--data`` stands for the environment variable, which worker processes inherit."""
+    if place is None:
+        return
+    if not place.exists():
+        raise InputError(f"--data {place}: no such file or folder")
+    os.environ["EINSTELLUNG_DATA"] = str(place.resolve())
+
+
+def _values(
+    path: Path | None, preset: str | None, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
+) -> tuple[dict[str, Any], str]:
+    """The configuration as it was given, and what to call it in a message."""
+    from einstellung.experiments.config import read_config, read_preset, with_assignments
+
+    if (path is None) == (preset is None):
+        raise InputError("give a CONFIG.yaml or --preset NAME (one of the two); 'einstellung ls presets' lists presets")
+    values = read_preset(preset) if preset is not None else read_config(path or Path())
+    values.setdefault("name", preset or (path or Path()).stem)
+    values = with_assignments(values, assignments)
+    if methods is not None:
+        values["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
+    if seeds is not None:
+        values["seeds"] = whole_numbers("--seeds", seeds)
+    return values, str(path) if path else f"preset {preset}"
+
+
+def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: bool) -> None:
+    from einstellung.experiments.study import prepare_study, run_study
+    from einstellung.report.study import report_study
+
+    prepared = prepare_study(config, results.path)
+    prepared.proof.require()
+    with results.in_use():
+        outcome = run_study(prepared, results.path, workers, command_line())
+        _say_reused(outcome)
+        if outcome.timeline is not None:
+            card, page = report_study(results)
+            show_card(card, as_json, page)
+    _exit_on_failures([outcome])
+
+
+def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: int, as_json: bool) -> None:
+    """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
+    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.study import prepare_study, run_study
+    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, check_root, write_sweep
+    from einstellung.report.study import report_study, report_sweep
+
+    check_root(root, sweep)
+    prepared = {name: prepare_study(config, root / name) for name, config in studies.items()}
+    for study in prepared.values():
+        study.proof.require()
+    outcomes = []
+    with ResultsFolder(root).in_use():
+        write_sweep(root, sweep)
+        for number, (name, study) in enumerate(prepared.items(), start=1):
+            click.echo(f"{name} ({number} of {len(prepared)})", err=True)
+            results = ResultsFolder(root / name)
+            with results.in_use():
+                outcome = run_study(study, results.path, workers, command_line(), SHARED_FIRST_PHASES)
+                _say_reused(outcome)
+                if outcome.timeline is not None:
+                    report_study(results)
+            outcomes.append(outcome)
+        page = report_sweep(root, sweep)
+        click.echo(f"\nreport: {page}" if not as_json else (root / "sweep.json").read_text(encoding="utf-8"))
+    _exit_on_failures(outcomes)
+
+
+def _dry_run(root: Path, studies: dict[str, StudyConfig], workers: int, as_json: bool) -> None:
+    from einstellung.experiments.dry_run import in_words, look_ahead
+
+    seen = look_ahead(root, studies, workers)
+    if as_json:
+        print_json(seen)
+    else:
+        for line in in_words(seen):
+            click.echo(line)
+
+
+def _say_reused(outcome: Outcome) -> None:
+    if outcome.reused:
+        click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
+
+
+def _exit_on_failures(outcomes: list[Outcome]) -> None:
+    failures = [failure for outcome in outcomes for failure in outcome.failures]
+    if failures:
+        failed = [f"{failure.job.label} failed: {failure.reason}" for failure in failures]
+        by_input = all(failure.by_input for failure in failures)
+        # What the user can mend (a full disk) has one cause and needs one line; other failures each have their own.
+        for sentence in failed[:1] if by_input else failed:
+            more = f" (and {len(failed) - 1} more like it)" if by_input and len(failed) > 1 else ""
+            click.echo(f"einstellung: {sentence}{more}", err=True)
+        sys.exit(2 if by_input else 1)

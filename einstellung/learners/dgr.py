@@ -1,0 +1,179 @@
+"""Deep generative replay, DGR (Shin et al., 2017).
+
+After a phase, a generator G learns to draw images like those seen so far, and the net is kept as the solver S of the past.
+In phase t, with x' drawn from G, loss = 1/t CE(f(x), y) + (1 - 1/t) replay(f(x'), S(x')): ``targets = "hard"``, CE with the
+class that S finds most likely among those of the earlier phases; ``"soft"``, T^2 CE(softmax(f(x') / T), softmax(S(x') / T)), S
+limited to those classes and T^2 keeping the gradient's size (Hinton et al., 2015). The generator's own loss in phase t is
+likewise 1/t on the phase's images and 1 - 1/t on images of the generator before.
+
+Differs from the original in the generator: a variational autoencoder instead of a WGAN. It learns the images as they are seen
+but for crop and flip, with their cue; what it draws is cropped and flipped like any training image, and nothing is painted on.
+Images and generated images go through the net one after the other, each with batch statistics of its own.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder, build_autoencoder
+from einstellung.learners.learner import Batch, Learner, learners
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+
+_PICTURES = 64
+_STEP_COST = 2.5  # of a step with replay: a second batch, the solver's word on it, the drawing
+_GENERATOR_COST = 0.4  # of a step of the generator, against one of a narrow net
+_USUAL_EPOCHS = 50  # of the protocol: the training of the generator is spread over so many in estimates
+
+
+@dataclass(frozen=True)
+class DGROptions:
+    generator: str = "conv"  # ours; "mlp": two layers of 400 units on either side, as in van de Ven & Tolias (2018)
+    z: int = 100  # size of the code; van de Ven & Tolias (2018)
+    generator_epochs: int = 10  # ours: enough for blobs of the right colours in the right places
+    generator_batch: int = 64  # ours
+    generator_lr: float = 1e-3  # of Adam; Kingma & Ba (2015)
+    targets: str = "hard"  # Shin et al.; "soft" as in van de Ven & Tolias (2018)
+    temperature: float = 2.0  # of soft targets; van de Ven & Tolias (2018)
+
+    def __post_init__(self) -> None:
+        if self.generator not in AUTOENCODERS:
+            raise InputError(f"learners.dgr.generator is '{self.generator}': give 'conv' or 'mlp'")
+        if self.targets not in ("hard", "soft"):
+            raise InputError(f"learners.dgr.targets is '{self.targets}': give 'hard' or 'soft'")
+        for key in ("z", "generator_epochs", "generator_batch"):
+            if getattr(self, key) < 1:
+                raise InputError(f"learners.dgr.{key} is {getattr(self, key)}: it must be at least 1")
+        for key in ("generator_lr", "temperature"):
+            if not getattr(self, key) > 0:
+                raise InputError(f"learners.dgr.{key} is {getattr(self, key)}: it must be above 0")
+
+
+@learners.register("dgr")
+class DeepGenerativeReplay(Learner):
+    """Replay of images drawn from a model of the past, labelled by the net of the past."""
+
+    Options: ClassVar[type] = DGROptions
+
+    @classmethod
+    def cost(cls, options: DGROptions, sizes: Sequence[int], number: int) -> float:
+        if number == 0:
+            return 1.0
+        drawn_from = options.generator_epochs * sizes[number - 1] / (_USUAL_EPOCHS * sizes[number])
+        return _STEP_COST + _GENERATOR_COST * drawn_from
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        height, width = self.context.phases[0].train.images.shape[-2:]
+        made = build_autoencoder(self.options.generator, height, width, self.options.z, self.context.seed)
+        self.autoencoder = made.to(self.context.device)
+        self.solver: nn.Module | None = None  # none before the first phase is over; then the generator is trained, too
+        self._number = 1
+        self._known = torch.zeros(0, dtype=torch.long)
+
+    def begin_phase(self, phase: Phase) -> None:
+        super().begin_phase(phase)
+        earlier = self.context.earlier(phase)
+        self._number = len(earlier) + 1
+        known = sorted({label for other in earlier for label in other.classes})
+        self._known = torch.tensor(known, dtype=torch.long, device=self.context.device)
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        self._draws = generator(self.context.seed, "generated", phase.name, epoch)
+        self._augmentation = generator(self.context.seed, "replay-augmentation", phase.name, epoch)
+
+    def observe(self, batch: Batch) -> Tensor:
+        loss = self.cross_entropy(batch.inputs, batch.labels)
+        if self.solver is not None:
+            inputs, targets = self.replay(self.solver, len(batch.labels))
+            loss = loss / self._number + (1 - 1 / self._number) * self.replay_loss(inputs, targets)
+        return self.step(loss)
+
+    @torch.no_grad()
+    def replay(self, solver: nn.Module, count: int) -> tuple[Tensor, Tensor]:
+        """Generated images as the net sees them, and what the solver of the past says to them: classes or probabilities."""
+        unknown = torch.full((count,), -1)
+        drawn = ImageSet.without_cue(self.autoencoder.draw(count, self._draws).cpu(), unknown, unknown)
+        inputs = self.context.presentation.training(drawn, self._augmentation, None)
+        with self.context.autocast():
+            logits = solver(inputs).float()
+        known = logits[:, self._known]
+        if self.options.targets == "hard":
+            return inputs, self._known[known.argmax(dim=1)]
+        likely = (known / self.options.temperature).softmax(dim=1)
+        return inputs, torch.zeros_like(logits).index_copy_(1, self._known, likely)
+
+    def replay_loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+        if self.options.targets == "hard":
+            return self.cross_entropy(inputs, targets)
+        with self.context.autocast():
+            logits = self.net(inputs).float()
+        return self.options.temperature**2 * F.cross_entropy(logits / self.options.temperature, targets)
+
+    def end_phase(self, phase: Phase) -> None:
+        """The generator goes on to draw all that was seen so far; the net as it is becomes the solver of the past."""
+        previous = None if self.solver is None else copy.deepcopy(self.autoencoder)
+        self._train_generator(previous, phase)
+        self.solver = self._frozen_net()
+
+    def _train_generator(self, previous: VariationalAutoencoder | None, phase: Phase) -> None:
+        """In single precision whatever the net's: so small a generator gains nothing from less."""
+        seed, size = self.context.seed, self.options.generator_batch
+        share = 1 / (len(self.context.earlier(phase)) + 1)
+        optimiser = torch.optim.Adam(self.autoencoder.parameters(), lr=self.options.generator_lr)
+        for epoch in range(1, self.options.generator_epochs + 1):
+            order = torch.randperm(len(phase.train), generator=generator(seed, "generator-order", phase.name, epoch))
+            cue, noise, draws = (
+                generator(seed, purpose, phase.name, epoch)
+                for purpose in ("generator-cue", "generator-noise", "generator-replay")
+            )
+            for rows in order.split(size):
+                raw = phase.train.take(rows)
+                loss = self._generator_loss(self.context.presentation.painted(raw.images, raw, cue), noise)
+                if previous is not None:
+                    replayed = self._generator_loss(previous.draw(len(rows), draws), noise)
+                    loss = share * loss + (1 - share) * replayed
+                optimiser.zero_grad(set_to_none=True)
+                loss.backward()
+                optimiser.step()
+            _require_finite(float(loss), f"after epoch {epoch} of the generator of {phase.name}")
+
+    def _generator_loss(self, pixels: Tensor, noise: torch.Generator) -> Tensor:
+        images = pixels.to(self.context.device).float() / 255
+        codes = torch.randn(len(images), self.options.z, generator=noise).to(self.context.device)
+        return self.autoencoder.losses(images, codes).mean()
+
+    def _frozen_net(self) -> nn.Module:
+        return copy.deepcopy(self.net).eval().requires_grad_(False)
+
+    def pictures(self) -> dict[str, Tensor]:
+        if self.solver is None:
+            return {}
+        draws = generator(self.context.seed, "generated-pictures")
+        return {"generated": self.autoencoder.draw(_PICTURES, draws).cpu()}
+
+    def state_dict(self) -> dict[str, Any]:
+        if self.solver is None:
+            return {}
+        return {"generator": self.autoencoder.state_dict(), "solver": self.solver.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        if not state:
+            return
+        self.autoencoder.load_state_dict(state["generator"])
+        self.solver = self._frozen_net()
+        self.solver.load_state_dict(state["solver"])
+
+
+def _require_finite(loss: float, where: str) -> None:
+    if not math.isfinite(loss):
+        raise FloatingPointError(f"the loss is {loss} {where}: lower learners.dgr.generator_lr")

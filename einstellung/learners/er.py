@@ -1,0 +1,37 @@
+"""Experience replay, ER (Ratcliff, 1990; Riemer et al., 2019; Chaudhry et al., 2019).
+
+A reservoir holds (image, label). A draw B' from it is appended to the batch B, and both go through the net together, so that
+batch norm sees them as one; loss = mean of CE(f(x), y) over B and B', as in the common implementation (Mammoth).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.learners.learner import Batch, learners
+from einstellung.learners.replay import ReplayLearner, ReplayOptions
+
+
+@dataclass(frozen=True)
+class EROptions(ReplayOptions):
+    method: ClassVar[str] = "er"
+
+
+@learners.register("er")
+class ExperienceReplay(ReplayLearner):
+    """Replay with the labels of the past, in one batch with the present."""
+
+    Options: ClassVar[type] = EROptions
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        inputs, labels = batch.inputs, batch.labels
+        if len(self.buffer):
+            past, past_labels, _ = self.replay()
+            inputs, labels = torch.cat((inputs, past)), torch.cat((labels, past_labels))
+        logits = self.logits(inputs)
+        return F.cross_entropy(logits, labels), logits[: len(batch.labels)]

@@ -1,0 +1,244 @@
+"""Gradient projection memory, GPM (Saha et al., 2021).
+
+After phase t, for every layer with inputs x (of a convolution: the patches under its kernel), R = sum x x^T over some images
+of the phase. With M the layer's basis so far and R' = (I - M M^T) R (I - M M^T), the leading eigenvectors of R' join M until
+tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). Later, every update of the layer's weights becomes
+dW <- dW - dW M M^T, so that its outputs on the old inputs stay.
+
+Differs from the original in that the *applied* update is projected (after momentum and weight decay), that only R is
+accumulated and never the matrix of all inputs, and that what cannot be projected (batch norm with its statistics, biases,
+layer norm, tokens) is fixed after the first phase; the classifier's head learns freely.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from einstellung.errors import InputError
+from einstellung.learners.learner import Learner, learners
+from einstellung.randomness import generator
+from einstellung.streams.stream import Phase
+
+_WIDE = (
+    500  # layers with more inputs than this are measured in single precision: their sums are long, and eps is coarse
+)
+_MEMORY = 400 * 2**20  # bytes of covariances held at a time
+_VALUES = 2**23  # numbers of unfolded patches held at a time
+_BLOCK = 256  # rows of a covariance that are computed at a time, its upper triangle only
+_ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy that is lost in it
+
+
+@dataclass(frozen=True)
+class GPMOptions:
+    eps: float = 0.97  # share of the energy kept after the first phase; Saha et al., CIFAR-100
+    eps_step: float = 0.003  # more of it with every further phase; likewise
+    samples: int = 512  # images per phase that the inputs are measured on; ours (125 in the authors' code)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eps <= 1:
+            raise InputError(f"learners.gpm.eps is {self.eps}: it must be above 0 and at most 1")
+        if not self.eps_step >= 0:
+            raise InputError(f"learners.gpm.eps_step is {self.eps_step}: it must be at least 0")
+        if self.samples < 1:
+            raise InputError(f"learners.gpm.samples is {self.samples}: it must be at least 1")
+
+
+@learners.register("gpm")
+class GradientProjectionMemory(Learner):
+    """Fine-tuning that moves no layer's outputs on the inputs of the past."""
+
+    Options: ClassVar[type] = GPMOptions
+
+    @classmethod
+    def cost(cls, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if number == 0 else 1.2  # what the projections add, less the batch norm that stands still
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.head = head_of(self.net, self.context.presentation.stream.n_outputs)
+        self.layers = projectable_layers(self.net, self.head)
+        self.bases: dict[str, Tensor] = {}
+
+    def begin_phase(self, phase: Phase) -> None:
+        if self.bases:
+            learned = {f"{name}.weight" for name in self.bases} | {f"{self.head}.weight", f"{self.head}.bias"}
+            for name, parameter in self.net.named_parameters():
+                parameter.requires_grad_(name in learned)  # without a gradient the optimiser leaves it alone
+        super().begin_phase(phase)
+
+    def training_mode(self) -> None:
+        super().training_mode()
+        if self.bases:
+            for module in self.net.modules():
+                if isinstance(module, _BatchNorm):
+                    module.eval()
+
+    def step(self, loss: Tensor) -> Tensor:
+        """An update without its part inside the bases."""
+        before = {name: self.layers[name].weight.detach().clone() for name in self.bases}
+        loss = super().step(loss)
+        with torch.no_grad():
+            for name, basis in self.bases.items():
+                weight = self.layers[name].weight
+                update = (weight - before[name]).flatten(1)
+                weight.sub_(((update @ basis) @ basis.T).view(weight.shape))
+        return loss
+
+    def end_phase(self, phase: Phase) -> None:
+        share = min(1.0, self.options.eps + self.options.eps_step * len(self.context.earlier(phase)))
+        order = torch.randperm(len(phase.train), generator=generator(self.context.seed, "gpm", phase.name))
+        inputs = self.context.presentation.unaugmented(phase.train.take(order[: self.options.samples]))
+        bases = {}
+        for group in _groups(self.layers):
+            covariances = input_covariances(self.net, group, inputs)
+            for name in list(covariances):
+                weight, known = group[name].weight, self.bases.get(name)
+                bases[name] = grown_basis(covariances.pop(name), known, share).to(weight).contiguous()
+        self.bases = bases
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"bases": dict(self.bases)}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.bases = {name: basis.to(self.context.device) for name, basis in state["bases"].items()}
+
+
+def head_of(net: nn.Module, n_outputs: int) -> str:
+    """The name of the classifier's head: the last linear layer with one output per class.
+
+    >>> head_of(nn.Sequential(nn.Linear(2, 5), nn.ReLU(), nn.Linear(5, 5)), 5)
+    '2'
+    """
+    names = [
+        name
+        for name, module in net.named_modules()
+        if isinstance(module, nn.Linear) and module.out_features == n_outputs
+    ]
+    if not names:
+        raise InputError(
+            f"learners.gpm needs a net whose head is a linear layer; this one has none of {n_outputs} outputs"
+        )
+    return names[-1]
+
+
+def projectable_layers(net: nn.Module, head: str) -> dict[str, nn.Conv2d | nn.Linear]:
+    """Linear layers and ungrouped convolutions by name, without the head."""
+    return {
+        name: module
+        for name, module in net.named_modules()
+        if name != head and (isinstance(module, nn.Linear) or (isinstance(module, nn.Conv2d) and module.groups == 1))
+    }
+
+
+def _groups(layers: Mapping[str, nn.Conv2d | nn.Linear]) -> Iterator[dict[str, nn.Conv2d | nn.Linear]]:
+    """The layers in groups whose covariances fit into memory together; each group costs one pass over the images."""
+    group: dict[str, nn.Conv2d | nn.Linear] = {}
+    held = 0
+    for name, layer in layers.items():
+        size = 8 * layer.weight[0].numel() ** 2
+        if group and held + size > _MEMORY:
+            yield group
+            group, held = {}, 0
+        group[name] = layer
+        held += size
+    if group:
+        yield group
+
+
+@torch.no_grad()
+def input_covariances(
+    net: nn.Module, layers: Mapping[str, nn.Conv2d | nn.Linear], inputs: Tensor, chunk: int = 32
+) -> dict[str, Tensor]:
+    """R = sum x x^T over all inputs x of each layer, in evaluation mode; a layer that is never called is left out."""
+    covariances: dict[str, Tensor] = {}
+
+    def watch(name: str, layer: nn.Conv2d | nn.Linear) -> torch.utils.hooks.RemovableHandle:
+        def add(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+            for columns in input_columns(layer, arguments[0]):
+                if name not in covariances:
+                    covariances[name] = columns.new_zeros(len(columns), len(columns), dtype=torch.float64)
+                _add_upper_triangle(covariances[name], columns)
+
+        return layer.register_forward_pre_hook(add)
+
+    was_training = net.training
+    net.eval()
+    handles = [watch(name, layer) for name, layer in layers.items()]
+    try:
+        for part in inputs.split(chunk):
+            net(part)
+    finally:
+        for handle in handles:
+            handle.remove()
+        net.train(was_training)
+    for covariance in covariances.values():
+        covariance.copy_(covariance.triu() + covariance.triu(1).T)
+    return covariances
+
+
+def input_columns(layer: nn.Conv2d | nn.Linear, inputs: Tensor) -> Iterator[Tensor]:
+    """What multiplies the rows of the layer's weight matrix, a limited number of columns [inputs, n] at a time."""
+    if inputs.device.type == "mps":
+        inputs = inputs.cpu()  # that device has neither double precision nor eigenvectors
+    size = layer.weight[0].numel()
+    precision = _precision(size)
+    if isinstance(layer, nn.Linear):
+        for rows in inputs.reshape(-1, size).split(max(1, _VALUES // size)):
+            yield rows.to(precision).T
+        return
+    for images in inputs.split(max(1, _VALUES // (size * inputs[0, 0].numel()))):
+        yield patches(layer, images).to(precision, memory_format=torch.contiguous_format).reshape(size, -1)
+
+
+def patches(layer: nn.Conv2d, images: Tensor) -> Tensor:
+    """The patches under a convolution's kernel as a view [channel, row, col of the kernel, image, row, col of the output]."""
+    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
+    padded = F.pad(images, layer._reversed_padding_repeated_twice, mode).contiguous()  # knows padding by name, too
+    across, channel, row, col = padded.stride()
+    (height, width), (down, right), (low, wide) = layer.kernel_size, layer.stride, layer.dilation
+    rows = (padded.shape[2] - low * (height - 1) - 1) // down + 1
+    cols = (padded.shape[3] - wide * (width - 1) - 1) // right + 1
+    return padded.as_strided(
+        (padded.shape[1], height, width, len(images), rows, cols),
+        (channel, row * low, col * wide, across, row * down, col * right),
+    )
+
+
+def _add_upper_triangle(total: Tensor, columns: Tensor) -> None:
+    for start in range(0, len(columns), _BLOCK):
+        total[start : start + _BLOCK, start:] += columns[start : start + _BLOCK] @ columns[start:].T
+
+
+def grown_basis(covariance: Tensor, basis: Tensor | None, share: float) -> Tensor:
+    """``basis`` and as many leading eigenvectors of what it leaves of the covariance as hold ``share`` of the energy.
+
+    >>> grown_basis(torch.diag(torch.tensor([1.0, 6.0, 3.0], dtype=torch.float64)), None, 0.9).abs()
+    tensor([[0., 0.],
+            [1., 0.],
+            [0., 1.]], dtype=torch.float64)
+    """
+    size, precision = len(covariance), _precision(len(covariance))
+    known = covariance.new_zeros(size, 0) if basis is None else basis.to(covariance)
+    total = covariance.trace()
+    rest = covariance - (covariance @ known) @ known.T
+    rest = rest - known @ (known.T @ rest)
+    covered = total - rest.trace()
+    goal = (share - _ROUNDING[precision]) * total
+    if covered >= goal:
+        return known
+    values, vectors = torch.linalg.eigh(rest.to(precision))
+    reached = covered + values.flip(0).to(total.dtype).clamp(min=0).cumsum(0)
+    count = min(int((reached < goal).sum()) + 1, size - known.shape[1])
+    fresh = vectors.flip(1)[:, :count].to(covariance)
+    return torch.linalg.qr(torch.cat((known, fresh), dim=1)).Q
+
+
+def _precision(size: int) -> torch.dtype:
+    return torch.float64 if size <= _WIDE else torch.float32

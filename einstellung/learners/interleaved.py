@@ -1,0 +1,48 @@
+"""Interleaved training: what the last phase looks like to a net that learns both tasks side by side, from the start.
+
+From random weights, a batch of earlier phases and a batch of the last phase in turn, until the last phase's budget is used:
+theta <- theta - lr grad CE(earlier batch), theta <- theta - lr grad CE(batch), and so on. Only the last phase's images
+count for the effective epoch. Differs from joint training in that both parts get equally many steps, whatever their sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from einstellung.learners.learner import Learner, learners
+from einstellung.randomness import generator
+from einstellung.streams.stream import Phase
+
+
+@learners.register("interleaved")
+class Interleaved(Learner):
+    """Earlier batch, own batch, earlier batch, own batch, ... from a fresh net."""
+
+    skips_history: ClassVar[bool] = True
+
+    @classmethod
+    def cost(cls, options: Any, sizes: Sequence[int], number: int) -> float:
+        return 2.0
+
+    def sources(self, phase: Phase) -> tuple[Phase, ...]:
+        return (*self.context.earlier(phase), phase)
+
+    def batches(self, phase: Phase, epoch: int, size: int) -> Iterator[Tensor]:
+        """The earlier images go on where the epoch before stopped, through one whole shuffle after the other."""
+        seed, own = self.context.seed, len(phase.train)
+        others = sum(len(source.train) for source in self.context.earlier(phase))
+        start, stop = (epoch - 1) * own, epoch * own
+        rounds = [
+            torch.randperm(others, generator=generator(seed, "interleaved-order", phase.name, number))
+            for number in range(start // others, (stop - 1) // others + 1)
+        ]
+        first = start // others * others
+        earlier = torch.cat(rounds)[start - first : stop - first]
+        order = torch.randperm(own, generator=generator(seed, "order", phase.name, epoch)) + others
+        for theirs, ours in zip(earlier.split(size), order.split(size), strict=True):
+            yield theirs
+            yield ours

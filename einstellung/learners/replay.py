@@ -1,0 +1,119 @@
+"""What ER, DER and DER++ have in common: a reservoir of past images, and draws from it while something new is learned.
+
+``replay = "within"``: every image goes into the buffer right after its step, with the logits it had there, and is replayed
+from the next step on, in the first phase too, as in the authors' code. ``replay = "earlier"``: a phase is learned with replay
+from the phases before it only, so that the first one is plain fine-tuning. The buffer takes a phase in at its end: the
+reservoir goes on over its training images in a random order, and the logits are those of the net as it then is, in
+evaluation mode, on the image without augmentation and with its cue.
+
+What is replayed is augmented anew and carries its cue again by the stream's own rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.learners.learner import Batch, Learner
+from einstellung.learners.reservoir import Reservoir
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+
+_CHUNK = 256  # images whose logits are computed at a time when a phase is taken in
+
+
+@dataclass(frozen=True)
+class ReplayOptions:
+    """Options of every method with a buffer; ``method`` is the name under which a configuration gives them."""
+
+    method: ClassVar[str]
+    buffer: int = 500
+    draw: int = 32
+    replay: str = "within"
+
+    def __post_init__(self) -> None:
+        self.require_at_least(1, "buffer", "draw")
+        if self.replay not in ("within", "earlier"):
+            raise InputError(f"learners.{self.method}.replay is '{self.replay}': give 'within' or 'earlier'")
+
+    def require_at_least(self, least: int, *keys: str) -> None:
+        for key in keys:
+            value = getattr(self, key)
+            if not value >= least:
+                raise InputError(f"learners.{self.method}.{key} is {value}: it must be at least {least}")
+
+
+class ReplayLearner(Learner):
+    """A learner with a reservoir; a method says what its loss is.
+
+    ``step_cost`` is the price of a step with replay in plain steps, a draw being about as large as a batch.
+    """
+
+    step_cost: ClassVar[float] = 2.0
+
+    @classmethod
+    def plain_history(cls, options: ReplayOptions) -> bool:
+        return options.replay == "earlier"
+
+    @classmethod
+    def cost(cls, options: ReplayOptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if options.replay == "earlier" and number == 0 else cls.step_cost
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.buffer = Reservoir(self.options.buffer)
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        seed = self.context.seed
+        self._slots = generator(seed, "buffer", phase.name, epoch)
+        self._draws = generator(seed, "replay", phase.name, epoch)
+        self._augmentation = generator(seed, "replay-augmentation", phase.name, epoch)
+        self._cue = generator(seed, "replay-cue", phase.name, epoch)
+
+    def observe(self, batch: Batch) -> Tensor:
+        loss, logits = self.loss(batch)
+        loss = self.step(loss)
+        if self.options.replay == "within":
+            self.buffer.add(batch.raw, logits.detach(), self._slots)
+        return loss
+
+    def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The method's loss, and the net's logits on the batch."""
+        raise NotImplementedError
+
+    def logits(self, inputs: Tensor) -> Tensor:
+        with self.context.autocast():
+            return self.net(inputs).float()
+
+    def replay(self) -> tuple[Tensor, Tensor, Tensor]:
+        """A draw from the buffer as the net sees it, its labels, its logits."""
+        images, logits = self.buffer.draw(self.options.draw, self._draws)
+        inputs = self.context.presentation.training(images, self._augmentation, self._cue)
+        return inputs, images.labels.to(inputs.device), logits.to(inputs.device)
+
+    def end_phase(self, phase: Phase) -> None:
+        if self.options.replay == "within":
+            return
+        draws = generator(self.context.seed, "buffer-phase", phase.name)
+        images = phase.train.take(torch.randperm(len(phase.train), generator=draws))
+        self.buffer.add_computed(images, lambda rows: self._logits_in_evaluation(images.take(rows)), draws)
+
+    @torch.no_grad()
+    def _logits_in_evaluation(self, images: ImageSet) -> Tensor:
+        was_training = self.net.training
+        self.net.eval()
+        chunks = torch.arange(len(images)).split(_CHUNK)
+        logits = [self.logits(self.context.presentation.unaugmented(images.take(rows))) for rows in chunks]
+        self.net.train(was_training)
+        return torch.cat(logits)
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"buffer": self.buffer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        self.buffer.load_state_dict(state["buffer"])

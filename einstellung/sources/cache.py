@@ -1,0 +1,100 @@
+"""Arrays that were read once lie here as plain .npy files, mapped into memory the next time.
+
+An entry is named by the content it was made from, and its manifest holds the hash of every array: an entry that is cut,
+half written or made from other files is never used, but made anew. A cache that cannot be written costs time, not the run.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from einstellung.errors import InputError
+from einstellung.files import read_json, write_atomically, write_json
+from einstellung.sources.reading import file_hash
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+VARIABLE = "EINSTELLUNG_CACHE"
+_MANIFEST = "manifest.json"
+
+
+def cache_folder() -> Path:
+    """``$EINSTELLUNG_CACHE``, or ``einstellung`` in the user's folder for caches."""
+    if chosen := os.environ.get(VARIABLE):
+        return Path(chosen).expanduser()
+    shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if shared.is_absolute():  # the convention asks to ignore any other value
+        return shared / "einstellung"
+    try:
+        return Path.home() / ".cache" / "einstellung"
+    except RuntimeError:
+        raise InputError(f"there is no home folder for a cache; set {VARIABLE}") from None
+
+
+def cache_bytes(folder: Path) -> int:
+    """How much of the disk the cache takes."""
+    return sum(file.stat().st_size for file in folder.glob("*/[!.]*") if file.is_file())
+
+
+def cached(entry: str, make: Callable[[], Arrays], root: Path | None = None) -> Arrays:
+    """The arrays of ``entry``, mapped from the cache; where they are not there, ``make`` makes them first.
+
+    >>> import tempfile
+    >>> root = Path(tempfile.mkdtemp())
+    >>> cached("example", lambda: {"squares": np.arange(3) ** 2}, root)["squares"].tolist()
+    [0, 1, 4]
+    >>> cached("example", lambda: {}, root)["squares"].tolist()  # not made a second time
+    [0, 1, 4]
+    """
+    try:
+        folder = (root or cache_folder()) / entry
+    except InputError as reason:
+        return _uncached(make(), reason)
+    if (stored := _stored(folder)) is not None:
+        return stored
+    arrays = make()
+    try:
+        _store(folder, arrays)
+    except InputError as reason:
+        return _uncached(arrays, reason)
+    return _stored(folder) or arrays  # mapped: processes that use the same entry share its memory
+
+
+def _uncached(arrays: Arrays, reason: InputError) -> Arrays:
+    warnings.warn(f"read without a cache, so it takes as long every time: {reason}", stacklevel=3)
+    return arrays
+
+
+def _store(folder: Path, arrays: Arrays) -> None:
+    """Array by array, the manifest last; two processes write the same bytes, and each file appears in one step."""
+    facts = {}
+    for name, array in arrays.items():
+        file = write_atomically(folder / f"{name}.npy", partial(np.save, arr=array, allow_pickle=False))
+        facts[name] = {"shape": list(array.shape), "dtype": array.dtype.str, "sha256": file_hash(file, "sha256")}
+    write_json(folder / _MANIFEST, {"arrays": facts})
+
+
+def _stored(folder: Path) -> Arrays | None:
+    try:
+        facts = read_json(folder / _MANIFEST)["arrays"]
+        return {name: _mapped(folder / f"{name}.npy", facts[name]) for name in facts}
+    except (InputError, OSError, EOFError, ValueError, TypeError, LookupError):
+        return None  # not there, or not what was written: whatever the reason, it is made anew
+
+
+def _mapped(file: Path, facts: Mapping[str, Any]) -> npt.NDArray[Any]:
+    if file_hash(file, "sha256") != facts["sha256"]:
+        raise ValueError(f"{file} is not what was written")
+    # Private pages: torch wants memory that it could write to, and the file stays as it is.
+    array: npt.NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
+    if list(array.shape) != facts["shape"] or array.dtype.str != facts["dtype"]:
+        raise ValueError(f"{file} does not hold what its manifest says")
+    return array

@@ -1,0 +1,105 @@
+"""CIFAR-100 as arrays: found, checked, read once, then mapped from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from einstellung.errors import InputError
+from einstellung.files import digest
+from einstellung.sources.cache import Arrays, cached
+from einstellung.sources.places import looked_in, places
+from einstellung.sources.published import CIFAR100, Published
+from einstellung.sources.reading import content_hash, read_files
+from einstellung.sources.unpickling import read_pickle
+
+_SIDE = 32
+_LAYOUT = 1  # of the cached arrays; another layout is another entry
+
+
+@dataclass(frozen=True)
+class LabelledArrays:
+    """Images (uint8 [N, 3, 32, 32]) in the file's own order, with their fine and coarse ids."""
+
+    images: npt.NDArray[np.uint8]
+    fine: npt.NDArray[np.int64]
+    coarse: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Cifar100:
+    """Both parts, the names of the fine classes and superclasses by id, and where it was found."""
+
+    train: LabelledArrays
+    test: LabelledArrays
+    fine_names: tuple[str, ...]
+    coarse_names: tuple[str, ...]
+    found: Path
+
+    def superclass_of(self) -> list[int]:
+        """The superclass of every fine class, as the training labels pair them."""
+        pairs = dict(zip(self.train.fine.tolist(), self.train.coarse.tolist(), strict=True))
+        return [pairs[fine] for fine in range(len(self.fine_names))]
+
+
+def load_cifar100(published: Published = CIFAR100) -> Cifar100:
+    """The first whole copy in the places that are looked at; if there is none, one line says what to do."""
+    problems = []
+    for path in (path for place in places() for path in place.holdings(published)):
+        try:
+            return _load(path, published)
+        except InputError as problem:
+            problems.append(str(problem))
+    otherwise = "or set EINSTELLUNG_DATA to the folder that holds it"
+    if problems:
+        raise InputError(
+            f"no usable {published.title}: {'; '.join(problems)}; looked in {looked_in()}: {published.get_it}, {otherwise}"
+        )
+    raise InputError(
+        f"{published.title} not found in {looked_in()}: {published.get_it}, {otherwise} "
+        f"({published.folder}/ or its .tar.gz, .tar.xz or .zip)"
+    )
+
+
+def _load(path: Path, published: Published) -> Cifar100:
+    # Hashed every time: a file that has changed can never meet arrays that were made from another.
+    key = digest([_LAYOUT, dict(published.md5), content_hash(path, published)], length=32)
+    arrays = cached(f"{published.name}-{key}", lambda: _arrays(path, published))
+    return Cifar100(
+        train=LabelledArrays(arrays["train_images"], arrays["train_fine"], arrays["train_coarse"]),
+        test=LabelledArrays(arrays["test_images"], arrays["test_fine"], arrays["test_coarse"]),
+        fine_names=tuple(arrays["fine_names"].tolist()),
+        coarse_names=tuple(arrays["coarse_names"].tolist()),
+        found=path,
+    )
+
+
+def _arrays(path: Path, published: Published) -> Arrays:
+    files = read_files(path, published)
+    meta = read_pickle(files["meta"], f"'meta' in {path}")
+    try:
+        arrays = {f"{kind}_names": np.array([n.decode() for n in meta[f"{kind}_label_names"]]) for kind in _KINDS}
+        for part in ("train", "test"):
+            content = read_pickle(files.pop(part), f"'{part}' in {path}")
+            arrays[f"{part}_images"] = _images(content)
+            for kind in _KINDS:
+                arrays[f"{part}_{kind}"] = np.array(content[f"{kind}_labels"], dtype=np.int64)
+    except (LookupError, ValueError, TypeError, AttributeError) as error:
+        raise InputError(f"{path} does not hold what {published.title} holds ({error!r})") from None
+    return arrays
+
+
+_KINDS = ("fine", "coarse")
+
+
+def _images(content: Mapping[str, Any]) -> npt.NDArray[np.uint8]:
+    """Rows of 3072 bytes are 1024 red, 1024 green, 1024 blue values, each line by line."""
+    pixels = content["data"]
+    if pixels.dtype != np.uint8:
+        raise TypeError(f"pixels of type {pixels.dtype}")
+    return pixels.reshape(len(content["fine_labels"]), 3, _SIDE, _SIDE)  # type: ignore[no-any-return]

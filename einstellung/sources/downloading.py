@@ -1,0 +1,161 @@
+"""Fetching a published archive: what has arrived stays for the next attempt, and only the right file takes its name."""
+
+from __future__ import annotations
+
+import errno
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+from urllib.parse import urlsplit
+
+from filelock import FileLock, Timeout
+
+from einstellung.errors import InputError
+from einstellung.sources.published import Published
+from einstellung.sources.reading import file_hash
+
+_CHUNK = 1 << 18
+_PATIENCE = 30.0  # seconds without a byte
+_NOT_SATISFIABLE = 416
+
+Heard = Callable[[int, int | None], object]  # bytes so far, bytes in all where that is known
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """The archive, and whether it was there before."""
+
+    path: Path
+    was_there: bool
+
+
+def download(published: Published, folder: Path, url: str | None = None, heard: Heard = lambda *_: None) -> Downloaded:
+    """Fetch the archive into ``folder``, going on from a part that is there; its md5 is checked before it gets its name."""
+    url = url or published.address
+    if not _is_web_address(url):
+        raise InputError(f"--url {url}: give an address that begins with http:// or https://")
+    target = folder / published.archive
+    part = target.with_name(f"{target.name}.part")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if target.is_file() and file_hash(target, "md5") == published.archive_md5:
+            return Downloaded(target, was_there=True)
+        with FileLock(folder / f".{target.name}.lock", timeout=0):
+            if not (part.is_file() and file_hash(part, "md5") == published.archive_md5):
+                _fetch(url, part, published, heard)
+            _check(url, part, published)
+            part.replace(target)
+    except Timeout:
+        raise InputError(f"another einstellung process is downloading {target}; wait for it") from None
+    except OSError as error:
+        raise InputError(
+            f"cannot write to {folder}: {error.strerror or error}; choose another folder with --to"
+        ) from None
+    return Downloaded(target, was_there=False)
+
+
+def _is_web_address(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
+    return parts.scheme in ("http", "https") and bool(parts.hostname)
+
+
+def _check(url: str, part: Path, published: Published) -> None:
+    if (found := file_hash(part, "md5")) != published.archive_md5:
+        part.unlink()
+        raise InputError(
+            f"what {url} sent is not the published {published.archive} (md5 {found}, should be {published.archive_md5}); "
+            "it was removed: try again, or give another address with --url"
+        )
+
+
+def _fetch(url: str, part: Path, published: Published, heard: Heard) -> None:
+    start = part.stat().st_size if part.is_file() else 0
+    with _opened(url, start) as response:
+        if start and response.status != http.client.PARTIAL_CONTENT:
+            start = 0  # a server that sends everything, whatever was asked for
+        total = start + int(length) if (length := response.headers.get("Content-Length", "")).isdigit() else None
+        received = start
+        with part.open("ab" if start else "wb", buffering=0) as file:
+            while chunk := _read(response, url, received):
+                _write(file, chunk, part)
+                received += len(chunk)
+                heard(received, total)
+                if received > published.archive_bytes:
+                    break  # it cannot be right any more, and it may never end
+            os.fsync(file.fileno())
+    if total is not None and received < total:
+        raise _cut(url, received, "the connection was closed")
+
+
+def _opened(url: str, start: int) -> http.client.HTTPResponse:
+    headers = {"User-Agent": "einstellung", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+    try:
+        response: http.client.HTTPResponse = _web_only().open(
+            urllib.request.Request(url, headers=headers), timeout=_PATIENCE
+        )
+    except urllib.error.HTTPError as error:
+        if start and error.code == _NOT_SATISFIABLE:
+            return _opened(url, 0)  # the part is longer than the file: begin anew
+        raise InputError(f"{url} answers {error.code} {error.reason}: give another address with --url") from None
+    except (OSError, http.client.HTTPException, ValueError) as error:
+        reason = getattr(error, "reason", None) or error
+        raise InputError(
+            f"cannot reach {url} ({reason}): check the connection, then run the same command again"
+        ) from None
+    sent = response.headers.get("Content-Range", "")
+    if response.status == http.client.PARTIAL_CONTENT and not sent.startswith(f"bytes {start}-"):
+        response.close()
+        raise InputError(f"{url} sends another part than the one asked for ({sent}): give another address with --url")
+    return response
+
+
+def _web_only() -> urllib.request.OpenerDirector:
+    """No files and no ftp, not even where a server redirects to them."""
+    opener = urllib.request.OpenerDirector()
+    for handler in (
+        urllib.request.ProxyHandler,
+        urllib.request.UnknownHandler,
+        urllib.request.HTTPHandler,
+        urllib.request.HTTPSHandler,
+        urllib.request.HTTPDefaultErrorHandler,
+        urllib.request.HTTPRedirectHandler,
+        urllib.request.HTTPErrorProcessor,
+    ):
+        opener.add_handler(handler())
+    return opener
+
+
+def _read(response: http.client.HTTPResponse, url: str, received: int) -> bytes:
+    try:
+        return response.read(_CHUNK)
+    except (OSError, http.client.HTTPException) as error:
+        raise _cut(url, received, str(error) or type(error).__name__) from None
+
+
+def _cut(url: str, received: int, reason: str) -> InputError:
+    return InputError(
+        f"the download from {url} stopped after {received / 1e6:.1f} MB ({reason}); the same command goes on from there"
+    )
+
+
+def _write(file: BinaryIO, chunk: bytes, part: Path) -> None:
+    rest = memoryview(chunk)
+    try:
+        while rest:
+            rest = rest[file.write(rest) :]
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise
+        raise InputError(
+            f"no space left while writing {part}: free some room and run the same command again, it goes on from there"
+        ) from None

@@ -1,0 +1,43 @@
+"""A data set as its authors publish it: the names, sizes and hashes by which its files are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+ARCHIVES = (".tar.gz", ".tar.xz", ".zip")
+
+
+@dataclass(frozen=True)
+class Published:
+    """``md5`` names the files inside ``folder``; ``archive`` is the one file that holds them all at ``address``."""
+
+    name: str
+    title: str
+    folder: str
+    md5: Mapping[str, str]
+    address: str
+    archive: str
+    archive_md5: str
+    archive_bytes: int
+
+    @property
+    def get_it(self) -> str:
+        """What to do where it is missing."""
+        return f"run 'einstellung data get {self.name}'"
+
+
+CIFAR100 = Published(
+    name="cifar100",
+    title="CIFAR-100",
+    folder="cifar-100-python",
+    md5={
+        "train": "16019d7e3df5f24257cddd939b257f8d",
+        "test": "f0ef6b0ae62326f3e7ffdfab6717acfc",
+        "meta": "7973b15100ade9c7d40fb424638fde48",
+    },
+    address="https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz",
+    archive="cifar-100-python.tar.gz",
+    archive_md5="eb9058c3a382ffc7106e4002c42a8d85",
+    archive_bytes=169_001_437,
+)

@@ -1,0 +1,81 @@
+"""The bytes of published files, out of a folder or an archive, and the hashes that tell whether they are the right ones."""
+
+from __future__ import annotations
+
+import hashlib
+import lzma
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from einstellung.errors import InputError
+from einstellung.sources.published import Published
+
+_DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
+
+
+def read_files(path: Path, published: Published) -> dict[str, bytes]:
+    """Every file of the data set in ``path``, each with its published md5; nothing is unpacked onto the disk."""
+    contents: dict[str, bytes] = {}
+    try:
+        for name, content in _members(path, published):
+            if (found := hashlib.md5(content, usedforsecurity=False).hexdigest()) != published.md5[name]:
+                raise InputError(
+                    f"'{name}' in {path} is not the published file (md5 {found}, should be {published.md5[name]})"
+                )
+            contents[name] = content
+    except _DAMAGED as error:
+        raise InputError(f"{path} is damaged ({error})") from None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    if missing := [name for name in published.md5 if name not in contents]:
+        raise InputError(f"{path} lacks {', '.join(missing)}")
+    return contents
+
+
+def content_hash(path: Path, published: Published) -> str:
+    """A hash of all bytes of the archive, or of the files in the folder: what the cache knows them by."""
+    files = [path] if path.is_file() else [path / name for name in published.md5]
+    hasher = hashlib.sha256()
+    for file in files:
+        if not file.is_file():
+            raise InputError(f"{path} lacks {file.name}")
+        hasher.update(bytes.fromhex(file_hash(file, "sha256")))
+    return hasher.hexdigest()
+
+
+def file_hash(path: Path, algorithm: str) -> str:
+    """The hash of a file's bytes."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, algorithm).hexdigest()
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+
+
+def _members(path: Path, published: Published) -> Iterator[tuple[str, bytes]]:
+    if path.is_dir():
+        for name in published.md5:
+            if (path / name).is_file():
+                yield name, (path / name).read_bytes()
+    elif path.suffix == ".zip":
+        with zipfile.ZipFile(path) as archive:
+            for entry in archive.infolist():
+                if entry.flag_bits & 1:
+                    raise InputError(f"{path} is encrypted")
+                if wanted := _wanted(entry.filename, published):
+                    yield wanted, archive.read(entry)
+    else:
+        with tarfile.open(path, "r:*") as tar:
+            for member in tar:
+                content = tar.extractfile(member) if member.isfile() else None
+                if content is not None and (wanted := _wanted(member.name, published)):
+                    yield wanted, content.read()
+
+
+def _wanted(member: str, published: Published) -> str | None:
+    """The published file that a member of an archive is, in the data set's own folder or without any."""
+    *folders, name = PurePosixPath(member).parts or ("",)
+    return name if name in published.md5 and folders in ([], [published.folder]) else None

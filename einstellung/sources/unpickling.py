@@ -1,0 +1,56 @@
+"""Pickles of Python 2 that hold numpy arrays, read without letting them run anything."""
+
+from __future__ import annotations
+
+import io
+import pickle
+from typing import Any
+
+import numpy as np
+
+from einstellung.errors import InputError
+
+# All that the files of CIFAR name: an array is an empty one of a class, given its type and bytes afterwards.
+_ALLOWED: dict[tuple[str, str], Any] = {
+    ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+}
+# What the interpreter of a pickle raises on bytes that are none, or that are cut.
+_BROKEN = (
+    pickle.UnpicklingError,
+    EOFError,
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    MemoryError,
+    OverflowError,
+)
+
+
+class _ArraysOnly(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ALLOWED:
+            raise InputError(f"it names {module}.{name}, which no file of plain arrays needs")
+        return _ALLOWED[module, name]
+
+
+def read_pickle(content: bytes, where: str) -> dict[str, Any]:
+    """The dictionary in ``content``, with text as bytes, as Python 2 wrote it; anything that could run code is refused.
+
+    >>> read_pickle(b"\\x80\\x02}U\\x01aK\\x07s.", "an example")
+    {'a': 7}
+    >>> read_pickle(b"cos\\nsystem\\n(S'true'\\ntR.", "an example")
+    Traceback (most recent call last):
+    einstellung.errors.InputError: an example is refused: it names os.system, which no file of plain arrays needs
+    """
+    try:
+        value = _ArraysOnly(io.BytesIO(content), encoding="bytes").load()
+    except InputError as error:
+        raise InputError(f"{where} is refused: {error}") from None
+    except _BROKEN as error:
+        raise InputError(f"{where} is not a readable pickle ({error})") from None
+    if not isinstance(value, dict) or not all(isinstance(key, bytes) for key in value):
+        raise InputError(f"{where} does not hold a dictionary with names as keys")
+    return {key.decode("latin1"): entry for key, entry in value.items()}

@@ -1,0 +1,59 @@
+"""How long a study will take, and what --dry-run says about it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.config import build_config
+from einstellung.experiments.estimate import estimate, makespan
+from einstellung.experiments.plan import Job, plan
+
+from .conftest import SMALL, einstellung
+
+
+def job(folder, work, needs=None):
+    return Job("run", "m", 1, folder, folder, needs, work)
+
+
+def test_the_whole_follows_the_launchers_order():
+    """Two workers; t1 (3 s) must come before a and b; the longest chain starts first."""
+    jobs = [job("t1", 3), job("a", 4, "t1"), job("b", 2, "t1"), job("c", 5)]
+    seconds = {entry.folder: entry.work for entry in jobs}
+    # worker 1: t1 0-3, a 3-7; worker 2: c 0-5, b 5-7
+    assert makespan(jobs, seconds, 2) == 7
+    assert makespan(jobs, seconds, 1) == 14
+    assert makespan(jobs, seconds, 9) == 7
+    assert makespan([], {}, 2) == 0
+
+
+def test_seconds_are_work_times_pace_plus_evaluation(monkeypatch):
+    from einstellung.experiments import estimate as module
+
+    config = resolve(build_config(SMALL))
+    stream = build_stream(config)
+    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=2.0, evaluation=0.5))
+    jobs = plan(config, stream)
+    foreseen = estimate(config, stream, jobs, 1)
+    scratch = next(entry for entry in jobs if entry.method == "scratch_t2")
+    in_t2 = sum(len(split.images) for split in stream.splits)
+    # 3 epochs of 12 classes x 7 images; every split before the first and after each epoch
+    assert foreseen.seconds[scratch.folder] == pytest.approx(2.0 * 3 * 84 + 0.5 * 4 * in_t2)
+    t1 = next(entry for entry in jobs if entry.kind == "first_phase" and entry.method == "sgd")
+    assert foreseen.seconds[t1.folder] == pytest.approx(2.0 * 24 * 8 + 0.5 * 2 * len(stream.split("T1_all").images))
+
+
+def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_path):
+    out = tmp_path / "out"
+    done = einstellung("run", small_config, "--out", out, "--dry-run")
+    assert not out.exists()
+    assert "4 runs, 2 first phases" in done.stdout
+    assert "once for sgd, ewc_on" in done.stdout
+    assert "images a second" in done.stdout
+    seen = json.loads(einstellung("run", small_config, "--out", out, "--dry-run", "--json").stdout)
+    runs = seen["studies"]["small"]["runs"]
+    assert [entry["method"] for entry in runs] == ["scratch_t2", "sgd", "ewc_on", "derpp"]
+    assert all(entry["to_do"] and entry["seconds"] > 0 for entry in runs)
+    assert not out.exists()

@@ -1,0 +1,72 @@
+"""Sweeps: one study per value, first phases shared, one page over all."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from einstellung.errors import InputError
+from einstellung.experiments.sweep import Sweep, check_root, folder_name, read_sweep, write_sweep
+
+from .conftest import SMALL, einstellung
+
+
+@pytest.mark.parametrize("text", ["cue.size", "=2,4", "seeds=1,2", "cue.size=4", "cue.size=4,4", "cue.size=[2,"])
+def test_a_wrong_sweep_is_named(text):
+    with pytest.raises(InputError, match="--sweep"):
+        Sweep.parse(text)
+
+
+def test_every_value_becomes_a_study_of_its_own():
+    studies = Sweep.parse("cue.place=top-left,[2, 3]").studies(SMALL, "here")
+    assert [study.cue.options["place"] for study in studies.values()] == ["top-left", [2, 3]]
+    assert list(studies) == ["cue.place=top-left", "cue.place=2-3"]
+    assert all(study.stream.options["size"] == 12 for study in studies.values())
+
+
+def test_a_root_takes_more_values_of_the_same_key_and_refuses_the_rest(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    sizes = Sweep.parse("cue.size=2,4")
+    check_root(root, sizes)
+    write_sweep(root, sizes)
+    write_sweep(root, Sweep.parse("cue.size=4,6"))
+    assert set(read_sweep(root).values) == {2, 4, 6}
+    with pytest.raises(InputError, match=r"sweep over cue\.size, not cue\.opacity"):
+        check_root(root, Sweep.parse("cue.opacity=0.5,1.0"))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "notes.txt").write_text("hello")
+    with pytest.raises(InputError, match="holds other files"):
+        check_root(tmp_path / "mine", sizes)
+
+
+def test_a_sweep_from_the_command_line(tmp_path):
+    config = tmp_path / "small.yaml"
+    small = {**SMALL, "methods": ["scratch_t2", "sgd"], "training": {**SMALL["training"], "epochs": [1, 1]}}
+    config.write_text(yaml.safe_dump(small))
+    root = tmp_path / "out"
+    words = ("run", config, "--sweep", "cue.size=2,4", "--out", root)
+    foreseen = json.loads(einstellung(*words, "--dry-run", "--json").stdout)
+    assert not root.exists()
+    studies = foreseen["studies"]
+    assert list(studies) == ["cue.size=2", "cue.size=4"]
+    to_do = {name: [job["to_do"] for job in study["first_phases"]] for name, study in studies.items()}
+    assert to_do == {"cue.size=2": [True], "cue.size=4": [False]}  # T1 knows no cue: it is trained once
+
+    done = einstellung(*words)
+    assert "cue.size=4 (2 of 2)" in done.stderr
+    assert len(list((root / "first_phases").iterdir())) == 1
+    for value in (2, 4):
+        assert (root / folder_name("cue.size", value) / "report.html").exists()
+    swept = json.loads((root / "sweep.json").read_text())
+    assert swept["key"] == "cue.size"
+    page = (root / "sweep.html").read_text()
+    assert "cue.size=2/report.html" in page
+    for ending in ("svg", "png", "pdf"):
+        assert (root / "figures" / f"sweep.{ending}").stat().st_size > 1000
+
+    again = einstellung(*words)
+    assert again.stderr.count("2 finished runs were reused, 0 were run") == 2
+    einstellung("report", root)

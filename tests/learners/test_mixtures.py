@@ -1,0 +1,127 @@
+"""interleaved, joint, cumulative: which images they go through, in which order, and what counts."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+import torch
+
+from einstellung.learners import learners
+from einstellung.training import LoopSettings, PhaseLoop
+
+
+def went_through(learner, phase, epochs, size=8):
+    """Every batch (identities with the phase they belong to), the counts heard, and the effective epochs."""
+    batches, counts, effective = [], [], []
+    plain = learner.observe
+
+    def observe(batch):
+        raw = batch.raw
+        pairs = zip(raw.labels.tolist(), raw.index.tolist(), strict=True)
+        batches.append([(label in phase.classes, index) for label, index in pairs])
+        return plain(batch)
+
+    learner.observe = observe
+    learner.begin_phase(phase)
+    settings = LoopSettings(epochs, size, 0.01)
+    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), lambda e: None, counts.append).run()
+    return batches, counts, effective
+
+
+def test_interleaved_takes_an_earlier_and_an_own_batch_in_turn(make, stream):
+    t2 = stream.phases[1]
+    batches, counts, effective = went_through(make("interleaved"), t2, 2)
+    assert [Counter(own for own, _ in batch) for batch in batches[:2]] == [{False: 8}, {True: 8}]
+    assert all(all(own == (number % 2 == 1) for own, _ in batch) for number, batch in enumerate(batches))
+    own = [index for batch in batches for is_own, index in batch if is_own]
+    assert Counter(own) == Counter(t2.train.index.tolist() * 2)  # every own image once an epoch
+    assert effective == [1.0, 2.0]
+    assert sum(count["T1"] for count in counts) == sum(count["T2"] for count in counts) == 2 * len(t2.train)
+
+
+def test_interleaved_goes_through_all_earlier_images_before_it_repeats_one(make, stream):
+    t1, t2 = stream.phases
+    epochs = 5
+    batches, _, _ = went_through(make("interleaved"), t2, epochs)
+    earlier = [index for batch in batches for own, index in batch if not own]
+    assert len(earlier) == epochs * len(t2.train)
+    whole = len(t1.train)
+    assert sorted(earlier[:whole]) == sorted(t1.train.index.tolist())
+    assert sorted(earlier[whole : 2 * whole]) == sorted(t1.train.index.tolist())
+    assert earlier[:whole] != earlier[whole : 2 * whole]
+
+
+def test_interleaved_batches_of_an_epoch_do_not_depend_on_the_ones_before(make, stream):
+    t2 = stream.phases[1]
+    learner = make("interleaved")
+    straight = [list(map(tuple, learner.batches(t2, epoch, 8))) for epoch in (1, 2, 3)]
+    assert list(map(tuple, make("interleaved").batches(t2, 3, 8))) == straight[2]
+    assert straight[1] != straight[2]
+
+
+@pytest.mark.parametrize("name", ["joint", "cumulative"])
+def test_a_mixture_shows_every_image_of_both_phases_once_an_epoch(make, stream, name):
+    t1, t2 = stream.phases
+    batches, counts, effective = went_through(make(name), t2, 1)
+    seen = Counter(entry for batch in batches for entry in batch)
+    assert seen == Counter(
+        [(False, index) for index in t1.train.index.tolist()] + [(True, i) for i in t2.train.index.tolist()]
+    )
+    mixed = [batch for batch in batches if len({own for own, _ in batch}) == 2]
+    assert len(mixed) > len(batches) / 2  # shuffled, not one after the other
+    assert effective == [1.0]
+    assert sum(count["T2"] for count in counts) == len(t2.train)
+
+
+def test_joint_uses_the_budget_of_both_phases_and_cuts_the_last_pass_short(make, stream):
+    t1, t2 = stream.phases
+    sizes, epochs = [len(t1.train), len(t2.train)], [1, 3]
+    passes = learners["joint"].passes(sizes, epochs)
+    budget = sizes[0] * 1 + sizes[1] * 3
+    assert passes == pytest.approx(budget / sum(sizes))
+    assert passes % 1
+    _, counts, effective = went_through(make("joint"), t2, passes)
+    taken = sum(sum(count.values()) for count in counts)
+    assert budget <= taken < budget + 8  # whole batches
+    assert effective[-1] == pytest.approx(sum(count["T2"] for count in counts) / sizes[1])
+    assert int(passes) < effective[-1] < int(passes) + 1
+
+
+def test_the_first_phase_of_cumulative_is_plain(make, stream):
+    t1 = stream.phases[0]
+    plain, cumulative = make("sgd"), make("cumulative")
+    for learner in (plain, cumulative):
+        went_through(learner, t1, 1)
+    for one, other in zip(plain.net.parameters(), cumulative.net.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_the_second_phase_differs_from_fine_tuning_by_the_gradient_of_the_earlier_images(make, stream):
+    """One step: sgd moves along the mean gradient of its batch, cumulative along that of a batch with T1 images in it."""
+    t2 = stream.phases[1]
+    cumulative = make("cumulative", lr=0.1)
+    before = [parameter.detach().clone() for parameter in cumulative.net.parameters()]
+    seen = []
+    plain = cumulative.observe
+
+    def observe(batch):
+        if not seen:
+            seen.append(batch)
+            return plain(batch)
+        return torch.zeros(())
+
+    cumulative.observe = observe
+    cumulative.begin_phase(t2)
+    PhaseLoop(cumulative, t2, LoopSettings(1, 64, 0.1), lambda *_: None, lambda e: None, lambda c: None).run()
+    batch = seen[0]
+    assert len(set((batch.raw.labels >= min(t2.classes)).tolist())) == 2
+    after = [parameter.detach().clone() for parameter in cumulative.net.parameters()]
+    with torch.no_grad():
+        for parameter, value in zip(cumulative.net.parameters(), before, strict=True):
+            parameter.copy_(value)
+    cumulative.net.train()
+    loss = torch.nn.functional.cross_entropy(cumulative.net(batch.inputs), batch.labels)
+    gradients = torch.autograd.grad(loss, list(cumulative.net.parameters()))
+    for value, gradient, moved in zip(before, gradients, after, strict=True):
+        torch.testing.assert_close(moved, value - 0.1 * gradient)
