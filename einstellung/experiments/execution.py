@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,8 @@ class JobExecution:
         self.folder = root / job.folder
         self.checkpoint_file = self.folder / "checkpoint.safetensors"
         self.learner: Learner = build_learner(config, job.method, job.seed, stream)
-        context = self.learner.context
+        context = replace(self.learner.context, tell=self._tell)
+        self.learner.context = context
         self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
         self.rows: list[dict[str, Any]] = []
         self._sizes = [len(phase.train) for phase in stream.phases]
@@ -71,6 +73,8 @@ class JobExecution:
             number, done = self._resume(phases)
         else:
             self._inherit()
+        if self.job.needs is not None:
+            self._work += type(self.learner).closing_cost(self.learner.options, self._sizes[0])
         for position in range(number, len(phases)):
             phase = phases[position]
             if not done:
@@ -101,8 +105,9 @@ class JobExecution:
             self.learner.load_state_dict(state["learner"])
         self.rows = [{**row, "method": self.job.method} for row in state["rows"]]
         self.samples.update(state["samples"])
-        self._tell("closing T1", force=True)
-        self.learner.end_phase(self.stream.phases[0])
+        first = self.stream.phases[0]
+        self._tell(f"closing {first.name}", force=True)
+        self.learner.end_phase(first)
 
     def _loop(self, phases: list[Phase], position: int, done: int) -> PhaseLoop:
         phase, training = phases[position], self.config.training

@@ -73,6 +73,8 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
                     yield Job("first_phase", trainer, seed, needs, key, None, _work(config, trainer, sizes, 0))
             rest = range(len(sizes) - 1 if kind.skips_history else 1, len(sizes))
             work = sum(_work(config, method, sizes, number) for number in rest)
+            if needs is not None:
+                work += kind.closing_cost(learner_options(method, options), sizes[0])
             key = digest({"run": _shape(config, method, options, seed)})
             runs.append(Job("run", method, seed, f"runs/{method}-seed{seed}", key, needs, work))
         yield from runs

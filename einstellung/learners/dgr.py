@@ -30,9 +30,8 @@ from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 
 _PICTURES = 64
-_STEP_COST = 2.5  # of a step with replay: a second batch, the solver's word on it, the drawing
-_GENERATOR_COST = 0.4  # of a step of the generator, against one of a narrow net
-_USUAL_EPOCHS = 50  # of the protocol: the training of the generator is spread over so many in estimates
+_STEP_COST = 2.3  # of a step with replay: a second batch, the solver's word on it, the drawing
+_GENERATOR_COST = 0.2  # of a step of the generator, against one of a narrow net
 
 
 @dataclass(frozen=True)
@@ -66,10 +65,11 @@ class DeepGenerativeReplay(Learner):
 
     @classmethod
     def cost(cls, options: DGROptions, sizes: Sequence[int], number: int) -> float:
-        if number == 0:
-            return 1.0
-        drawn_from = options.generator_epochs * sizes[number - 1] / (_USUAL_EPOCHS * sizes[number])
-        return _STEP_COST + _GENERATOR_COST * drawn_from
+        return 1.0 if number == 0 else _STEP_COST
+
+    @classmethod
+    def closing_cost(cls, options: DGROptions, size: int) -> float:
+        return _GENERATOR_COST * options.generator_epochs * size
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -131,6 +131,7 @@ class DeepGenerativeReplay(Learner):
         share = 1 / (len(self.context.earlier(phase)) + 1)
         optimiser = torch.optim.Adam(self.autoencoder.parameters(), lr=self.options.generator_lr)
         for epoch in range(1, self.options.generator_epochs + 1):
+            self.context.tell(f"generator epoch {epoch}/{self.options.generator_epochs}")
             order = torch.randperm(len(phase.train), generator=generator(seed, "generator-order", phase.name, epoch))
             cue, noise, draws = (
                 generator(seed, purpose, phase.name, epoch)
@@ -145,7 +146,7 @@ class DeepGenerativeReplay(Learner):
                 optimiser.zero_grad(set_to_none=True)
                 loss.backward()
                 optimiser.step()
-            _require_finite(float(loss), f"after epoch {epoch} of the generator of {phase.name}")
+            _require_finite(float(loss.detach()), f"after epoch {epoch} of the generator of {phase.name}")
 
     def _generator_loss(self, pixels: Tensor, noise: torch.Generator) -> Tensor:
         images = pixels.to(self.context.device).float() / 255

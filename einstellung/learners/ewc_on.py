@@ -44,6 +44,11 @@ class OnlineEWC(Learner):
 
     Options: ClassVar[type] = EWCOptions
 
+    @classmethod
+    def closing_cost(cls, options: EWCOptions, size: int) -> float:
+        images = size if options.fisher_images is None else min(size, options.fisher_images)
+        return 4.0 * images  # gradients of single images
+
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.fisher: dict[str, Tensor] = {}

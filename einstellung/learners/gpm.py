@@ -26,13 +26,11 @@ from einstellung.learners.learner import Learner, learners
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
-_WIDE = (
-    500  # layers with more inputs than this are measured in single precision: their sums are long, and eps is coarse
-)
+_WIDE = 500  # layers with more inputs than this are measured in single precision, in half of the time
 _MEMORY = 400 * 2**20  # bytes of covariances held at a time
 _VALUES = 2**23  # numbers of unfolded patches held at a time
 _BLOCK = 256  # rows of a covariance that are computed at a time, its upper triangle only
-_ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy that is lost in it
+_ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy that may get lost in it
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,11 @@ class GradientProjectionMemory(Learner):
 
     @classmethod
     def cost(cls, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if number == 0 else 1.2  # what the projections add, less the batch norm that stands still
+        return 1.0 if number == 0 else 1.1  # what the projections add, less the batch norm that stands still
+
+    @classmethod
+    def closing_cost(cls, options: GPMOptions, size: int) -> float:
+        return 5.0 * min(options.samples, size)  # covariances and their eigenvectors
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -97,6 +99,7 @@ class GradientProjectionMemory(Learner):
         inputs = self.context.presentation.unaugmented(phase.train.take(order[: self.options.samples]))
         bases = {}
         for group in _groups(self.layers):
+            self.context.tell(f"bases of layers, {len(bases)} of {len(self.layers)} done")
             covariances = input_covariances(self.net, group, inputs)
             for name in list(covariances):
                 weight, known = group[name].weight, self.bases.get(name)

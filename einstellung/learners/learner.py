@@ -33,7 +33,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a learner: where randomness, pixels, precision and optimisers come from; all phases of the stream."""
+    """What surrounds a learner: where randomness, pixels, precision and optimisers come from; all phases of the stream.
+
+    ``tell`` takes a few words on how far a learner is in something that takes long.
+    """
 
     seed: int
     presentation: Presentation
@@ -41,6 +44,7 @@ class Context:
     make_optimiser: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
     device: torch.device
     phases: tuple[Phase, ...] = ()
+    tell: Callable[[str], None] = lambda _: None
 
     def earlier(self, phase: Phase) -> tuple[Phase, ...]:
         """The phases that come before ``phase`` in the stream."""
@@ -63,9 +67,9 @@ class Learner:
 
     @classmethod
     def plain_history(cls, options: Any) -> bool:
-        """Whether the weights after the phases before the last are those of plain fine-tuning with the same seed.
+        """Whether the weights after the first phase are those of plain fine-tuning with the same seed.
 
-        Such phases need to be trained only once for all such learners; what a method keeps from a phase it works out in
+        Such a phase needs to be trained only once for all such learners; what a method keeps from it is worked out in
         :meth:`end_phase`.
         """
         return True
@@ -77,6 +81,11 @@ class Learner:
         ``sizes`` are the numbers of training images of all phases.
         """
         return 1.0
+
+    @classmethod
+    def closing_cost(cls, options: Any, size: int) -> float:
+        """The price of :meth:`end_phase` after a phase of ``size`` images, in images of plain training."""
+        return 0.0
 
     @classmethod
     def passes(cls, sizes: Sequence[int], epochs: Sequence[int]) -> float:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config
+from einstellung.experiments.dry_run import look_ahead
 from einstellung.experiments.estimate import estimate, makespan
 from einstellung.experiments.plan import Job, plan
 
-from .conftest import SMALL, einstellung
+from .conftest import SMALL, einstellung, study
 
 
 def job(folder, work, needs=None):
@@ -52,8 +51,16 @@ def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_pat
     assert "4 runs, 2 first phases" in done.stdout
     assert "once for sgd, ewc_on" in done.stdout
     assert "images a second" in done.stdout
-    seen = json.loads(einstellung("run", small_config, "--out", out, "--dry-run", "--json").stdout)
-    runs = seen["studies"]["small"]["runs"]
-    assert [entry["method"] for entry in runs] == ["scratch_t2", "sgd", "ewc_on", "derpp"]
-    assert all(entry["to_do"] and entry["seconds"] > 0 for entry in runs)
-    assert not out.exists()
+
+
+def test_what_is_finished_costs_nothing_more(small_config, tmp_path, monkeypatch):
+    from einstellung.experiments import estimate as module
+
+    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=1.0, evaluation=0.0))
+    config = build_config({**SMALL, "methods": ["scratch_t2", "sgd"]})
+    before = look_ahead(tmp_path / "out", {"": config}, 1)["studies"]["small"]
+    study(small_config, tmp_path / "out", methods=["scratch_t2"])
+    after = look_ahead(tmp_path / "out", {"": config}, 1)["studies"]["small"]
+    assert [run["to_do"] for run in before["runs"]] == [True, True]
+    assert [run["to_do"] for run in after["runs"]] == [False, True]
+    assert before["seconds"] - after["seconds"] == pytest.approx(3 * 84)

@@ -21,6 +21,11 @@ def config() -> StudyConfig:
             "stream": {"name": "shapes", **SMALL},
             "backbone": {"name": "resnet18", "width": 8},
             "training": {"epochs": [1, 2], "batch_size": 8, "precision": "fp32"},
-            "learners": {"derpp": {"buffer": 20, "draw": 4}, "ewc_on": {"e_lambda": 1.0, "fisher_images": 20}},
+            "learners": {
+                "derpp": {"buffer": 20, "draw": 4},
+                "ewc_on": {"e_lambda": 1.0, "fisher_images": 20},
+                "gpm": {"samples": 16},
+                "dgr": {"z": 4, "generator_epochs": 1},
+            },
         }
     )

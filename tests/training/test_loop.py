@@ -37,23 +37,26 @@ def same(one, other):
     return all(torch.equal(value, other[name]) for name, value in one.items())
 
 
-@pytest.mark.parametrize("method", ["scratch_t2", "sgd", "ewc_on", "derpp"])
+@pytest.mark.parametrize(
+    "method", ["scratch_t2", "sgd", "ewc_on", "derpp", "gpm", "dgr", "er", "der", "interleaved", "joint", "cumulative"]
+)
 def test_the_same_seed_twice_is_identical_bit_for_bit(config, stream, method):
     one = trained(config, stream, method)
     assert same(one, trained(config, stream, method))
     assert not same(one, trained(config, stream, method, seed=2))
 
 
-@pytest.mark.parametrize("method", ["sgd", "derpp"])
+@pytest.mark.parametrize("method", ["sgd", "derpp", "gpm", "dgr"])
 def test_measuring_never_changes_training(config, stream, method):
     plain = trained(config, stream, method)
     assert same(plain, trained(config, stream, method, measuring=True))
     assert same(plain, trained(config, stream, method, measuring=True, every_steps=2))
 
 
-def test_nobody_draws_from_the_global_generator(config, stream):
-    plain = trained(config, stream, "derpp")
-    assert same(plain, trained(config, stream, "derpp", between=lambda: torch.rand(3)))
+@pytest.mark.parametrize("method", ["derpp", "dgr"])
+def test_nobody_draws_from_the_global_generator(config, stream, method):
+    plain = trained(config, stream, method)
+    assert same(plain, trained(config, stream, method, between=lambda: torch.rand(3)))
 
 
 def test_an_epoch_shows_every_image_once_in_a_new_order(config, stream):

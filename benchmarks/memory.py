@@ -1,0 +1,77 @@
+"""Peak memory of a run of the `paper` preset, per learner: a full ResNet-18 on streams as large as CIFAR-100's two phases.
+
+Each learner gets a process of its own, closes T1 (Fisher information, bases, buffer, generator) and takes some steps of T2.
+What grows with the number of epochs is nothing but the table of measurements.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+LEARNERS = ("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved")
+
+
+def measure() -> dict[str, Any]:
+    rows = []
+    for method in LEARNERS:
+        print(f"  {method} ...", file=sys.stderr, flush=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.memory", method], capture_output=True, text=True, check=True
+        )
+        peak = json.loads(done.stdout)
+        rows.append(
+            {
+                "what": f"peak memory of {method}: ResNet-18 width 64, T1 closed, steps of T2, evaluation of all splits",
+                "measured": f"{peak['peak'] / 2**30:.2f} GB (after loading the data {peak['data'] / 2**30:.2f} GB)",
+                "reach": "under 2.5 GB",
+            }
+        )
+    return {"rows": rows}
+
+
+def one(method: str) -> dict[str, int]:
+    import resource
+
+    import torch
+
+    from einstellung.cues import PatchCue
+    from einstellung.experiments.assembly import build_learner
+    from einstellung.experiments.config import build_config
+    from einstellung.learners import Batch
+    from einstellung.randomness import generator
+    from einstellung.streams import ImageSet, shapes
+    from einstellung.training import Evaluator
+
+    def peak() -> int:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+    # 24 classes in T1 and 12 in T2: as many images of the same size as CIFAR-100's 40 and 20
+    stream = shapes(PatchCue(), train_per_class=833, test_per_class=167)
+    few = {"ewc_on": {"fisher_images": 64}, "dgr": {"generator_epochs": 1}}  # more of the same needs no more memory
+    config = build_config({"training": {"batch_size": 32}, "learners": few})
+    learner = build_learner(config, method, 1, stream)
+    loaded = peak()
+    first, last = stream.phases
+    if not learner.skips_history:
+        learner.begin_phase(first)
+        learner.end_phase(first)
+    learner.begin_phase(last)
+    learner.training_mode()
+    learner.begin_epoch(last, 1)
+    draws = generator(1, "benchmark")
+    images = ImageSet.joined([source.train for source in learner.sources(last)])
+    for _ in range(6):
+        raw = images.take(torch.randint(len(images), (32,), generator=draws))
+        inputs = learner.context.presentation.training(raw, draws, draws)
+        learner.observe(Batch(inputs, raw.labels, raw))
+    evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast)
+    evaluator.measure(learner.net, ["T2_val"])
+    return {"data": loaded, "peak": peak()}
+
+
+if __name__ == "__main__":
+    print(json.dumps(one(sys.argv[1])))
