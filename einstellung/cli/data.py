@@ -70,7 +70,7 @@ def check(context: click.Context, folder: Path | None, as_json: bool) -> None:
 def _show(name: str, found: Survey) -> None:
     click.echo(f"{name}: {f'usable, from {found.used}' if found.used else f'not usable: {found.published.get_it}'}")
     for place, holdings in found.places:
-        nothing = "nothing there" if place.path.exists() else "no such folder"
+        nothing = "nothing there" if place.exists else "no such folder"
         click.echo(f"  {place.words}{'' if holdings else f': {nothing}'}")
         for holding in holdings:
             click.echo(f"    {holding.path}: {holding.problem or 'md5 of every file right'}")
@@ -104,7 +104,7 @@ def _lines(name: str) -> Callable[[int, int | None], None]:
             return
         said = now
         pace = (received - first) / (now - begun)
-        left = f", about {(total - received) / pace:.0f} s left" if total and pace else ""
+        left = f", about {(total - received) / pace:.0f} s left" if total and pace and received < total else ""
         of_all = f" of {total / 1e6:.0f}" if total else ""
         click.echo(f"{name}: {received / 1e6:.0f}{of_all} MB{left}", err=True)
 

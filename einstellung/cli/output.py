@@ -31,6 +31,16 @@ def show_card(card: dict[str, Any], as_json: bool, page: Path | None) -> None:
         click.echo(f"\nreport: {page}")
 
 
+def show_sweep(root: Path, page: Path, as_json: bool) -> None:
+    from einstellung.files import read_json
+
+    if as_json:
+        print_json(read_json(root / "sweep.json"))
+    else:
+        click.echo((root / "tables" / "sweep.md").read_text(encoding="utf-8"))
+        click.echo(f"report: {page}")
+
+
 def print_json(value: Any) -> None:
     from einstellung.files import to_json
 

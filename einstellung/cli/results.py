@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from einstellung.cli.output import JSON, print_json, show_card
+from einstellung.cli.output import JSON, print_json, show_card, show_sweep
 from einstellung.errors import InputError
+
+if TYPE_CHECKING:
+    from einstellung.experiments.folder import ResultsFolder
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
 @JSON
 def report(folder: Path, as_json: bool) -> None:
-    """Score a results folder and write its figures, tables and page anew."""
+    """Score a results folder (of a study, or of a sweep) and write its figures, tables and page anew."""
     from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.sweep import sweep_file
 
     results = ResultsFolder(folder)
     if not folder.is_dir():
         raise InputError(f"no such folder: {folder}")
+    if sweep_file(folder).exists():
+        _report_sweep(results, as_json)
+        return
     if not results.config_file.exists():
         raise InputError(
             f"{folder} is not a results folder (no config.yaml); for log files use 'einstellung score {folder} --out REPORT'"
@@ -29,6 +37,22 @@ def report(folder: Path, as_json: bool) -> None:
     with results.in_use():
         card, page = report_study(results)
     show_card(card, as_json, page)
+
+
+def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
+    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.sweep import folder_name, read_sweep
+    from einstellung.report.study import report_study, report_sweep
+
+    sweep = read_sweep(root.path)
+    with root.in_use():
+        for value in sweep.values:
+            results = ResultsFolder(root.path / folder_name(sweep.key, value))
+            if results.timeline_file.exists():
+                with results.in_use():
+                    report_study(results)
+        page = report_sweep(root.path)
+    show_sweep(root.path, page, as_json)
 
 
 @click.command("ls")

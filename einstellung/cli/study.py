@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.arguments import whole_numbers, workers_for
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_sweep
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -191,8 +191,8 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: i
                 if outcome.timeline is not None:
                     report_study(results)
             outcomes.append(outcome)
-        page = report_sweep(root, sweep)
-        click.echo(f"\nreport: {page}" if not as_json else (root / "sweep.json").read_text(encoding="utf-8"))
+        page = report_sweep(root)
+        show_sweep(root, page, as_json)
     _exit_on_failures(outcomes)
 
 

@@ -14,6 +14,8 @@ from einstellung.timeline import SC_MASK, SC_PATCH
 _SAMPLES = """What the models are tested on. Top: the image as it was. Middle: with the cue. Bottom: the same
 image with the cue's region covered. Pixels are drawn as squares."""
 
+_GREY = """The same images by their luminance alone (ITU-R BT.601): how much of the cue is left without its colour."""
+
 _AUGMENTATION = """Raw training images, and the same as a model is trained on them: augmented first, then, where the
 class bears it, with the cue painted on top, so that augmentation does not move the cue."""
 
@@ -77,6 +79,7 @@ def captions(frame: pd.DataFrame, card: Mapping[str, Any]) -> dict[str, str]:
     }
     templates = {
         "fig1_samples": _SAMPLES,
+        "fig1_samples_grey": _GREY,
         "fig2_augmentation": _AUGMENTATION,
         "fig3_accuracy": _ACCURACY,
         "fig4_delay_grid": _DELAY_GRID,

@@ -15,6 +15,7 @@ SPLIT_MEANING = {
     "T2_shortcut_normal": "shortcut classes, cue present",
     "T2_shortcut_masked": "the same images, cue covered",
     "T2_shortcut_clean": "the same images, never painted",
+    "T2_shortcut_elsewhere": "the same images, cue put at another place",
     "T2_nonshortcut_normal": "phase 2 classes without the cue",
     "T2_nonshortcut_patched": "phase 2 classes without the cue, cue put on for the test",
     "T2_val": "held out from phase 2 training; chooses the checkpoint",

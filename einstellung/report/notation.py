@@ -65,8 +65,16 @@ FACETS = {
         Facet("SC_patch", "SC patched", "Accuracy on the shortcut classes with the cue.", signed=False),
         Facet("SC_mask", "SC masked", "Accuracy on the same images with the cue covered.", signed=False),
         Facet("SC_clean", "SC clean", "Accuracy on the same images as they were before the cue.", signed=False),
+        Facet(
+            "SC_elsewhere", "SC elsewhere", "Accuracy on the same images with the cue at another place.", signed=False
+        ),
         Facet("NSC", "NSC", "Accuracy on the phase 2 classes that never bear the cue.", signed=False),
         Facet("NSC_patched", "NSC patched", "The same with the cue put on them for testing.", signed=False),
+        Facet("NSC_called_SC", "NSC called SC", "Share of NSC images that are called a shortcut class.", signed=False),
+        Facet(
+            "NSC_patched_called_SC", "with cue put on", "The same with the cue put on them for testing.", signed=False
+        ),
+        Facet("pull", "pull", "How many more NSC images are called a shortcut class when they bear the cue."),
         Facet("T1", "T1 after T2", "Accuracy on phase 1 at the end of phase 2.", signed=False),
         Facet("T1_after_T1", "T1 after T1", "Accuracy on phase 1 at the end of phase 1.", signed=False),
     )

@@ -10,12 +10,13 @@ import pandas as pd
 
 from einstellung.report import measured
 from einstellung.report.answer import answer, failed_checks
-from einstellung.report.figures.catalogue import Drawn, Missing
+from einstellung.report.figures.catalogue import Drawn
 from einstellung.report.markup import data_uri, plain, symbols, typeset
 from einstellung.report.notation import CERTAINTIES, FACETS, PATTERNS, continual_methods, number
 from einstellung.report.statistics_tables import statistics_tables
 from einstellung.report.table_formats import footnotes
-from einstellung.report.tables import Table, delay_table, facet_table, seed_table, table_one
+from einstellung.report.tables import Table
+from einstellung.report.undefined import Missing
 from einstellung.report.verdict_cards import baseline_card, verdict_card
 
 _FACT_WORDS = {
@@ -29,8 +30,10 @@ def report_page(
     frame: pd.DataFrame,
     card: Mapping[str, Any],
     figures: Sequence[Drawn],
-    missing: Sequence[Missing],
+    tables: Mapping[str, Table],
     *,
+    no_figure: Sequence[Missing],
+    no_table: Sequence[Missing],
     proof: Mapping[str, Any] | None,
     provenance: Mapping[str, Any] | None,
     configuration: str | None,
@@ -38,8 +41,6 @@ def report_page(
 ) -> str:
     """The whole page as HTML text."""
     proof_checks, log_checks = list((proof or {}).get("checks", ())), list(card.get("checks", ()))
-    by_name = {figure.name: figure for figure in figures}
-    sheets = ("fig1_samples", "fig2_augmentation")
     return _render(
         "report.html",
         title=title,
@@ -50,14 +51,12 @@ def report_page(
         cards=[verdict_card(card, method) for method in continual_methods(card)],
         baseline=baseline_card(card),
         check_groups=_check_groups(proof, proof_checks, log_checks),
-        verdict_figure=by_name.get("verdict"),
-        figures=[figure for figure in figures if figure.name not in ("verdict", *sheets)],
-        samples=[by_name[name] for name in sheets if name in by_name],
-        missing=missing,
-        table_one=table_one(card),
-        delay_table=delay_table(card),
-        facet_table=facet_table(card),
-        seed_table=seed_table(card),
+        verdict_figure=next((figure for figure in figures if figure.name == "verdict"), None),
+        figures=[figure for figure in figures if figure.name != "verdict" and not figure.is_sheet],
+        samples=[figure for figure in figures if figure.is_sheet],
+        tables=tables,
+        no_figure=no_figure,
+        no_table={thing.name: thing for thing in no_table},
         statistics=statistics_tables(card),
         splits=measured.splits(frame),
         setting=_setting(card),
@@ -88,6 +87,31 @@ def guide_page(
         fewest_seeds=measured.fewest_seeds(card),
         provenance=_worded(provenance or {}),
         configuration=None,
+    )
+
+
+def sweep_page(
+    *,
+    title: str,
+    answer: str,
+    figure: Drawn,
+    table: Table,
+    links: Mapping[str, str],
+    failed: Sequence[Mapping[str, Any]],
+    warnings: Sequence[str],
+    fewest_seeds: int,
+) -> str:
+    """The page of a sweep: one figure, one table, a link to the report of every value."""
+    return _render(
+        "sweep.html",
+        title=title,
+        answer=answer,
+        figure=figure,
+        table=table,
+        links=links,
+        failed=failed,
+        warnings=warnings,
+        fewest_seeds=fewest_seeds,
     )
 
 

@@ -1,4 +1,4 @@
-"""The statistics behind the verdicts as tables: tests, survival, continual metrics, task-incremental accuracy."""
+"""The statistics behind the verdicts as tables: tests, survival, continual metrics."""
 
 from __future__ import annotations
 
@@ -15,12 +15,11 @@ _CONTINUAL = {
     "forgetting": "forgetting",
     "intransigence": "intransigence",
 }
-_TASK = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
 
 
 def statistics_tables(card: Mapping[str, Any]) -> list[Table]:
     """Those of the tables that the scorecard has something for."""
-    tables = [_tests(card), _survival(card), _continual(card), _task_incremental(card)]
+    tables = [_tests(card), _survival(card), _continual(card)]
     return [table for table in tables if table.rows]
 
 
@@ -100,22 +99,6 @@ def _continual(card: Mapping[str, Any]) -> Table:
         "baseline's phase 2 accuracy minus the continual model's. A dash: not measured, or not defined for a model "
         "without a phase 1.",
         ("method", *_CONTINUAL.values()),
-        tuple(rows),
-        (),
-    )
-
-
-def _task_incremental(card: Mapping[str, Any]) -> Table:
-    rows = []
-    for method, record in card["methods"].items():
-        measures = record.get("task_incremental")
-        if measures:
-            rows.append((Cell(method), *(_mean_sd(measures.get(key)) for key in _TASK)))
-    return Table(
-        "Task-incremental accuracy",
-        "The same accuracies when a model chooses only among the classes of the image's own phase. Mean ± standard "
-        "deviation over seeds.",
-        ("method", *(FACETS[key].head for key in _TASK)),
         tuple(rows),
         (),
     )

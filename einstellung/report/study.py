@@ -1,4 +1,4 @@
-"""The report of a results folder: score its timelines, write its page."""
+"""The report of a results folder: score its timelines, write its page. The report of a sweep: of several such folders."""
 
 from __future__ import annotations
 
@@ -8,17 +8,31 @@ from typing import Any
 from einstellung.errors import InputError
 from einstellung.experiments.config import to_yaml
 from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.sweep import folder_name, read_sweep
+from einstellung.files import read_json
+from einstellung.metrics.per_image import per_image, per_image_checks
 from einstellung.metrics.scorecard import score
+from einstellung.report.published import is_papers_protocol
+from einstellung.report.reported import reported_numbers
+from einstellung.report.run_files import find_pictures, read_predictions
+from einstellung.report.sweep import write_sweep_report
 from einstellung.report.writing import write_report
 
 
 def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
-    """The scorecard and the path of the page. Runs that failed are among the warnings."""
+    """The scorecard and the path of the page. Runs that failed and predictions that cannot be read are among the warnings."""
     config, timeline = results.config(), results.merge_timelines()
     if timeline is None:
         raise InputError(f"{results.path} holds no finished run yet")
     card = score(timeline, config.score.settings()).to_dict()
-    card["warnings"] = [*results.failures(), *card["warnings"]]
+    runs = [(method, seed) for method in timeline.methods for seed in timeline.seeds(method)]
+    predictions, unread = read_predictions(results.path, runs)
+    card["warnings"] = [*results.failures(), *card["warnings"], *unread]
+    if predictions:
+        card["per_image"] = per_image(predictions)
+        card["checks"] += [check.to_dict() for check in per_image_checks(predictions, card)]
+    if is_papers_protocol(config.model_dump(mode="json")):
+        card["reported"] = reported_numbers(card["methods"])
     page = write_report(
         results.path,
         timeline,
@@ -27,6 +41,21 @@ def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
         provenance=results.read_optional(results.provenance_file),
         configuration=to_yaml(config),
         samples=results.samples_file if results.samples_file.exists() else None,
+        pictures=find_pictures(results.path, runs),
         title=f"Einstellung report: {config.name}",
     )
     return card, page
+
+
+def report_sweep(root: Path) -> Path:
+    """The page of a sweep, from the scores of its studies; values of earlier sweeps into the same folder are shown too."""
+    sweep = read_sweep(root)
+    scores = {folder_name(sweep.key, value): value for value in sweep.values}
+    points = [
+        (value, read_json(root / name / "score.json"))
+        for name, value in scores.items()
+        if (root / name / "score.json").exists()
+    ]
+    if not points:
+        raise InputError(f"{root} holds no finished run yet")
+    return write_sweep_report(root, sweep.key, points)

@@ -1,8 +1,9 @@
-"""Why a value is undefined: a dash never stands alone."""
+"""Why a value is undefined, a figure or a table not there: a dash never stands alone."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from einstellung.report.notation import join, number
@@ -20,10 +21,20 @@ SPLIT_OF = {
     "SC_patch": "T2_shortcut_normal",
     "SC_mask": "T2_shortcut_masked",
     "SC_clean": "T2_shortcut_clean",
+    "SC_elsewhere": "T2_shortcut_elsewhere",
     "NSC": "T2_nonshortcut_normal",
     "NSC_patched": "T2_nonshortcut_patched",
     "T1": "T1_all",
 }
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A figure or a table that could not be made from what there is."""
+
+    name: str
+    title: str
+    why: str
 
 
 def censored_in_words(censored: Mapping[str, str], tau: float) -> str:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from einstellung.files import write_json, write_text
 from einstellung.report.notation import baseline_first
+from einstellung.report.run_files import RunPictures
+from einstellung.report.table_catalogue import make_tables
 from einstellung.report.table_formats import write_table
-from einstellung.report.tables import delay_table, facet_table, seed_table, table_one
 from einstellung.timeline import Timeline
 
 _LEVELS = {"chance": "chance", "cue_alone": "cue alone"}
@@ -24,12 +25,14 @@ def write_report(
     provenance: Mapping[str, Any] | None = None,
     configuration: str | None = None,
     samples: Path | None = None,
+    pictures: Sequence[RunPictures] = (),
     title: str = "Einstellung report",
 ) -> Path:
     """Write ``figures/``, ``tables/``, ``score.json`` and, last, ``report.html`` into ``folder``; return its path.
 
-    ``card`` is the scorecard as a dictionary (:meth:`einstellung.metrics.scorecard.Scorecard.to_dict`). Every file is
-    either whole or not there, and equal input gives equal bytes.
+    ``card`` is the scorecard as a dictionary (:meth:`einstellung.metrics.scorecard.Scorecard.to_dict`), where there are
+    predictions of single images with ``per_image`` (:func:`einstellung.metrics.per_image.per_image`). Every file is either
+    whole or not there, and equal input gives equal bytes.
     """
     from einstellung.report.figures.catalogue import draw_figures  # matplotlib takes most of a second to import
     from einstellung.report.page import report_page
@@ -37,12 +40,23 @@ def write_report(
     folder, frame = Path(folder), timeline.frame
     write_json(folder / "score.json", card)
     card = baseline_first(card)
-    tables = {"table1": table_one, "facets": facet_table, "delays": delay_table, "seeds": seed_table}
-    for name, make in tables.items():
-        write_table(folder / "tables", name, make(card))
-    figures, missing = draw_figures(folder / "figures", frame, card, levels=_levels(proof), samples=samples)
+    tables, no_table = make_tables(card, proof)
+    for name, table in tables.items():
+        write_table(folder / "tables", name, table)
+    figures, no_figure = draw_figures(
+        folder / "figures", frame, card, levels=_levels(proof), samples=samples, pictures=pictures
+    )
     page = report_page(
-        frame, card, figures, missing, proof=proof, provenance=provenance, configuration=configuration, title=title
+        frame,
+        card,
+        figures,
+        tables,
+        no_figure=no_figure,
+        no_table=no_table,
+        proof=proof,
+        provenance=provenance,
+        configuration=configuration,
+        title=title,
     )
     return write_text(folder / "report.html", page)
 

@@ -26,8 +26,9 @@ SC_MASK = "T2_shortcut_masked"
 NSC = "T2_nonshortcut_normal"
 VAL = "T2_val"
 SC_CLEAN = "T2_shortcut_clean"
+SC_ELSEWHERE = "T2_shortcut_elsewhere"
 NSC_PATCHED = "T2_nonshortcut_patched"
-KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, NSC_PATCHED)
+KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE, NSC_PATCHED)
 
 # Effective epochs are quotients of sample counts: two that differ by less than this are the same moment.
 EPOCH_DECIMALS = 9

@@ -56,7 +56,7 @@ def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_pat
 def test_what_is_finished_costs_nothing_more(small_config, tmp_path, monkeypatch):
     from einstellung.experiments import estimate as module
 
-    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=1.0, evaluation=0.0))
+    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=1.0, evaluation=1e-9))
     config = build_config({**SMALL, "methods": ["scratch_t2", "sgd"]})
     before = look_ahead(tmp_path / "out", {"": config}, 1)["studies"]["small"]
     study(small_config, tmp_path / "out", methods=["scratch_t2"])

@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
+from einstellung.metrics.per_image import per_image
 from einstellung.metrics.scorecard import score
 from einstellung.report import write_report
+from einstellung.report.reported import reported_numbers
+from einstellung.report.run_files import RunPictures
 from einstellung.timeline import Timeline
 
-from .hand_made import scorecard, seed, timeline_frame, write_samples
+from .hand_made import prediction_frame, scorecard, seed, timeline_frame, write_pictures, write_samples
 
 PROOF = {
     "stream": "shapes",
@@ -37,8 +40,11 @@ class Written:
 @pytest.fixture(scope="session")
 def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = tmp_path_factory.mktemp("report")
-    timeline = Timeline(timeline_frame())
+    frame = timeline_frame()
+    timeline = Timeline(frame.assign(acc_task=(frame["acc"] + 0.1).clip(upper=1)))
     card = score(timeline).to_dict()
+    card["per_image"] = per_image({run: prediction_frame() for run in timeline.runs})
+    card["reported"] = reported_numbers(card["methods"])
     page = write_report(
         folder,
         timeline,
@@ -47,6 +53,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
         provenance={"command": "einstellung demo", "packages": {"torch": "2.13.0"}, "git_commit": None},
         configuration="name: <demo>\n",
         samples=write_samples(folder / "samples.npz"),
+        pictures=[RunPictures("derpp", 42, write_pictures(folder / "pictures.npz"))],
         title="A & B <report>",
     )
     return Written(folder, timeline, card, page.read_text(encoding="utf-8"))

@@ -157,3 +157,34 @@ def write_samples(path: Path) -> Path:
     augmented = original[:, :, ::-1]
     np.savez(path, original=original, patched=patched, masked=masked, raw=original, augmented=augmented, captions=names)
     return path
+
+
+def write_pictures(path: Path) -> Path:
+    """Forty images of 8x8 with a dot that wanders, as a learner would leave them."""
+    images = np.zeros((40, 8, 8, 3), dtype=np.uint8)
+    for number, image in enumerate(images):
+        image[number % 8, number // 8] = (250, number, 20)
+    np.savez(path, generated=images)
+    return path
+
+
+#: What a model says about four images of the shortcut classes 20 and 21, and about four of class 30.
+SAID = {
+    "T2_shortcut_normal": [20, 20, 21, 21],
+    "T2_shortcut_elsewhere": [20, 20, 21, 3],
+    "T2_shortcut_masked": [20, 3, 3, 3],
+    "T2_shortcut_clean": [20, 3, 21, 3],
+    "T2_nonshortcut_normal": [30, 30, 30, 21],
+    "T2_nonshortcut_patched": [20, 20, 30, 21],
+}
+
+
+def prediction_frame(**said: list[int] | None) -> pd.DataFrame:
+    """The predictions of one run: :data:`SAID`, with other answers, or without a split (None)."""
+    rows = []
+    for split, answers in {**SAID, **said}.items():
+        shortcut = "nonshortcut" not in split
+        labels, first = ([20, 20, 21, 21], 100) if shortcut else ([30] * 4, 200)
+        for place, (label, answer) in enumerate(zip(labels, answers or [], strict=False)):
+            rows.append((split, first + place, label, answer))
+    return pd.DataFrame(rows, columns=["split", "index", "label", "prediction"])

@@ -119,14 +119,14 @@ def test_files_of_a_report_do_not_change_from_one_writing_to_the_next(written, t
         samples=samples,
     )
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert len(names) == 8
+    assert len(names) == 9
     for name in names:
         assert (tmp_path / name).read_bytes() == (written.folder / "figures" / name).read_bytes(), name
 
 
 def test_every_figure_is_there_in_every_format(written):
     names = {"fig1_samples", "fig2_augmentation", "fig3_accuracy", "fig4_delay_grid", "fig5_deficit", "fig6_reliance"}
-    names |= {"verdict", "survival"}
+    names |= {"fig1_samples_grey", "verdict", "survival", "pictures_derpp"}
     files = {path.name for path in (written.folder / "figures").iterdir()}
     assert files == {f"{name}.{kind}" for name in names for kind in ("svg", "png", "pdf")}
     for path in (written.folder / "figures").iterdir():

@@ -12,6 +12,7 @@ import pytest
 from einstellung.report.markup import plain, symbols, typeset
 from einstellung.report.notation import epochs, number
 from einstellung.report.page import report_page
+from einstellung.report.table_catalogue import make_tables
 from einstellung.report.tables import table_one
 
 from .hand_made import scorecard, seed, timeline_frame
@@ -53,7 +54,8 @@ class Reader(HTMLParser):
 
 def page_of(card, **options):
     options = {"proof": None, "provenance": None, "configuration": None, "title": "t"} | options
-    return report_page(timeline_frame(), card, [], [], **options)
+    tables, no_table = make_tables(card, options["proof"])
+    return report_page(timeline_frame(), card, [], tables, no_figure=[], no_table=no_table, **options)
 
 
 def test_the_page_asks_for_nothing_from_outside(written):
@@ -76,7 +78,7 @@ def test_figures_are_the_very_files_beside_the_page(written):
     inlined = {base64.b64decode(uri) for uri in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', written.html)}
     assert inlined == {path.read_bytes() for path in (written.folder / "figures").glob("*.svg")}
     alts = re.findall(r'<img [^>]*alt="([^"]*)"', written.html)
-    assert len(alts) == 8
+    assert len(alts) == 10
     assert all(len(alt) > 40 for alt in alts)
 
 
@@ -180,7 +182,18 @@ def test_warnings_of_the_scorecard_are_shown(card):
 def test_the_scorecard_lies_beside_the_page(written):
     assert json.loads((written.folder / "score.json").read_text()) == json.loads(json.dumps(written.card))
     tables = {path.name for path in (written.folder / "tables").iterdir()}
-    assert {"table1.md", "table1.tex", "table1.csv", "facets.csv", "delays.csv", "seeds.csv"} <= tables
+    names = (
+        "table1",
+        "facets",
+        "delays",
+        "seeds",
+        "incremental",
+        "mcnemar",
+        "cue_effect",
+        "cue_effect_seeds",
+        "reported",
+    )
+    assert tables == {f"{name}.{kind}" for name in names for kind in ("md", "tex", "csv")}
     assert not list(written.folder.rglob("*.writing*"))
 
 
@@ -188,3 +201,37 @@ def test_markup_escapes_before_it_decorates():
     assert str(symbols("SFR_rel <b>")) == "SFR<sub>rel</sub> &lt;b&gt;"
     assert str(typeset("AD = -5.0 <= -1, within +-0.02, t-test")) == "AD = −5.0 ≤ −1, within ±0.02, t-test"
     assert plain({"a": 1}) == "{'a': 1}"
+
+
+def test_single_images_have_their_section(written):
+    text = Reader(written.html).text
+    section = text[text.index("Image by image", text.index("Every seed")) :]
+    assert section.index("What the cue does") < section.index("Masked against patched, image by image")
+    # Four images: one right under both, three only with the cue; p = 2 / 2**3; nine runs, so Holm gives 1.
+    assert "sgd 43 4 1 3 0 0 0.250 1.000" in section
+    assert (
+        "sgd 1.000 ± 0.000 0.750 ± 0.000 0.250 ± 0.000 0.500 ± 0.000 0.250 ± 0.000 0.750 ± 0.000 +0.500 ± 0.000"
+        in section
+    )
+
+
+def test_reported_stands_beside_measured(written):
+    text = Reader(written.html).text
+    section = text[text.index("method quantity reported measured seeds measured") :]
+    assert "sgd PD +0.028 ± 0.020 −" in section
+    assert "Table I. Measured: this study." in section
+
+
+def test_what_could_not_be_made_says_why(card):
+    text = Reader(page_of(card)).text
+    assert "Not shown: What the cue does (no predictions of single images were stored with these results)." in text
+    assert "Not shown: Class-incremental and task-incremental accuracy (the timeline has no column acc_task)." in text
+    assert "reported" not in text
+
+
+def test_pictures_of_a_learner_are_shown_with_their_origin(written):
+    text = Reader(written.html).text
+    caption = "Pictures by derpp. Images that derpp, seed 42, made or kept: generated (32 of 40)."
+    assert (
+        text.index("Sample images") < text.index(caption) < text.index("What it was measured on", text.index(caption))
+    )

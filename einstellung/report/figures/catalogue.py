@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.report.captions import captions
 from einstellung.report.curves import PhaseTwoCurves
@@ -18,10 +19,13 @@ from einstellung.report.figures.accuracy import draw_accuracy
 from einstellung.report.figures.canvas import drawing, save
 from einstellung.report.figures.delays import draw_delay_grid
 from einstellung.report.figures.gaps import draw_deficit, draw_reliance
-from einstellung.report.figures.samples import draw_samples, read_samples
+from einstellung.report.figures.pictures import caption, draw_pictures
+from einstellung.report.figures.samples import draw_samples, in_grey, read_samples
 from einstellung.report.figures.survival import draw_survival
 from einstellung.report.figures.verdict import draw_verdict
 from einstellung.report.notation import is_compared
+from einstellung.report.run_files import RunPictures, read_pictures
+from einstellung.report.undefined import Missing
 from einstellung.timeline import SC_MASK, SC_PATCH
 
 TITLES = {
@@ -32,8 +36,10 @@ TITLES = {
     "fig6_reliance": "Reliance on the cue over time",
     "survival": "Time to threshold, censored seeds included",
     "fig1_samples": "Original, patched, masked",
+    "fig1_samples_grey": "Original, patched, masked, in grey",
     "fig2_augmentation": "Raw and augmented",
 }
+PICTURES = "pictures_"  # and the method's name
 
 
 @dataclass(frozen=True)
@@ -45,14 +51,10 @@ class Drawn:
     caption: str
     svg: bytes
 
-
-@dataclass(frozen=True)
-class Missing:
-    """A figure that could not be drawn from what there is."""
-
-    name: str
-    title: str
-    why: str
+    @property
+    def is_sheet(self) -> bool:
+        """Whether it shows images rather than numbers."""
+        return self.name.startswith(("fig1_", "fig2_", PICTURES))
 
 
 def draw_figures(
@@ -62,6 +64,7 @@ def draw_figures(
     *,
     levels: Mapping[str, float],
     samples: Path | None,
+    pictures: Sequence[RunPictures] = (),
 ) -> tuple[list[Drawn], list[Missing]]:
     """Write every figure that the data allow into ``folder``, one at a time so that memory stays small."""
     words = captions(frame, card)
@@ -72,6 +75,16 @@ def draw_figures(
                 drawn.append(Drawn(name, TITLES[name], words[name], save(draw(), folder, name)["svg"]))
             else:
                 missing.append(Missing(name, TITLES[name], why))
+        for of_run in pictures:
+            name, title = f"{PICTURES}{of_run.method}", f"Pictures by {of_run.method}"
+            try:
+                images = read_pictures(of_run.path)
+            except InputError as error:
+                missing.append(Missing(name, title, str(error)))
+                continue
+            drawn.append(
+                Drawn(name, title, caption(of_run, images), save(draw_pictures(of_run, images), folder, name)["svg"])
+            )
     return drawn, missing
 
 
@@ -98,6 +111,10 @@ def _plans(
         "fig1_samples": (
             _lacking(images, ("original", "patched", "masked")),
             lambda: draw_samples(images, ("original", "patched", "masked"), names),
+        ),
+        "fig1_samples_grey": (
+            _lacking(images, ("original", "patched", "masked")),
+            lambda: draw_samples(in_grey(images), ("original", "patched", "masked"), names),
         ),
         "fig2_augmentation": (
             _lacking(images, ("raw", "augmented")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from zipfile import BadZipFile
 
@@ -27,6 +27,20 @@ def read_samples(path: Path) -> dict[str, np.ndarray]:
         raise InputError(f"{path} cannot be read as sample images ({error}); make the results again") from None
 
 
+def in_grey(samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    r"""The images by their luminance alone (ITU-R BT.601): :math:`Y = 0.299 R + 0.587 G + 0.114 B`.
+
+    >>> in_grey({"patched": np.array([[[[255, 0, 255]]]], dtype=np.uint8)})["patched"].ravel().tolist()
+    [105, 105, 105]
+    """
+    grey = {}
+    for name, images in samples.items():
+        if images.dtype == np.uint8 and images.ndim == 4:  # the captions are no images
+            luminance = np.rint(images @ np.array([0.299, 0.587, 0.114])).astype(np.uint8)
+            grey[name] = np.repeat(luminance[..., None], 3, axis=-1)
+    return grey
+
+
 def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: Sequence[str] = ()) -> Figure:
     """One row per named array, one column per image, at most eight columns."""
     images = [samples[row][:_AT_MOST] for row in rows]
@@ -37,9 +51,7 @@ def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: 
     for row, (name, batch) in enumerate(zip(rows, images, strict=True)):
         for column, image in enumerate(batch):
             axes = panels[row, column]
-            # Enlarged here: viewers of SVG and PDF would smooth a small image over.
-            scale = max(1, _SHARP // image.shape[0])
-            axes.imshow(image.repeat(scale, 0).repeat(scale, 1), interpolation="none")
+            axes.imshow(enlarged(image), interpolation="none")
             axes.set_xticks([])
             axes.set_yticks([])
             for spine in axes.spines.values():
@@ -49,3 +61,13 @@ def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: 
                 axes.set_title(label, fontsize=6.5, pad=2, parse_math=False)
         panels[row, 0].set_ylabel(name, rotation=0, ha="right", va="center", fontsize=8)
     return figure
+
+
+def enlarged(image: np.ndarray) -> np.ndarray:
+    """A small image with every pixel as a square: viewers of SVG and PDF would smooth it over.
+
+    >>> enlarged(np.zeros((32, 32, 3), dtype=np.uint8)).shape
+    (128, 128, 3)
+    """
+    scale = max(1, _SHARP // image.shape[0])
+    return image.repeat(scale, 0).repeat(scale, 1)

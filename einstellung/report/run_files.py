@@ -1,0 +1,86 @@
+"""What a report reads from the runs' own folders: predictions of single images, and pictures that a learner made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile
+
+import numpy as np
+import pandas as pd
+
+from einstellung.errors import InputError
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
+from einstellung.metrics.log_checks import Run
+
+
+@dataclass(frozen=True)
+class RunPictures:
+    """Where a run left its pictures."""
+
+    method: str
+    seed: int
+    path: Path
+
+
+def run_folder(results: Path, run: Run) -> Path:
+    return results / "runs" / f"{run[0]}-seed{run[1]}"
+
+
+def read_predictions(results: Path, runs: Iterable[Run]) -> tuple[Predictions, list[str]]:
+    """The predictions of every run that has them, and a sentence for every file that is missing or odd."""
+    found, problems = {}, []
+    for run in runs:
+        path = run_folder(results, run) / "predictions.csv"
+        try:
+            found[run] = read_prediction_file(path)
+        except InputError as error:
+            where = path.relative_to(results).as_posix()
+            problems.append(f"{where} {error}; tests on single images leave {run[0]} seed {run[1]} out")
+    return found, problems
+
+
+def read_prediction_file(path: Path) -> pd.DataFrame:
+    """One ``predictions.csv``: split, and whole numbers for index, label and prediction; an error says what is wrong."""
+    try:
+        frame = pd.read_csv(path, dtype={"split": str})
+    except FileNotFoundError:
+        raise InputError("is missing") from None
+    except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
+        raise InputError(f"cannot be read ({' '.join(str(error).split())})") from None
+    if lacking := [column for column in PREDICTION_COLUMNS if column not in frame.columns]:
+        raise InputError(f"has no column '{lacking[0]}'")
+    if frame.empty:
+        raise InputError("holds no predictions")
+    for column in PREDICTION_COLUMNS[1:]:
+        if not pd.api.types.is_integer_dtype(frame[column]):
+            raise InputError(f"has something else than whole numbers in column '{column}'")
+    return frame[list(PREDICTION_COLUMNS)]
+
+
+def find_pictures(results: Path, runs: Iterable[Run]) -> list[RunPictures]:
+    """One file of pictures per method: that of its first run which left one."""
+    first: dict[str, RunPictures] = {}
+    for method, seed in runs:
+        path = run_folder(results, (method, seed)) / "pictures.npz"
+        if method not in first and path.exists():
+            first[method] = RunPictures(method, seed, path)
+    return list(first.values())
+
+
+def read_pictures(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of ``pictures.npz``, uint8 [N, H, W, 3], by name; never unpickles anything."""
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            pictures = {name: stored[name] for name in stored.files}
+    except OSError as error:
+        raise InputError(f"{path.name} cannot be read ({error.strerror or error})") from None
+    except (ValueError, BadZipFile):
+        raise InputError(f"{path.name} is not a whole .npz file of plain arrays") from None
+    for name, images in pictures.items():
+        if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or 0 in images.shape:
+            raise InputError(f"'{name}' in {path.name} is {images.dtype} {list(images.shape)}, not uint8 [N, H, W, 3]")
+    if not pictures:
+        raise InputError(f"{path.name} is empty")
+    return pictures

@@ -1,0 +1,148 @@
+"""The paper's numbers: as printed, and shown only where the protocol is the paper's."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+
+from einstellung.experiments.assembly import resolve
+from einstellung.experiments.config import build_config, read_preset
+from einstellung.report.published import TABLE_I, is_papers_protocol
+from einstellung.report.reported import reported_numbers, reported_table
+
+PAPERS = {
+    "stream": {
+        "name": "cifar100",
+        "labels": "fine",
+        "t1": [0, 1, 2, 3, 4, 5, 6, 7],
+        "t2": [8, 9, 10, 11],
+        "shortcut": [8, 9],
+        "validation": 0.1,
+        "duplicates": "report",
+        "train_per_class": None,
+        "test_per_class": None,
+    },
+    "cue": {"name": "patch", "size": 4, "colour": [255, 0, 255], "place": "top-left", "opacity": 1.0, "share": 1.0},
+    "cover": "black",
+    "backbone": {"name": "resnet18", "width": 64},
+    "training": {
+        "epochs": [50, 50],
+        "batch_size": 32,
+        "lr": 0.01,
+        "momentum": 0.9,
+        "weight_decay": 1e-4,
+        "milestones": [35, 45],
+        "decay": 0.1,
+        "precision": "bf16",
+        "device": "cpu",
+        "threads": 2,
+    },
+    "seeds": [1],
+    "methods": ["sgd"],
+    "score": {"final": "auto"},
+}
+
+
+def changed(path, value):
+    made = copy.deepcopy(PAPERS)
+    section, _, key = path.rpartition(".")
+    (made[section] if section else made)[key] = value
+    return made
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("seeds", [42, 43]),
+        ("methods", ["sgd", "mine"]),
+        ("training.precision", "fp32"),
+        ("training.threads", 8),
+        ("training.device", "cuda"),
+        ("training.milestones", [[35, 45], [35, 45]]),
+        ("training.epochs", (50, 50)),
+        ("stream.shortcut", ["large carnivores", "large man-made outdoor things"]),
+        ("stream.t2", [11, 10, "large_carnivores", 9]),
+        ("score.final", "best-val"),
+    ],
+)
+def test_what_may_differ(path, value):
+    assert is_papers_protocol(PAPERS)
+    assert is_papers_protocol(changed(path, value))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("stream.name", "shapes"),
+        ("stream.labels", "superclass"),
+        ("stream.t1", [0, 1, 2, 3]),
+        ("stream.t2", [8, 9, 10, 12]),
+        ("stream.shortcut", [8, 10]),
+        ("stream.shortcut", ["fish", 9]),
+        ("stream.validation", 0.2),
+        ("stream.duplicates", "drop"),
+        ("stream.train_per_class", 100),
+        ("stream.test_per_class", 20),
+        ("cue.name", "frame"),
+        ("cue.size", 2),
+        ("cue.colour", [0, 0, 255]),
+        ("cue.place", "per-index"),
+        ("cue.place", [0, 0]),
+        ("cue.opacity", 0.5),
+        ("cue.share", 0.9),
+        ("cover", "mean"),
+        ("backbone.name", "vit"),
+        ("backbone.width", 16),
+        ("training.epochs", [10, 20]),
+        ("training.batch_size", 64),
+        ("training.lr", 0.1),
+        ("training.momentum", 0.0),
+        ("training.weight_decay", 0.0),
+        ("training.milestones", []),
+        ("training.milestones", [[35, 45], [14, 18]]),
+        ("training.decay", 0.5),
+        ("score.final", "last"),
+    ],
+)
+def test_what_may_not(path, value):
+    assert not is_papers_protocol(changed(path, value))
+
+
+@pytest.mark.parametrize(("preset", "same"), [("paper", True), ("demo", False)])
+def test_presets_as_they_are_resolved(preset, same):
+    config = build_config({**read_preset(preset), "methods": ["sgd"], "learners": {}})
+    assert is_papers_protocol(resolve(config).model_dump(mode="json")) == same
+
+
+def test_the_printed_table_is_consistent_with_itself():
+    """PD is scratch minus method, and SFR_rel the difference of deltas, up to the rounding of printed means."""
+    scratch = {key: mean for key, (mean, _) in TABLE_I["scratch_t2"].items()}
+    assert set(TABLE_I) == {"scratch_t2", "sgd", "ewc_on", "derpp", "gpm", "dgr"}
+    for method in sorted(set(TABLE_I) - {"scratch_t2"}):
+        own = {key: mean for key, (mean, _) in TABLE_I[method].items()}
+        assert own["PD"] == pytest.approx(scratch["SC_patch"] - own["SC_patch"], abs=0.0015)
+        delta, base = own["SC_patch"] - own["SC_mask"], scratch["SC_patch"] - scratch["SC_mask"]
+        assert own["SFR_rel"] == pytest.approx(delta - base, abs=0.0025)
+
+
+def test_reported_and_measured_stand_side_by_side(card):
+    card["reported"] = reported_numbers(card["methods"])
+    table = reported_table(card)
+    assert table.head == ("method", "quantity", "reported", "measured", "seeds measured")
+    text = {(row[0].text, row[1].text, row[3].text): row[2].text for row in table.rows}
+    assert text["ewc_on", "PD", "−0.120 ± 0.020"] == "+0.022 ± 0.046"
+    assert text["ewc_on", "T1", "0.620 ± 0.020 (after T1)"] == "0.691 ± 0.007"
+    assert text["ewc_on", "T1", "0.110 ± 0.010 (after T2)"] == "0.691 ± 0.007"
+    assert text["scratch_t2", "SC patched", "0.600 ± 0.020"] == "0.628 ± 0.007"
+    assert ("scratch_t2", "PD") not in {(row[0].text, row[1].text) for row in table.rows}
+    gpm = [row[3] for row in table.rows if (row[0].text, row[1].text) == ("gpm", "T1")]
+    assert {(cell.text, cell.why) for cell in gpm} == {
+        ("–", "T1_all not measured"),
+        ("–", "no T1_all rows in phase T1"),
+    }
+
+
+def test_methods_that_the_paper_does_not_have_are_not_compared(card):
+    card["methods"]["mine"] = card["methods"]["gpm"]
+    assert "mine" not in reported_numbers(card["methods"])["methods"]

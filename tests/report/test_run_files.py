@@ -1,0 +1,95 @@
+"""Files of the runs: what is odd is named and left out, and nothing is ever unpickled."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pytest
+
+from einstellung.errors import InputError
+from einstellung.report.run_files import find_pictures, read_pictures, read_predictions
+
+from .hand_made import prediction_frame, write_pictures
+
+HEAD = "split,index,label,prediction\n"
+
+
+def write_run(results, name, content):
+    folder = results / "runs" / name
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "predictions.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+def test_predictions_are_read_by_method_and_seed(tmp_path):
+    write_run(tmp_path, "ewc_on-seed42", prediction_frame().to_csv(index=False))
+    found, problems = read_predictions(tmp_path, [("ewc_on", 42)])
+    assert problems == []
+    assert found["ewc_on", 42].equals(prediction_frame())
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (None, "is missing"),
+        ("", "cannot be read (No columns to parse from file)"),
+        (HEAD, "holds no predictions"),
+        ("split,index,label\nT2_val,1,2\n", "has no column 'prediction'"),
+        (HEAD + "T2_val,1,2,3.5\n", "has something else than whole numbers in column 'prediction'"),
+        (HEAD + "T2_val,1,,3\n", "has something else than whole numbers in column 'label'"),
+        (HEAD + "T2_val,1,2,3\nT2_val,1,2,3,4,5\n", "cannot be read (Error tokenizing data"),
+        (b"\xff\xfe\x00", "cannot be read"),
+    ],
+)
+def test_an_odd_file_is_a_warning_that_names_it(tmp_path, content, words):
+    write_run(tmp_path, "sgd-seed1", prediction_frame().to_csv(index=False))
+    if content is not None:
+        write_run(tmp_path, "sgd-seed2", content)
+    found, (problem,) = read_predictions(tmp_path, [("sgd", 1), ("sgd", 2)])
+    assert list(found) == [("sgd", 1)]
+    assert problem.startswith(f"runs/sgd-seed2/predictions.csv {words}")
+    assert problem.endswith("tests on single images leave sgd seed 2 out")
+    assert "\n" not in problem
+
+
+def test_pictures_are_those_of_the_first_seed_that_has_some(tmp_path):
+    for name in ("dgr-seed2", "dgr-seed3", "sgd-seed1"):
+        (tmp_path / "runs" / name).mkdir(parents=True)
+    for name in ("dgr-seed2", "dgr-seed3"):
+        write_pictures(tmp_path / "runs" / name / "pictures.npz")
+    (found,) = find_pictures(tmp_path, [("sgd", 1), ("dgr", 1), ("dgr", 2), ("dgr", 3)])
+    assert (found.method, found.seed) == ("dgr", 2)
+    assert read_pictures(found.path)["generated"].shape == (40, 8, 8, 3)
+
+
+def archive(**arrays):
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+class Trap:
+    """Unpickling this would end the test with an error of its own."""
+
+    def __reduce__(self):
+        return (pytest.fail, ("something was unpickled",))
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"no archive", "is not a whole .npz file of plain arrays"),
+        (archive(generated=np.zeros((2, 8, 8, 3), np.uint8))[:-30], "is not a whole .npz file of plain arrays"),
+        (archive(generated=np.array([Trap()], dtype=object)), "is not a whole .npz file of plain arrays"),
+        (archive(), "pictures.npz is empty"),
+        (archive(z=np.zeros((2, 8, 8, 3))), "'z' in pictures.npz is float64 [2, 8, 8, 3], not uint8 [N, H, W, 3]"),
+        (archive(z=np.zeros((2, 3, 8, 8), np.uint8)), "is uint8 [2, 3, 8, 8], not uint8 [N, H, W, 3]"),
+        (archive(z=np.zeros((0, 8, 8, 3), np.uint8)), "is uint8 [0, 8, 8, 3]"),
+    ],
+)
+def test_odd_pictures_are_refused_in_one_line(tmp_path, content, words):
+    (tmp_path / "pictures.npz").write_bytes(content)
+    with pytest.raises(InputError, match=r"pictures\.npz") as caught:
+        read_pictures(tmp_path / "pictures.npz")
+    assert words in str(caught.value)
+    assert "pickle" not in str(caught.value)
