@@ -89,7 +89,7 @@ def _fetch(url: str, part: Path, published: Published, heard: Heard) -> None:
                 received += len(chunk)
                 heard(received, total)
                 if received > published.archive_bytes:
-                    break  # it cannot be right any more, and it may never end
+                    return  # it cannot be right any more, and it may never end
             os.fsync(file.fileno())
     if total is not None and received < total:
         raise _cut(url, received, "the connection was closed")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from os.path import exists, isfile
 from pathlib import Path
 
 from einstellung.sources.published import ARCHIVES, Published
@@ -18,17 +19,22 @@ class Place:
     path: Path
     words: str
 
+    @property
+    def exists(self) -> bool:
+        return exists(self.path)
+
     def holdings(self, published: Published) -> list[Path]:
         """Folders and archives of the data set here, unpacked ones first; whether they are whole is another question."""
-        if self.path.is_file():
+        # Not Path.is_file, which raises where os.path's says no: a folder closed to us holds nothing for us.
+        if isfile(self.path):
             return [self.path] if self.path.name.endswith(ARCHIVES) else []
         inside = self.path / published.folder
-        found = [inside] if any((inside / name).is_file() for name in published.md5) else []
-        present = [(self.path / name).is_file() for name in published.md5]
+        found = [inside] if any(isfile(inside / name) for name in published.md5) else []
+        present = [isfile(self.path / name) for name in published.md5]
         if all(present) or (any(present) and self.path.name == published.folder):
             found.append(self.path)
         archives = [self.path / f"{published.folder}{ending}" for ending in ARCHIVES]
-        return found + [archive for archive in archives if archive.is_file()]
+        return found + [archive for archive in archives if isfile(archive)]
 
 
 def places() -> list[Place]:

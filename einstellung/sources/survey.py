@@ -40,7 +40,7 @@ class Survey:
                 {
                     "place": place.words,
                     "path": str(place.path.absolute()),
-                    "exists": place.path.exists(),
+                    "exists": place.exists,
                     "found": [
                         {"path": str(h.path.absolute()), "md5_right": h.problem is None, "problem": h.problem}
                         for h in holdings

@@ -58,7 +58,6 @@ def cifar100(
         facts={
             "source": f"CIFAR-100, published files (md5 {', '.join(f'{n} {md5}' for n, md5 in CIFAR100.md5.items())})",
             "image_size": "32x32",
-            "superclasses": {key: [names[one] for one in sorted(set(ids))] for key, ids in parts.items()},
         },
         duplicates=Duplicates(WITHIN_TRAIN, TRAIN_AND_TEST, duplicates),
     )

@@ -49,16 +49,14 @@ class Settled:
         return sum(self.found.values()) if self.dropped else 0
 
     def in_words(self) -> str:
-        """What a reader should know, in a sentence or two."""
+        """What a reader should know, in a line."""
         where = ", ".join(f"{count} in {name}" for name, count in self.found.items() if count)
         done = "left out" if self.dropped else "measured like the others"
-        count = sum(self.found.values())
-        words = f"{count} evaluation images are also training images, pixel for pixel ({where}); they are {done}"
-        if not count:
-            words = "no evaluation image is also a training image"
+        count = f"{sum(self.found.values())} ({where}), {done}" if where else "none"
+        words = f"evaluation images that are also training images, pixel for pixel: {count}"
         if self.between_phases:
             done = "left out of T2" if self.dropped else "trained on in both"
-            words += f". {self.between_phases} training images of T2 are also in T1, pixel for pixel; they are {done}"
+            words += f"; training images of T2 that are also in T1: {self.between_phases}, {done}"
         return words
 
 

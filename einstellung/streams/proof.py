@@ -154,12 +154,12 @@ def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
     train, painted = phase.train, torch.zeros(len(phase.train), dtype=torch.bool)
     for shade in (0, 255):
         canvas = torch.full_like(train.images, shade)
-        plain = ImageSet.without_cue(canvas, train.labels, train.index)
-        draws = [generator(0, "proof", phase.name) for _ in range(2)]
-        bearing = ImageSet(canvas, train.labels, train.index, train.bears)
-        with_cue = presentation.training_pixels(bearing, draws[0], generator(0, "proof-cue", phase.name))
-        without = presentation.training_pixels(plain, draws[1], None)
-        painted |= (with_cue != without).flatten(1).any(dim=1)
+        shown = presentation.training_pixels(
+            ImageSet(canvas, train.labels, train.index, train.bears),
+            generator(0, "proof", phase.name),
+            generator(0, "proof-cue", phase.name),
+        )
+        painted |= (shown != shade).flatten(1).any(dim=1)
     return painted
 
 

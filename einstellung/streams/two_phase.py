@@ -94,7 +94,11 @@ def two_phase(
     t2_train, t2_val = (with_bearers(images, classes["SC"], cue.share) for images in (sets.t2_train, sets.t2_val))
     splits = _splits(sets.test, t2_val, cue, cover_name)
     elsewhere = next((s.name for s in splits if s.name == "T2_shortcut_elsewhere"), None)
-    all_facts = {**(facts or {}), "labels": split.labels}
+    all_facts = {
+        **(facts or {}),
+        "labels": split.labels,
+        "superclasses": {part: [superclass_names[s] for s in sorted(set(ids))] for part, ids in _parts(split).items()},
+    }
     if duplicates is not None:
         all_facts["duplicates"] = sets.in_words()
     if elsewhere is None:

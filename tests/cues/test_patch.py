@@ -78,6 +78,60 @@ def test_the_patch_always_fits(size, index):
 
 
 @pytest.mark.parametrize(
+    ("place", "row", "col"),
+    [
+        ("top-left", 28, 28),
+        ("top-right", 28, 0),
+        ("bottom-left", 0, 28),
+        ("bottom-right", 0, 0),
+        ((3, 9), 25, 19),  # through the centre: 28 - 3 and 28 - 9
+        ((13, 5), 15, 23),  # the rows overlap, the columns do not
+        ((13, 13), 28, 28),  # mirrored it would touch its own place; the far corner does not
+        ((15, 20), 13, 8),
+        ((15, 15), 0, 0),
+    ],
+)
+def test_elsewhere_is_exactly_there(place, row, col):
+    expected = IMAGES.clone()
+    for channel, value in enumerate((255, 0, 255)):
+        expected[:, channel, row : row + 4, col : col + 4] = value
+    assert torch.equal(PatchCue(place=place).elsewhere().paint(IMAGES, INDEX), expected)
+
+
+@given(
+    size=st.integers(1, 12),
+    place=st.one_of(
+        st.sampled_from(["top-left", "top-right", "bottom-left", "bottom-right", "per-index", "random"]),
+        st.tuples(st.integers(0, 11), st.integers(0, 11)),
+    ),
+    index=st.integers(0, 10**9),
+)
+def test_elsewhere_is_clear_of_its_own_place_wherever_there_is_room(size, place, index):
+    height, width = 12, 15
+    if isinstance(place, tuple):
+        place = (min(place[0], height - size), min(place[1], width - size))
+    cue, which = PatchCue(size=size, place=place), torch.tensor([index])
+    own, other = cue.region(which, height, width), cue.elsewhere().region(which, height, width)
+    assert int(other.sum()) == size * size
+    room = any(
+        not own[0, 0, row : row + size, col : col + size].any()
+        for row in range(height - size + 1)
+        for col in range(width - size + 1)
+    )
+    assert bool((own & other).any()) is not room
+
+
+def test_elsewhere_is_the_same_cue_in_all_else():
+    cue = PatchCue(size=5, colour=(1, 2, 3), place="per-index", opacity=0.5, share=0.2)
+    moved = cue.elsewhere()
+    assert (moved.size, moved.colour, moved.opacity, moved.share) == (5, (1, 2, 3), 0.5, 0.2)
+    changed = (moved.paint(IMAGES, INDEX) != IMAGES).any(dim=1, keepdim=True)
+    assert torch.equal(changed, moved.region(INDEX, 32, 32))
+    for position, index in enumerate(INDEX):
+        assert torch.equal(moved.region(index.view(1), 32, 32)[0], moved.region(INDEX, 32, 32)[position])
+
+
+@pytest.mark.parametrize(
     ("options", "words"),
     [
         ({"size": 0}, "cue.size"),

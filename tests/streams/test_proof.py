@@ -142,6 +142,64 @@ def test_a_cue_of_any_colour_can_be_proved(colour):
     assert failed(shapes(PatchCue(colour=colour), "noise", train_per_class=10, test_per_class=2)) == []
 
 
+@pytest.mark.parametrize("kind", ["at its usual place", "not at all", "another image", "beside too", "another order"])
+def test_a_displaced_cue_that_is_not_where_it_should_be(small_stream, kind):
+    clean, moved = (small_stream.split(f"T2_shortcut_{name}").images for name in ("clean", "elsewhere"))
+    images = moved.images.clone()
+    if kind == "at its usual place":
+        images = small_stream.split("T2_shortcut_normal").images.images
+    elif kind == "not at all":
+        images = clean.images
+    elif kind == "another image":
+        images = images.roll(1, dims=0)
+    elif kind == "beside too":
+        images[2, :, 14, 14] = 255 - images[2, :, 14, 14]
+    broken = replace(moved, images=images)
+    if kind == "another order":
+        broken = moved.take(torch.arange(len(moved) - 1, -1, -1))
+    assert failed(with_split(small_stream, "T2_shortcut_elsewhere", broken)) == [
+        "the displaced cue is there, and not at its usual place"
+    ]
+
+
+class NeverMoves(PatchCue):
+    """Says that it can be elsewhere, and stays."""
+
+    def elsewhere(self):
+        return self
+
+
+class ShrinksElsewhere(PatchCue):
+    """Is smaller at its other place."""
+
+    def elsewhere(self):
+        return PatchCue(size=self.size - 1, place="bottom-right")
+
+
+def test_a_cue_that_is_another_one_elsewhere(small_stream):
+    broken = shapes(ShrinksElsewhere(), train_per_class=10, test_per_class=2)
+    assert failed(broken) == ["the displaced cue is there, and not at its usual place"]
+    at_home = with_split(small_stream, "T2_shortcut_elsewhere", small_stream.split("T2_shortcut_normal").images)
+    assert failed(replace(at_home, cue=NeverMoves())) == ["the displaced cue is there, and not at its usual place"]
+
+
+def test_images_left_out_as_duplicates_and_no_more(small_stream):
+    all_images = small_stream.split("T1_all").images
+    two_short = with_split(small_stream, "T1_all", all_images.take(torch.arange(2, len(all_images))))
+    assert failed(replace(two_short, left_out=2)) == []
+    assert failed(replace(two_short, left_out=1)) == ["every class weighs the same, so the chance levels hold"]
+
+
+def test_a_shared_image_that_is_known(small_stream):
+    t1, t2 = small_stream.phases
+    images = t2.train.images.clone()
+    images[0] = t1.train.images[0]
+    known = replace(with_train(small_stream, 1, replace(t2.train, images=images)), phase_duplicates_allowed=1)
+    assert failed(known) == []
+    images[1] = t1.train.images[1]
+    assert failed(with_train(known, 1, replace(t2.train, images=images))) == ["phases share no image"]
+
+
 def test_masked_images_in_another_order(small_stream):
     masked = small_stream.split("T2_shortcut_masked").images
     broken = with_split(small_stream, "T2_shortcut_masked", masked.take(torch.arange(len(masked) - 1, -1, -1)))

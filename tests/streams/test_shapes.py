@@ -20,6 +20,7 @@ SPLITS = (
     "T2_val",
     "T2_shortcut_clean",
     "T2_nonshortcut_patched",
+    "T2_shortcut_elsewhere",
 )
 
 
@@ -98,7 +99,8 @@ def _delta_of_scratch(share: float) -> float:
     learner = build_learner(config, "scratch_t2", 42, stream)
     phase = stream.phases[-1]
     learner.begin_phase(phase)
-    PhaseLoop(learner, phase, LoopSettings(6, 16, 0.01), lambda e: None, lambda e: None, lambda n: None).run()
+    unheard = [lambda *_: None] * 3
+    PhaseLoop(learner, phase, LoopSettings(6, 16, 0.01), *unheard).run()
     evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast)
     patched, masked = evaluator.measure(learner.net, ["T2_shortcut_normal", "T2_shortcut_masked"])
     return patched.acc - masked.acc

@@ -17,7 +17,7 @@ GREY = "#6b6b6b"
 FAINT = "#d9d9d9"
 
 # The methods of the paper keep their place in every report, whatever else is compared with them.
-FAMILIAR = ("sgd", "ewc_on", "derpp", "gpm", "dgr", "er", "der", "ewc", "interleaved", "joint", "cumulative")
+FAMILIAR = ("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved", "er", "der", "ewc", "joint", "cumulative")
 
 WIDTH = 7.0  # inches: the text width of a two-column paper
 
