@@ -70,4 +70,5 @@ def list_(what: str, as_json: bool) -> None:
     for entry in entries:
         click.echo(f"{entry['name']:<{width}}  {entry['summary']}")
         for key, value in entry["options"].items():
-            click.echo(f"{'':<{width}}    {key} = {value}")
+            source = f"  ({entry['sources'][key]})" if key in entry["sources"] else ""
+            click.echo(f"{'':<{width}}    {key} = {value}{source}")

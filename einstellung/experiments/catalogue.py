@@ -10,16 +10,24 @@ from einstellung.experiments.config import PRESETS, preset_names
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Entries of one kind: name, summary, options with their defaults.
+    """Entries of one kind: name, summary, options with their defaults, and where those come from.
 
     >>> [entry["name"] for entry in catalogue("presets") if entry["name"] == "demo"]
     ['demo']
     """
     if what == "presets":
-        return [{"name": name, "summary": _first_comment(name), "options": {}} for name in preset_names()]
+        return [
+            {"name": name, "summary": _first_comment(name), "options": {}, "sources": {}} for name in preset_names()
+        ]
     registry = _registries()[what]
     return [
-        {"name": name, "summary": _summary(registry[name]), "options": _options(registry[name])} for name in registry
+        {
+            "name": name,
+            "summary": _summary(registry[name]),
+            "options": _options(registry[name]),
+            "sources": _sources(registry[name]),
+        }
+        for name in registry
     ]
 
 
@@ -44,6 +52,14 @@ def _options(thing: Any) -> dict[str, Any]:
         return {field.name: field.default for field in fields(options)}
     parameters = inspect.signature(options).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty and p.name != "cover"}
+
+
+def _sources(thing: Any) -> dict[str, str]:
+    """Where defaults come from, for options that say so."""
+    options = getattr(thing, "Options", thing)
+    if not is_dataclass(options):
+        return {}
+    return {field.name: field.metadata["source"] for field in fields(options) if "source" in field.metadata}
 
 
 def _first_comment(name: str) -> str:

@@ -12,14 +12,14 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from einstellung.learners.learner import Batch, learners
+from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.replay import ReplayLearner, ReplayOptions
 
 
 @dataclass(frozen=True)
 class DEROptions(ReplayOptions):
     method: ClassVar[str] = "der"
-    alpha: float = 0.3
+    alpha: float = option(0.3, "Mammoth's choice for CIFAR-10 with a buffer of 500")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,15 +12,15 @@ from typing import ClassVar
 import torch.nn.functional as F
 from torch import Tensor
 
-from einstellung.learners.learner import Batch, learners
+from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.replay import ReplayLearner, ReplayOptions
 
 
 @dataclass(frozen=True)
 class DERppOptions(ReplayOptions):
     method: ClassVar[str] = "derpp"
-    alpha: float = 0.1
-    beta: float = 0.5
+    alpha: float = option(0.1, "the ERI experiment; Mammoth's choice for CIFAR-100 is 0.3")
+    beta: float = option(0.5, "the ERI experiment; the same as Mammoth's for CIFAR-100")
 
     def __post_init__(self) -> None:
         super().__post_init__()

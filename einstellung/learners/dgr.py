@@ -25,7 +25,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder, build_autoencoder
-from einstellung.learners.learner import Batch, Learner, learners
+from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 
@@ -36,13 +36,13 @@ _GENERATOR_COST = 0.2  # of a step of the generator, against one of a narrow net
 
 @dataclass(frozen=True)
 class DGROptions:
-    generator: str = "conv"  # ours; "mlp": two layers of 400 units on either side, as in van de Ven & Tolias (2018)
-    z: int = 100  # size of the code; van de Ven & Tolias (2018)
-    generator_epochs: int = 10  # ours: enough for blobs of the right colours in the right places
-    generator_batch: int = 64  # ours
-    generator_lr: float = 1e-3  # of Adam; Kingma & Ba (2015)
-    targets: str = "hard"  # Shin et al.; "soft" as in van de Ven & Tolias (2018)
-    temperature: float = 2.0  # of soft targets; van de Ven & Tolias (2018)
+    generator: str = option("conv", "ours; 'mlp': two layers of 400 units a side, van de Ven & Tolias (2018)")
+    z: int = option(100, "the ERI experiment; van de Ven & Tolias (2018): size of the code")
+    generator_epochs: int = option(10, "ours: enough for blobs of the right colours in the right places")
+    generator_batch: int = option(64, "ours")
+    generator_lr: float = option(1e-3, "the ERI experiment: of Adam")
+    targets: str = option("hard", "Shin et al. (2017); 'soft': van de Ven & Tolias (2018)")
+    temperature: float = option(2.0, "the ERI experiment; van de Ven & Tolias (2018): of soft targets")
 
     def __post_init__(self) -> None:
         if self.generator not in AUTOENCODERS:

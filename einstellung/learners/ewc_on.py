@@ -19,17 +19,19 @@ from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Learner, learners
+from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 
 
 @dataclass(frozen=True)
 class EWCOptions:
-    e_lambda: float = 1000.0
-    gamma: float = 1.0
-    fisher: str = "per-sample"
-    fisher_images: int | None = None  # None: every training image of the phase
+    e_lambda: float = option(1000.0, "the ERI experiment; Mammoth's choice for CIFAR-10 is 10")
+    gamma: float = option(1.0, "Mammoth's choice for CIFAR-10")
+    fisher: str = option(
+        "per-sample", "Kirkpatrick et al. (2017) with true labels; 'mammoth': as that framework does it"
+    )
+    fisher_images: int | None = option(None, "ours; null: every training image of the phase")
 
     def __post_init__(self) -> None:
         if self.fisher not in ("per-sample", "mammoth"):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Learner, learners
+from einstellung.learners.learner import Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -35,9 +35,9 @@ _ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy t
 
 @dataclass(frozen=True)
 class GPMOptions:
-    eps: float = 0.97  # share of the energy kept after the first phase; Saha et al., CIFAR-100
-    eps_step: float = 0.003  # more of it with every further phase; likewise
-    samples: int = 512  # images per phase that the inputs are measured on; ours (125 in the authors' code)
+    eps: float = option(0.97, "Saha et al. (2021), CIFAR-100: share of the energy kept after the first phase")
+    eps_step: float = option(0.003, "Saha et al. (2021), CIFAR-100: more of it with every further phase")
+    samples: int = option(512, "the ERI experiment: images per phase that inputs are measured on (the authors use 125)")
 
     def __post_init__(self) -> None:
         if not 0 < self.eps <= 1:

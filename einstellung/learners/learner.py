@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +20,8 @@ from einstellung.randomness import generator
 from einstellung.registry import Registry
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,11 @@ class Context:
     def earlier(self, phase: Phase) -> tuple[Phase, ...]:
         """The phases that come before ``phase`` in the stream."""
         return self.phases[: [other.name for other in self.phases].index(phase.name)]
+
+
+def option(default: T, source: str) -> T:
+    """A hyper-parameter with its default and where that comes from; ``einstellung ls learners`` shows both."""
+    return field(default=default, metadata={"source": source})  # type: ignore[no-any-return,call-overload]
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Learner
+from einstellung.learners.learner import Batch, Learner, option
 from einstellung.learners.reservoir import Reservoir
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
@@ -32,9 +32,9 @@ class ReplayOptions:
     """Options of every method with a buffer; ``method`` is the name under which a configuration gives them."""
 
     method: ClassVar[str]
-    buffer: int = 500
-    draw: int = 32
-    replay: str = "within"
+    buffer: int = option(500, "the ERI experiment; one of the sizes in Buzzega et al. (2020)")
+    draw: int = option(32, "the authors' code: as many as a batch")
+    replay: str = option("within", "the authors' code; 'earlier': only what earlier phases left")
 
     def __post_init__(self) -> None:
         self.require_at_least(1, "buffer", "draw")
