@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -40,9 +40,11 @@ def checked_options(
         try:
             checked[key] = TypeAdapter(hints[key], config=ConfigDict(allow_inf_nan=False)).validate_python(value)
         except ValidationError as error:
-            message = str(error.errors()[0]["msg"]).partition(",")[0]
+            message = str(error.errors()[0]["msg"])
             words = f"{message[0].lower()}{message[1:]}"
-            if not isinstance(hints[key], type):  # of several possible forms, pydantic's first complaint tells little
-                words = f"it should be {hints[key]}"
+            if get_origin(hints[key]) is not Literal:
+                words = words.partition(",")[0]
+                if not isinstance(hints[key], type):  # of several possible forms, the first complaint tells little
+                    words = f"it should be {hints[key]}"
             raise InputError(f"{section}.{key} is {value!r}: {words}") from None
     return checked

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
+
+from einstellung.cli import main
 
 from .experiments.conftest import einstellung
 
@@ -36,6 +37,14 @@ def timeline(path: Path, methods: tuple[str, ...] = ("scratch_t2", "sgd"), seeds
     frame = pd.DataFrame(rows).assign(loss=1.0, n=500)
     frame.to_csv(path, index=False)
     return path
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    """The exit code of a command, typed into this very process: most of a new one's time would be spent on imports."""
+    monkeypatch.setattr(sys, "argv", ["einstellung", *words])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
 
 
 def test_help_answers_without_torch_pandas_or_matplotlib():
@@ -138,42 +147,55 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["validate", "--preset", "dem"], "did you mean 'demo'"),
         (["report", "absent"], "no such folder"),
         (["report", "."], "is not a results folder"),
+        (["run", "--preset", "demo", "--data", "nowhere"], "--data nowhere: no such file or folder"),
+        (
+            ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.share=0.5,1"],
+            "--sweep is given twice",
+        ),
+        (["run", "--preset", "demo", "--sweep", "seeds=1,2"], "--sweep seeds=1,2: write it as key=value,value"),
+        (["run", "--preset", "demo", "--sweep", "cue.size=2,huge"], "cue.size is 'huge'"),
+        (["run", "--preset", "demo", "--sweep", "cue.siz=2,4"], "did you mean 'size'"),
+        (
+            ["run", "--preset", "demo", "--set", "training.milestones=[[1], [2], [3]]"],
+            "milestones has a list for each phase",
+        ),
+        (["validate", "--preset", "smoke"], "CIFAR-100 not found in ./data, ./data/CIFAR100"),
+        (["data", "get", "cifar10"], "cifar10"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_code_two(tmp_path, words, message):
+def test_bad_input_is_one_line_and_exit_code_two(tmp_path, words, message, monkeypatch, capsys):
     timeline(tmp_path / "good.csv")
     (tmp_path / "empty.csv").write_text("")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "no_column.csv").write_text("method,seed,phase,epoch,split,loss,n\nsgd,1,T2,1,T1_all,0,5\n")
     before = sorted(path.name for path in tmp_path.iterdir())
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])}
-    done = subprocess.run(
-        [sys.executable, "-c", "from einstellung.cli import main; main()", *words],
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        env=environment,
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stdout == ""
-    assert done.stderr.startswith("einstellung: ")
-    assert done.stderr.count("\n") == 1
-    assert message in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("EINSTELLUNG_DATA", raising=False)
+    assert typed(monkeypatch, *words) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("einstellung: ")
+    assert said.err.count("\n") == 1
+    assert message in said.err
     assert sorted(path.name for path in tmp_path.iterdir()) == before
 
 
 @pytest.mark.parametrize("what", ["learners", "streams", "cues", "covers", "backbones", "presets"])
-def test_ls_lists_with_and_without_json(what):
-    entries = json.loads(einstellung("ls", what, "--json").stdout)[what]
-    text = einstellung("ls", what).stdout
+def test_ls_lists_with_and_without_json(what, monkeypatch, capsys):
+    assert typed(monkeypatch, "ls", what, "--json") == 0
+    entries = json.loads(capsys.readouterr().out)[what]
+    assert typed(monkeypatch, "ls", what) == 0
+    text = capsys.readouterr().out
     assert entries
     assert all(entry["name"] in text and entry["summary"] for entry in entries)
 
 
-def test_validate_shows_the_proof(tmp_path):
-    done = json.loads(einstellung("validate", "--preset", "demo", "--json").stdout)
+def test_validate_shows_the_proof(monkeypatch, capsys):
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--json") == 0
+    done = json.loads(capsys.readouterr().out)
     assert done["holds"] is True
-    assert len(done["proof"]["checks"]) == 8
-    text = einstellung("validate", "--preset", "demo").stdout
+    assert len(done["proof"]["checks"]) == 9
+    assert typed(monkeypatch, "validate", "--preset", "demo") == 0
+    text = capsys.readouterr().out
     assert "12 runs, 6 first phases to train" in text
-    assert text.count("ok  ") == 8
+    assert text.count("ok  ") == 9

@@ -191,8 +191,8 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: i
                 if outcome.timeline is not None:
                     report_study(results)
             outcomes.append(outcome)
-        page = report_sweep(root)
-        show_sweep(root, page, as_json)
+        if any(outcome.timeline is not None for outcome in outcomes):
+            show_sweep(root, report_sweep(root), as_json)
     _exit_on_failures(outcomes)
 
 

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 from einstellung.errors import InputError
 from einstellung.metrics.curves import Smoothing
@@ -73,6 +81,15 @@ class TrainingConfig(_Section):
         """
         own = self.milestones[phase] if self.milestones and isinstance(self.milestones[0], tuple) else self.milestones
         return tuple(own)  # type: ignore[arg-type]
+
+    @field_validator("milestones", mode="wrap")
+    @classmethod
+    def _either_form(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        """Of two possible forms, pydantic would complain about the first one only."""
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError("give epochs as a list of numbers from 1, or such a list for each phase") from None
 
     @model_validator(mode="after")
     def _one_schedule_per_phase(self) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,7 @@ import torch
 from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.experiments.plan import Job, next_job
+from einstellung.experiments.plan import Job, next_job, passes
 from einstellung.learners import Batch
 from einstellung.randomness import generator
 from einstellung.streams import Stream
@@ -97,7 +98,8 @@ def _seconds_per_image(work: Callable[[], int], budget: float) -> float:
 
 def _seconds(job: Job, config: StudyConfig, stream: Stream, pace: Pace) -> float:
     phase = stream.phases[0] if job.kind == "first_phase" else stream.phases[-1]
-    epochs = config.training.epochs[0 if job.kind == "first_phase" else -1]
+    first_epochs, trained = config.training.epochs[0], [len(phase.train) for phase in stream.phases]
+    epochs = first_epochs if job.kind == "first_phase" else math.ceil(passes(config, job.method, trained))
     sizes = {split.name: len(split.images) for split in stream.splits}
     evaluated = sum(
         sizes[name]

@@ -10,16 +10,16 @@ from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 def splits_due(stream: Stream, phase: Phase, evaluation: EvaluationConfig, epoch: float, last: bool) -> list[str]:
     """The splits to measure at this moment of ``phase``; at its ``last`` one, all that are ever measured in it.
 
-    What the index needs (validation, SC with the cue and masked, NSC) is always due; T1_all, once T1 is over, and the extra
-    splits can be measured more rarely.
+    What the index needs (validation, SC with the cue and masked, NSC) is always due; T1_all and the extra splits can be
+    measured more rarely once the first phase is over.
     """
     is_first = phase is stream.phases[0]
     always = {SC_PATCH, SC_MASK, NSC, f"{phase.name}_val"}
 
     def is_due(name: str, belongs_to: str) -> bool:
-        if is_first and evaluation.first_phase == "own" and belongs_to != phase.name:
-            return False
-        if name in always or last or (is_first and belongs_to == phase.name):
+        if is_first:
+            return evaluation.first_phase == "all" or belongs_to == phase.name
+        if name in always or last:
             return True
         every = evaluation.t1_all_every if belongs_to != phase.name else evaluation.extra_every
         return epoch % 1 == 0 and epoch % every == 0

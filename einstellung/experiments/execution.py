@@ -239,20 +239,22 @@ class JobExecution:
         self._write_status(files, {"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
 
     def _complete_chosen(self) -> None:
-        """Measure the chosen checkpoint on the splits that were not due at its epoch."""
+        """Measure the chosen checkpoint on the splits that were not due at its epoch; the rows stay in order of time."""
         absent = [split.name for split in self.stream.splits if split.name not in self.best["predictions"]]
         self.learner.net.load_state_dict(self.best["net"])
         measurements = self._record(self.stream.phases[-1], self.best["epoch"], absent)
         self.best["predictions"] |= {measured.split: measured.predictions for measured in measurements}
+        place = {phase.name: number for number, phase in enumerate(self.stream.phases)}
+        self.rows.sort(key=lambda row: (place[row["phase"]], row["epoch"]))
 
     def _predictions(self) -> str:
         """Per image: what the chosen checkpoint said."""
         frames = []
-        for name, said in self.best["predictions"].items():
-            images = self.stream.split(name).images
+        for split in self.stream.splits:
+            images, said = split.images, self.best["predictions"][split.name]
             columns: dict[str, Tensor] = {"index": images.index, "label": images.labels, "prediction": said}
             frame = pd.DataFrame({key: value.numpy() for key, value in columns.items()})
-            frame.insert(0, "split", name)
+            frame.insert(0, "split", split.name)
             frames.append(frame)
         text: str = pd.concat(frames).to_csv(index=False, lineterminator="\n")
         return text

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from os.path import normpath
 from pathlib import Path
 from typing import Any
 
@@ -121,15 +122,14 @@ class ResultsFolder:
 
     def finished(self, relative: str, key: str) -> bool:
         """Whether the job in this sub-folder is done, with the very settings that ``key`` stands for."""
-        status = self.read_optional(self.path / relative / "status.json")
+        folder = Path(normpath(self.path / relative))  # it may lie beside this folder, which need not exist yet
+        status = self.read_optional(folder / "status.json")
         if status is None or status.get("state") != "finished":
             return False
         if status.get("key") != key:
-            raise InputError(
-                f"{self.path / relative} was made with other settings; choose another --out, or delete it to train anew"
-            )
+            raise InputError(f"{folder} was made with other settings; choose another --out, or delete it to train anew")
         files = status.get("files") or {}
-        return bool(files) and all(self._is_whole(self.path / relative / name, facts) for name, facts in files.items())
+        return bool(files) and all(self._is_whole(folder / name, facts) for name, facts in files.items())
 
     def _is_whole(self, file: Path, facts: dict[str, Any]) -> bool:
         """False where a file is gone (its job is run anew); one that has changed since it was written is refused."""

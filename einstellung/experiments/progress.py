@@ -30,15 +30,24 @@ def in_words(seconds: float) -> str:
 
 
 class Tally:
-    """How much of the work is done, and how long the rest will take at the pace so far."""
+    """How much of the work is done, and how long the rest will take at the pace so far.
+
+    What a job had done before it was taken up again counts as done, but says nothing about the pace.
+    """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.total = sum(job.work for job in jobs)
+        self.found: dict[str, float] = {}
         self.done: dict[str, float] = {}
         self.start = time.monotonic()
 
     def heard(self, job: Job, work: float) -> None:
         self.done[job.folder] = min(work, job.work)
+        self.found.setdefault(job.folder, self.done[job.folder])
+
+    def ended(self, job: Job) -> None:
+        self.found.setdefault(job.folder, 0.0)
+        self.heard(job, job.work)
 
     @property
     def share(self) -> float:
@@ -46,9 +55,11 @@ class Tally:
 
     def time_left(self) -> str:
         elapsed = time.monotonic() - self.start
-        if self.share < 0.02 or elapsed < 3:
+        done = sum(self.done.values())
+        gained = done - sum(self.found.values())
+        if gained < 0.02 * self.total or elapsed < 3:
             return "estimating time left"
-        return f"about {in_words(elapsed * (1 - self.share) / self.share)} left"
+        return f"about {in_words(elapsed * (self.total - done) / gained)} left"
 
 
 class Display(Protocol):
@@ -90,7 +101,7 @@ class PlainLines:
             self._say(f"{self.tally.share:4.0%}   {job.label}: {where}; {self.tally.time_left()}")
 
     def ended(self, job: Job, failure: str | None) -> None:
-        self.tally.heard(job, job.work)
+        self.tally.ended(job)
         self._ended += 1
         what = f"FAILED {job.label}: {failure}" if failure else f"done   {job.label}"
         self._say(f"{what}  ({self._ended} of {self._count} jobs; {self.tally.time_left()})")
@@ -131,17 +142,18 @@ class LiveBars:
 
     def advanced(self, job: Job, work: float, where: str) -> None:
         self._bars.update(self._tasks[job.folder], completed=work, where=where)
-        self._whole_moved(job, work)
+        self.tally.heard(job, work)
+        self._show_whole()
 
     def ended(self, job: Job, failure: str | None) -> None:
         if job.folder in self._tasks:
             self._bars.remove_task(self._tasks.pop(job.folder))
-        self._whole_moved(job, job.work)
+        self.tally.ended(job)
+        self._show_whole()
         what = f"[red]failed[/] {escape(f'{job.label}: {failure}')}" if failure else f"[green]done[/]   {job.label}"
         self._bars.console.print(what, highlight=False)
 
-    def _whole_moved(self, job: Job, work: float) -> None:
-        self.tally.heard(job, work)
+    def _show_whole(self) -> None:
         self._bars.update(self._whole, completed=self.tally.share, where=self.tally.time_left())
 
 

@@ -35,8 +35,11 @@ class Sweep:
         Sweep(key='cue.place', values=('top-left', [14, 14]))
         """
         key, sign, listed = (part.strip() for part in text.partition("="))
-        if not sign or not key or key.split(".")[0] not in _SWEPT_SECTIONS:
-            raise InputError(f"--sweep {text}: write it as key=value,value,..., for instance --sweep cue.size=2,4,6,8")
+        if not sign or key.split(".")[0] not in _SWEPT_SECTIONS:
+            raise InputError(
+                f"--sweep {text}: write it as key=value,value,... with a setting of {', '.join(_SWEPT_SECTIONS[:-1])} or "
+                f"{_SWEPT_SECTIONS[-1]}, for instance --sweep cue.size=2,4,6,8"
+            )
         try:
             values = yaml.safe_load(f"[{listed}]")
         except yaml.YAMLError:

@@ -2,6 +2,7 @@
 
 A reservoir holds (image, logits at the time it was seen, label). With two independent draws B', B'' from it,
 loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''); batch and draws go through the net one after the other.
+Differs from the original in nothing but the cue, which what is replayed bears again, and the option ``replay``.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 A reservoir holds (image, label). A draw B' from it is appended to the batch B, and both go through the net together, so that
 batch norm sees them as one; loss = mean of CE(f(x), y) over B and B', as in the common implementation (Mammoth).
+Differs from the original in nothing but the cue, which what is replayed bears again, and the option ``replay``.
 """
 
 from __future__ import annotations

@@ -3,7 +3,9 @@
 After a phase: F <- gamma F + F_t, p* <- p, with F_t the mean over the phase's training images of the squared gradient of
 log p(y | x) at the true label. Later: loss = CE + e_lambda sum_i F_i (p_i - p*_i)^2.
 
-The Fisher information is empirical (true labels), per sample, with batch norm in evaluation mode and without augmentation.
+Differs from the original in that the Fisher information is empirical (true labels, not labels drawn from the net), and in
+the penalty's factor, e_lambda instead of lambda / 2. Gradients are taken per sample, with batch norm in evaluation mode and
+without augmentation.
 ``fisher = "mammoth"`` computes it as that framework does: batches of one in training mode, each square weighted by p(y | x).
 """
 

@@ -71,6 +71,21 @@ def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
     return Check(name, measured[seed] <= UNSEEN_AT_MOST + TOLERANCE, detail)
 
 
+def starts_fresh(timeline: Timeline, method: str, seed: int, baseline: str | None) -> bool:
+    """Whether a run has no T1 behind it: the baseline, and by design some others.
+
+    Those have no T1 rows, and know no more of T1 as they enter T2 than an untrained net: next to nothing, or what the
+    baseline of the same seed knows before its first step.
+    """
+    if method == baseline:
+        return True
+    if timeline.curves(method, seed, "T1"):
+        return False
+    known = value_at(*timeline.curve(method, seed, "T2", T1_ALL), 0.0)
+    untrained = None if baseline is None else value_at(*timeline.curve(baseline, seed, "T2", T1_ALL), 0.0)
+    return known is not None and known <= max(LEARNED_ABOVE, untrained or 0.0) + TOLERANCE
+
+
 def t1_was_learned(timeline: Timeline, baseline: str | None) -> Check:
     """Runs that had a T1 phase knew T1 at its end. A run without one may start fresh by design and is not judged."""
     name = "T1 was learned before T2"
@@ -82,7 +97,8 @@ def t1_was_learned(timeline: Timeline, baseline: str | None) -> Check:
         value = last_value(*timeline.curve(method, seed, "T1", T1_ALL))
         if value is None:
             value = value_at(*timeline.curve(method, seed, "T2", T1_ALL), 0.0)
-        if not timeline.curves(method, seed, "T1") and (value is None or value <= LEARNED_ABOVE):
+        unrecorded = value is None and not timeline.curves(method, seed, "T1")
+        if unrecorded or starts_fresh(timeline, method, seed, baseline):
             fresh.append((method, seed))
         elif value is not None:
             known[method, seed] = value

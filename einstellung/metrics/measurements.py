@@ -21,6 +21,7 @@ from einstellung.metrics.curves import (
     value_at,
 )
 from einstellung.metrics.eri import cue_delta
+from einstellung.metrics.log_checks import starts_fresh
 from einstellung.metrics.settings import Final, FinalRule, ScoreSettings
 from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Timeline
 
@@ -99,9 +100,9 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
 
 
 def measure(
-    timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, is_baseline: bool
+    timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, baseline: str | None
 ) -> RunMeasures:
-    """Read one run. The baseline has no T1 behind it, so its accuracy after T1 is undefined."""
+    """Read one run. Where it has no T1 behind it, accuracies after T1 are undefined."""
     t1, t2 = timeline.curves(method, seed, "T1"), timeline.curves(method, seed, "T2")
     patched = t2.get(SC_PATCH)
     taus = (settings.tau, *settings.tau_grid)
@@ -112,6 +113,7 @@ def measure(
         times = times_to_thresholds(patched.epochs, smoothed, taus)
         budget = float(patched.epochs[-1])
     epoch = checkpoint_epoch(t2, rule)
+    fresh = starts_fresh(timeline, method, seed, baseline)
     has_task = any(curve.acc_task is not None and not np.isnan(curve.acc_task).all() for curve in t2.values())
     return RunMeasures(
         method=method,
@@ -120,10 +122,10 @@ def measure(
         E_grid=tuple(times[1:]),
         budget=budget,
         checkpoint_epoch=epoch,
-        accuracies=_accuracies(t1, t2, epoch, is_baseline, "acc"),
-        phases=_phase_accuracies(t1, t2, is_baseline, "acc"),
+        accuracies=_accuracies(t1, t2, epoch, fresh, "acc"),
+        phases=_phase_accuracies(t1, t2, fresh, "acc"),
         task=(
-            (_accuracies(t1, t2, epoch, is_baseline, "acc_task"), _phase_accuracies(t1, t2, is_baseline, "acc_task"))
+            (_accuracies(t1, t2, epoch, fresh, "acc_task"), _phase_accuracies(t1, t2, fresh, "acc_task"))
             if has_task
             else None
         ),
@@ -138,7 +140,7 @@ def _values(curves: Curves, split: str, field: Field) -> tuple[FloatArray, Float
     return curve.epochs, values
 
 
-def _accuracies(t1: Curves, t2: Curves, epoch: float | None, is_baseline: bool, field: Field) -> Accuracies:
+def _accuracies(t1: Curves, t2: Curves, epoch: float | None, fresh: bool, field: Field) -> Accuracies:
     return Accuracies(
         SC_patch=value_at(*_values(t2, SC_PATCH, field), epoch),
         SC_mask=value_at(*_values(t2, SC_MASK, field), epoch),
@@ -146,7 +148,7 @@ def _accuracies(t1: Curves, t2: Curves, epoch: float | None, is_baseline: bool, 
         NSC_patched=value_at(*_values(t2, NSC_PATCHED, field), epoch),
         SC_clean=value_at(*_values(t2, SC_CLEAN, field), epoch),
         T1=last_value(*_values(t2, T1_ALL, field), after=0.0),
-        T1_after_T1=None if is_baseline else _after_t1(t1, t2, field),
+        T1_after_T1=None if fresh else _after_t1(t1, t2, field),
     )
 
 
@@ -156,16 +158,12 @@ def _after_t1(t1: Curves, t2: Curves, field: Field) -> float | None:
     return value_at(*_values(t2, T1_ALL, field), 0.0) if at_the_end is None else at_the_end
 
 
-def _phase_accuracies(t1: Curves, t2: Curves, is_baseline: bool, field: Field) -> PhaseAccuracies:
+def _phase_accuracies(t1: Curves, t2: Curves, fresh: bool, field: Field) -> PhaseAccuracies:
     before = _t2_accuracy(t2, field, at=0.0)
     after_t1 = _t2_accuracy(t1, field)
-    return PhaseAccuracies(
-        R=(
-            (None if is_baseline else _after_t1(t1, t2, field), before if after_t1 is None else after_t1),
-            (last_value(*_values(t2, T1_ALL, field), after=0.0), _t2_accuracy(t2, field)),
-        ),
-        before_t2=before,
-    )
+    first = (None, None) if fresh else (_after_t1(t1, t2, field), before if after_t1 is None else after_t1)
+    second = (last_value(*_values(t2, T1_ALL, field), after=0.0), _t2_accuracy(t2, field))
+    return PhaseAccuracies(R=(first, second), before_t2=before)
 
 
 def _t2_accuracy(curves: Curves, field: Field, at: float | None = None) -> float | None:

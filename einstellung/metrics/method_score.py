@@ -145,6 +145,7 @@ def score_method(
         budget=min((run.budget for run in own.values() if run.budget is not None), default=None),
         margins=settings.margins,
         decision=decision,
+        masked=_masked(own, reference, paired),
     )
     return MethodScore(
         facets=facets,
@@ -238,6 +239,17 @@ def _named(censored: Mapping[int, str | None]) -> dict[str, str]:
 
 def _summaries(summaries: Mapping[str, Summary] | None) -> dict[str, Any] | None:
     return None if summaries is None else {name: summary.to_dict() for name, summary in summaries.items()}
+
+
+def _masked(
+    own: Mapping[int, RunMeasures], reference: Mapping[int, RunMeasures], seeds: Sequence[int]
+) -> tuple[float, float] | None:
+    """Mean accuracy with the cue covered, of the method and of the baseline, over the seeds in which both have it."""
+    pairs = [(own[seed].accuracies.SC_mask, reference[seed].accuracies.SC_mask) for seed in seeds if seed in reference]
+    known = [(one, other) for one, other in pairs if one is not None and other is not None]
+    if not known:
+        return None
+    return sum(one for one, _ in known) / len(known), sum(other for _, other in known) / len(known)
 
 
 def _whole(value: float | None) -> float | int | None:

@@ -64,10 +64,7 @@ def score(timeline: Timeline, settings: ScoreSettings | None = None) -> Scorecar
     baseline = resolve_baseline(timeline, settings.baseline)
     rule, warnings = final_rule(timeline, settings.final)
     runs = {
-        method: {
-            seed: measure(timeline, method, seed, settings, rule, is_baseline=method == baseline)
-            for seed in timeline.seeds(method)
-        }
+        method: {seed: measure(timeline, method, seed, settings, rule, baseline) for seed in timeline.seeds(method)}
         for method in timeline.methods
     }
     warnings += _warnings(timeline, runs, baseline)

@@ -36,6 +36,7 @@ class Case:
     budget: float | None
     margins: Margins
     decision: Decision
+    masked: tuple[float, float] | None = None  # mean accuracy with the cue covered: of the method and of the baseline
 
 
 OPENINGS = {
@@ -49,6 +50,7 @@ OPENINGS = {
     "better ({PD}) and leans no more on the cue ({SFR_rel}).",
 }
 SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
+FLOOR = 0.1  # accuracy with the cue covered below which there is nothing left for the cue to take away
 
 
 def verdict(case: Case) -> str:
@@ -61,7 +63,7 @@ def verdict(case: Case) -> str:
     else:
         parts = {condition.facet: _compared(case, condition) for condition in case.decision.conditions}
         opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, tau=case.tau, **parts)
-    return " ".join(sentence for sentence in (opening, _reliance(case), _sureness(case)) if sentence)
+    return " ".join(sentence for sentence in (opening, _reliance(case), _floor(case), _sureness(case)) if sentence)
 
 
 def _shown(facets: Mapping[str, Summary], facet: str) -> str:
@@ -161,6 +163,17 @@ def _reliance(case: Case) -> str:
     if case.facets["delta_S"].mean is not None:
         text += f", beside {_shown(case.facets, 'delta_S')} of {case.baseline}"
     return text + "."
+
+
+def _floor(case: Case) -> str:
+    """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD."""
+    if case.masked is None or case.facets["SFR_rel"].mean is None or max(case.masked) >= FLOOR:
+        return ""
+    own, other = case.masked
+    return (
+        f"With the cue covered next to nothing is left in either ({own:.3f} and {other:.3f}): Delta is nearly all of the "
+        "accuracy with the cue, and SFR_rel hardly says more than -PD; read the absolute reliance."
+    )
 
 
 def _sureness(case: Case) -> str:

@@ -23,7 +23,7 @@ def save_state(path: Path, state: Mapping[str, Any]) -> Path:
     tensors: dict[str, Tensor] = {}
     plain = _split(state, "", tensors)
     # safetensors knows no memory layout; elementwise arithmetic must find the same one after loading
-    permuted = [key for key, value in tensors.items() if _is_channels_last(value)]
+    permuted = sorted(key for key, value in tensors.items() if _is_channels_last(value))
     content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
     header = json.dumps({"plain": plain, "channels_last": permuted}, allow_nan=False)
     return write_bytes(path, save(content, metadata={_HEADER: header}))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from einstellung.learners.learner import Batch, Learner
 from einstellung.randomness import generator
@@ -96,24 +97,41 @@ class PhaseLoop:
         learner.begin_epoch(phase, epoch)
         augmentation = generator(seed, "augmentation", phase.name, epoch)
         cue = generator(seed, "cue", phase.name, epoch)
-        whole, budget = len(phase.train), round((settings.epochs - epoch + 1) * len(self._images))
-        consumed, seen = 0, 0
-        for step, rows in enumerate(learner.batches(phase, epoch, settings.batch_size), start=1):
-            if seen >= budget:
-                break
+        batches = self._batches(epoch)
+        own = sum(self._taken(rows)[phase.name] for rows in batches)
+        consumed, measured = 0, 0
+        for step, rows in enumerate(batches, start=1):
             raw = self._images.take(rows)
             inputs = presentation.training(raw, augmentation, cue)
             loss = learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
-            taken = torch.bincount(self._source_of[rows], minlength=len(self._names)).tolist()
-            counts = dict(zip(self._names, taken, strict=True))
-            consumed, seen = consumed + counts[phase.name], seen + len(rows)
+            counts = self._taken(rows)
+            consumed += counts[phase.name]
             self.on_step(counts)
             every = settings.evaluate_every_steps
-            if every and step % every == 0 and consumed < whole:
-                self.on_evaluation(epoch - 1 + consumed / whole)
+            # Steps without images of the phase itself do not move the effective epoch: each moment is measured once.
+            if every and step % every == 0 and measured < consumed < own:
+                measured = consumed
+                self.on_evaluation(epoch - 1 + consumed / len(phase.train))
                 learner.training_mode()
         require_finite(float(loss), f"after epoch {epoch} of {phase.name}")
         return consumed
+
+    def _batches(self, epoch: int) -> list[Tensor]:
+        """Rows of every step of an epoch; a last one that is cut short ends after its share of the sources' images."""
+        batches = list(self.learner.batches(self.phase, epoch, self.settings.batch_size))
+        left = self.settings.epochs - epoch + 1
+        if left > 1 - 1e-9:
+            return batches
+        budget, kept = round(left * len(self._images)), []
+        for rows in batches:
+            kept.append(rows[:budget])
+            budget -= len(kept[-1])
+        return [rows for rows in kept if len(rows)]
+
+    def _taken(self, rows: Tensor) -> dict[str, int]:
+        """How many of these rows belong to each source."""
+        taken = torch.bincount(self._source_of[rows], minlength=len(self._names)).tolist()
+        return dict(zip(self._names, taken, strict=True))
 
 
 def require_finite(loss: float, where: str) -> None:

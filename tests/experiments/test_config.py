@@ -21,8 +21,10 @@ from einstellung.metrics.settings import Margins, ScoreSettings
 
 
 @pytest.mark.parametrize("name", preset_names())
-def test_every_preset_is_valid_and_its_stream_can_be_built(name):
+def test_every_preset_is_valid_and_its_stream_can_be_built(name, request):
     config = resolve(build_config(read_preset(name)))
+    if config.stream.name == "cifar100":
+        request.getfixturevalue("raw_cifar100")  # skips where it is not there
     assert len(build_stream(config).phases) == len(config.training.epochs)
 
 
@@ -51,6 +53,13 @@ def test_the_protocols_defaults():
         ({"name": "../elsewhere"}, "name"),
         ({"training": {"lr": float("inf")}}, "training.lr"),
         ({"stream": {"name": 3}}, "stream.name"),
+        (
+            {"training": {"milestones": [[1], 2]}},
+            r"milestones: give epochs as a list .* for each phase \(got \[\[1\], 2\]",
+        ),
+        ({"training": {"milestones": [[1], [0]]}}, r"milestones: give epochs as a list .* \(got \[\[1\], \[0\]\]"),
+        ({"training": {"milestones": 5}}, r"training\.milestones: give epochs as a list"),
+        ({"training": {"milestones": [[1], [2], [3]]}}, "a list for each phase, but not as many as epochs"),
     ],
 )
 def test_a_wrong_key_or_value_is_named(values, words):
@@ -80,6 +89,10 @@ def test_a_wrong_key_or_value_is_named(values, words):
         ({"cue": {"size": "big"}}, "cue.size is 'big': input should be a valid integer"),
         ({"cue": {"place": [1, 2, 3]}}, r"cue.place is \[1, 2, 3\]: it should be str \| tuple\[int, int\]"),
         ({"cue": {"colour": [1, 2]}}, r"cue.colour is \[1, 2\]: it should be tuple\[int, int, int\]"),
+        (
+            {"stream": {"name": "cifar100", "labels": "coarse"}},
+            "labels is 'coarse': input should be 'fine' or 'superclass'",
+        ),
         ({"stream": "shape"}, "unknown stream 'shape': did you mean 'shapes'"),
         ({"stream": {"name": "shapes", "noize": 1}}, "unknown key 'stream.noize': did you mean 'noise'"),
         ({"training": {"epochs": [1]}}, "training.epochs has 1 entries, the stream 'shapes' 2 phases"),

@@ -46,3 +46,8 @@ def test_the_last_moment_measures_all(stream):
 
 def test_the_first_phase_alone_with_itself(stream):
     assert due(stream, "T1", 1, first_phase="own", t1_all_every=7) == {"T1_all"}
+
+
+def test_the_first_phase_with_all_splits_at_every_epoch(stream):
+    every = {split.name for split in stream.splits}
+    assert due(stream, "T1", 1, first_phase="all", t1_all_every=7, extra_every=5) == every

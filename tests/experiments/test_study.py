@@ -53,7 +53,7 @@ def test_the_timeline_of_a_study(finished):
     assert sorted(sgd[sgd.phase == "T2"].epoch.unique()) == [0, 1, 2, 3]
     assert sorted(sgd[sgd.phase == "T1"].epoch.unique()) == [0, 1]
     assert set(sgd[sgd.phase == "T1"].split) == {"T1_all"}
-    assert sgd[sgd.phase == "T2"].split.nunique() == 7
+    assert sgd[sgd.phase == "T2"].split.nunique() == 8
     assert set(frame[frame.method == "scratch_t2"].phase) == {"T2"}
     status = json.loads((finished / "runs/scratch_t2-seed1/status.json").read_text())
     assert status["real_samples"] == {"T1": 0, "T2": 3 * 12 * 7}
@@ -259,7 +259,7 @@ def test_a_broken_file_of_a_results_folder_is_one_line(finished, tmp_path, broke
 def test_the_folder_holds_the_resolved_configuration(finished):
     config = ResultsFolder(finished).config()
     assert config.cue.options == {"size": 4, "colour": [255, 0, 255], "place": "top-left", "opacity": 1.0, "share": 1.0}
-    assert config.learners["derpp"] == {"buffer": 20, "alpha": 0.1, "beta": 0.5, "draw": 4}
+    assert config.learners["derpp"] == {"buffer": 20, "alpha": 0.1, "beta": 0.5, "draw": 4, "replay": "within"}
     assert config.stream.options["validation"] == 0.1
     assert config.training.milestones == (35, 45)
 
@@ -367,6 +367,8 @@ def test_measurements_within_an_epoch(finished, small_config, tmp_path):
     patched = rows[rows.split == "T2_shortcut_normal"].epoch.tolist()
     assert patched[:4] == pytest.approx([0, 32 / 84, 64 / 84, 1], abs=1e-6)
     assert len(patched) == 10
-    assert rows[rows.split == "T1_all"].epoch.tolist() == [0, 2, 3]
+    chosen = json.loads((out / "runs/sgd-seed1/status.json").read_text())["chosen_epoch"]
+    assert rows[rows.split == "T1_all"].epoch.tolist() == sorted({0, 2, 3, chosen})  # all of the chosen one is known
+    assert set(rows[rows.epoch == chosen].split) == set(rows[rows.epoch == 0].split)
     dense, plain = (folder / "runs/sgd-seed1/model_last.safetensors" for folder in (out, finished))
     assert dense.read_bytes() == plain.read_bytes()  # measuring more often trains the very same net

@@ -7,8 +7,13 @@ import json
 import pytest
 import yaml
 
+from einstellung.cli import main
 from einstellung.errors import InputError
-from einstellung.experiments.sweep import Sweep, check_root, folder_name, read_sweep, write_sweep
+from einstellung.experiments.folder import ResultsFolder, fingerprint
+from einstellung.experiments.local import Failure
+from einstellung.experiments.plan import Job
+from einstellung.experiments.study import Outcome
+from einstellung.experiments.sweep import SHARED_FIRST_PHASES, Sweep, check_root, folder_name, read_sweep, write_sweep
 
 from .conftest import SMALL, einstellung
 
@@ -42,6 +47,17 @@ def test_a_root_takes_more_values_of_the_same_key_and_refuses_the_rest(tmp_path)
         check_root(tmp_path / "mine", sizes)
 
 
+def test_a_shared_first_phase_is_found_from_a_study_that_has_no_folder_yet(tmp_path):
+    """What --dry-run asks before a value is added to a sweep."""
+    shared = tmp_path / "first_phases" / "sgd-seed1-abc"
+    shared.mkdir(parents=True)
+    (shared / "state.safetensors").write_bytes(b"weights")
+    files = {"state.safetensors": fingerprint(shared / "state.safetensors")}
+    (shared / "status.json").write_text(json.dumps({"state": "finished", "key": "k", "files": files}))
+    assert ResultsFolder(tmp_path / "cue.size=9").finished(f"{SHARED_FIRST_PHASES}/sgd-seed1-abc", "k")
+    assert not ResultsFolder(tmp_path / "cue.size=9").finished(f"{SHARED_FIRST_PHASES}/sgd-seed2-abc", "k")
+
+
 def test_a_sweep_from_the_command_line(tmp_path):
     config = tmp_path / "small.yaml"
     small = {**SMALL, "methods": ["scratch_t2", "sgd"], "training": {**SMALL["training"], "epochs": [1, 1]}}
@@ -70,3 +86,18 @@ def test_a_sweep_from_the_command_line(tmp_path):
     again = einstellung(*words)
     assert again.stderr.count("2 finished runs were reused, 0 were run") == 2
     einstellung("report", root)
+
+
+def test_a_sweep_whose_runs_all_fail_says_why(small_config, tmp_path, monkeypatch, capsys):
+    broken = Failure(Job("run", "sgd", 1, "runs/sgd-seed1", "k", None, 1.0), "it broke", by_input=False)
+
+    def run_study(prepared, out, *_):
+        return Outcome(ResultsFolder(out), prepared.config, None, (broken,), 1, 0)
+
+    monkeypatch.setattr("einstellung.experiments.study.run_study", run_study)
+    words = ["einstellung", "run", str(small_config), "--sweep", "cue.size=2,4", "--out", str(tmp_path / "out")]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 1
+    assert capsys.readouterr().err.count("sgd seed 1 failed: it broke") == 2

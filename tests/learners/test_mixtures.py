@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -11,7 +12,17 @@ from einstellung.learners import learners
 from einstellung.training import LoopSettings, PhaseLoop
 
 
-def went_through(learner, phase, epochs, size=8):
+def first(phase, count):
+    """The same phase with its first few training images only."""
+    return replace(phase, train=phase.train.take(torch.arange(count)))
+
+
+def with_phases(learner, *phases):
+    learner.context = replace(learner.context, phases=phases)
+    return learner
+
+
+def went_through(learner, phase, epochs, size=8, every_steps=None, heard=lambda e: None):
     """Every batch (identities with the phase they belong to), the counts heard, and the effective epochs."""
     batches, counts, effective = [], [], []
     plain = learner.observe
@@ -24,8 +35,8 @@ def went_through(learner, phase, epochs, size=8):
 
     learner.observe = observe
     learner.begin_phase(phase)
-    settings = LoopSettings(epochs, size, 0.01)
-    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), lambda e: None, counts.append).run()
+    settings = LoopSettings(epochs, size, 0.01, evaluate_every_steps=every_steps)
+    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), heard, counts.append).run()
     return batches, counts, effective
 
 
@@ -60,6 +71,27 @@ def test_interleaved_batches_of_an_epoch_do_not_depend_on_the_ones_before(make, 
     assert straight[1] != straight[2]
 
 
+def test_interleaved_uses_the_whole_budget_of_a_phase_that_is_larger_than_the_earlier_ones(make, stream):
+    t1, t2 = stream.phases
+    learner = with_phases(make("interleaved"), first(t1, 5), t2)
+    _, counts, effective = went_through(learner, t2, 2)
+    assert effective == [1.0, 2.0]
+    assert sum(count["T1"] for count in counts) == sum(count["T2"] for count in counts) == 2 * len(t2.train)
+
+
+@pytest.mark.parametrize(("name", "epochs"), [("interleaved", 2), ("joint", 1.7), ("cumulative", 2)])
+@pytest.mark.parametrize("size", [1, 8])
+def test_no_moment_is_measured_twice(make, stream, name, epochs, size):
+    """Steps without T2 images do not move the effective epoch, and the end of an epoch is measured once."""
+    within: list[float] = []
+    t1, t2 = stream.phases[0], first(stream.phases[1], 12)
+    learner = with_phases(make(name), t1, t2)
+    _, _, effective = went_through(learner, t2, epochs, size, every_steps=1, heard=within.append)
+    assert within
+    assert min(within) > 0
+    assert len({*within, *effective}) == len(within) + len(effective)
+
+
 @pytest.mark.parametrize("name", ["joint", "cumulative"])
 def test_a_mixture_shows_every_image_of_both_phases_once_an_epoch(make, stream, name):
     t1, t2 = stream.phases
@@ -81,9 +113,9 @@ def test_joint_uses_the_budget_of_both_phases_and_cuts_the_last_pass_short(make,
     budget = sizes[0] * 1 + sizes[1] * 3
     assert passes == pytest.approx(budget / sum(sizes))
     assert passes % 1
-    _, counts, effective = went_through(make("joint"), t2, passes)
+    _, counts, effective = went_through(make("joint"), t2, passes, size=7)
     taken = sum(sum(count.values()) for count in counts)
-    assert budget <= taken < budget + 8  # whole batches
+    assert taken == budget  # to the image: the last batch is cut, too
     assert effective[-1] == pytest.approx(sum(count["T2"] for count in counts) / sizes[1])
     assert int(passes) < effective[-1] < int(passes) + 1
 

@@ -87,6 +87,10 @@ class Naive:
         second_phase = self.points(method, seed, "T2", FIRST)
         trained = {e: acc for e, acc in second_phase.items() if e > 0}
         after = first_phase[max(first_phase)] if first_phase else second_phase.get(Fraction(0))
+        untrained = self.points(self.baseline, seed, "T2", FIRST).get(Fraction(0), Fraction(0))
+        knows_nothing = after is not None and after <= max(Fraction("0.1"), untrained)
+        if method == self.baseline or (knows_nothing and not any(k[:3] == (method, seed, "T1") for k in self.curves)):
+            after = None
         delta = self.delta(method, seed)
         facts = {
             "E": self.time(method, seed),
@@ -94,7 +98,7 @@ class Naive:
             "SC_mask": self.final(method, seed, MASK),
             "NSC": self.final(method, seed, OTHER),
             "T1": trained[max(trained)] if trained else None,
-            "T1_after_T1": None if method == self.baseline else after,
+            "T1_after_T1": after,
             "checkpoint_epoch": self.checkpoint(method, seed),
             "delta": delta,
             **dict.fromkeys(("AD", "PD", "SFR_rel", "CSR_rel", "delta_S", "censored")),

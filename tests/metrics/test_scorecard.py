@@ -82,6 +82,22 @@ def test_the_baseline_never_has_an_accuracy_after_t1():
     assert result["methods"]["sgd"]["per_seed"]["1"]["T1_after_T1"] == 0.6  # no T1 rows: the model that enters T2
 
 
+def test_a_method_that_starts_at_t2_has_no_accuracy_after_t1_and_forgets_nothing():
+    """What an untrained net says of T1 is no accuracy after T1, be it above a tenth (8 superclasses: 1/8) or not."""
+    curve = {0: 0.1, 1: 0.5}
+    both = {"T2_nonshortcut_normal": {0: 0.05, 1: 0.6}}
+    for untrained in (0.02, 0.125):
+        result = card(
+            run("scratch_t2", 1, curve, curve, T1_all={0: untrained, 1: 0.0}, **both),
+            run("interleaved", 1, curve, curve, T1_all={0: untrained, 1: 0.7}, **both),
+        )["methods"]["interleaved"]
+        assert result["per_seed"]["1"]["T1_after_T1"] is None
+        assert result["T1"]["mean"] == 0.7
+        continual = {name: summary["mean"] for name, summary in result["continual"].items()}
+        assert continual["BWT"] is continual["forgetting"] is continual["FWT"] is None
+        assert continual["average_accuracy"] == pytest.approx((0.7 + 0.55) / 2)
+
+
 def test_epochs_are_integers_where_they_are_whole():
     fractional = {0.5: 0.3, 1.0: 0.6, 1.5: 0.9}
     result = card(run("scratch_t2", 1, fractional, fractional), run("a", 1, [0.6], [0.5]), window=1, tau=0.9)

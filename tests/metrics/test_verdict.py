@@ -150,3 +150,12 @@ def test_intervals_that_leave_the_verdict_open_ask_for_seeds():
     assert next_probe(case(half=0.2, SFR_rel=-0.1)) == (
         "run more seeds: the 95 % interval of PD, SFR_rel is wide enough for another verdict"
     )
+
+
+def test_a_floor_is_named_where_both_masked_accuracies_are_next_to_nothing():
+    """With both at the floor SFR_rel is -PD, whatever the history did: the reader must know."""
+    floored = verdict(replace(case(PD=0.1, SFR_rel=-0.1), masked=(0.009, 0.012)))
+    assert "next to nothing is left in either (0.009 and 0.012)" in floored
+    assert "SFR_rel hardly says more than -PD" in floored
+    for masked in (None, (0.009, 0.3), (0.3, 0.009)):
+        assert "next to nothing" not in verdict(replace(case(PD=0.1, SFR_rel=-0.1), masked=masked))
