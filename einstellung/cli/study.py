@@ -127,12 +127,13 @@ def validate(
 
 
 def _look_for_data_in(place: Path | None) -> None:
-    """``--data`` stands for the environment variable, which worker processes inherit."""
+    """``--data`` comes before what the environment variable names; worker processes inherit the variable."""
     if place is None:
         return
     if not place.exists():
         raise InputError(f"--data {place}: no such file or folder")
-    os.environ["EINSTELLUNG_DATA"] = str(place.resolve())
+    named = os.environ.get("EINSTELLUNG_DATA")
+    os.environ["EINSTELLUNG_DATA"] = os.pathsep.join([str(place.resolve()), *([named] if named else [])])
 
 
 def _values(

@@ -95,6 +95,13 @@ _TRAINING = {
     "milestones": [35, 45],
     "decay": 0.1,
 }
+#: The methods' own settings. A method that is not among them has none.
+_LEARNERS = {
+    "ewc_on": {"e_lambda": 1000.0, "gamma": 1.0},
+    "derpp": {"buffer": 500, "alpha": 0.1, "beta": 0.5, "draw": 32},
+    "gpm": {"eps": 0.97, "eps_step": 0.003, "samples": 512},
+    "dgr": {"z": 100, "generator_lr": 1e-3, "temperature": 2.0},
+}
 
 
 def is_papers_protocol(configuration: Mapping[str, Any]) -> bool:
@@ -105,13 +112,14 @@ def is_papers_protocol(configuration: Mapping[str, Any]) -> bool:
     """
     stream = dict(configuration["stream"])
     stream |= {key: _superclasses(stream[key]) for key in ("t1", "t2", "shortcut") if key in stream}
-    training = dict(configuration["training"])
+    training, learners = dict(configuration["training"]), configuration.get("learners", {})
     schedules = training.get("milestones")
     if schedules and all(isinstance(schedule, (list, tuple)) for schedule in schedules):  # one schedule for each phase
         training["milestones"] = schedules[0] if all(list(one) == list(schedules[0]) for one in schedules) else None
     return (
         configuration["cover"] == "black"
         and configuration.get("score", {}).get("final", "auto") in ("auto", "best-val")
+        and configuration.get("evaluation", {}).get("every_steps") is None  # more moments to choose a checkpoint from
         and all(
             key in given and _plain(given[key]) == value
             for given, wanted in (
@@ -119,6 +127,7 @@ def is_papers_protocol(configuration: Mapping[str, Any]) -> bool:
                 (configuration["cue"], _CUE),
                 (configuration["backbone"], _BACKBONE),
                 (training, _TRAINING),
+                *((given, _LEARNERS[name]) for name, given in learners.items() if name in _LEARNERS),
             )
             for key, value in wanted.items()
         )

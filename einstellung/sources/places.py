@@ -38,13 +38,13 @@ class Place:
 
 
 def places() -> list[Place]:
-    """What ``EINSTELLUNG_DATA`` names, then ``./data``, then ``./data/CIFAR100``.
+    """What ``EINSTELLUNG_DATA`` names (several places are separated as in PATH), then ``./data``, ``./data/CIFAR100``.
 
     >>> [place.words for place in places()][-2:]
     ['./data', './data/CIFAR100']
     """
-    named = os.environ.get(VARIABLE)
-    chosen = [Place(Path(named).expanduser(), f"{VARIABLE}={named}")] if named else []
+    named = [part for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
+    chosen = [Place(Path(part).expanduser(), f"{VARIABLE}={part}") for part in named]
     return [*chosen, Place(Path("data"), "./data"), Place(Path("data") / "CIFAR100", "./data/CIFAR100")]
 
 

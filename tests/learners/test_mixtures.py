@@ -129,31 +129,36 @@ def test_the_first_phase_of_cumulative_is_plain(make, stream):
         assert torch.equal(one, other)
 
 
-def test_the_second_phase_differs_from_fine_tuning_by_the_gradient_of_the_earlier_images(make, stream):
-    """One step: sgd moves along the mean gradient of its batch, cumulative along that of a batch with T1 images in it."""
-    t2 = stream.phases[1]
-    cumulative = make("cumulative", lr=0.1)
-    before = [parameter.detach().clone() for parameter in cumulative.net.parameters()]
+def watched_steps(learner, phase, count, size):
+    """The first ``count`` batches of a phase, learned for real; what comes after is left out."""
     seen = []
-    plain = cumulative.observe
+    plain = learner.observe
 
     def observe(batch):
-        if not seen:
-            seen.append(batch)
-            return plain(batch)
-        return torch.zeros(())
+        if len(seen) == count:
+            return torch.zeros(())
+        seen.append(batch)
+        return plain(batch)
 
-    cumulative.observe = observe
-    cumulative.begin_phase(t2)
-    PhaseLoop(cumulative, t2, LoopSettings(1, 64, 0.1), lambda *_: None, lambda e: None, lambda c: None).run()
-    batch = seen[0]
-    assert len(set((batch.raw.labels >= min(t2.classes)).tolist())) == 2
-    after = [parameter.detach().clone() for parameter in cumulative.net.parameters()]
-    with torch.no_grad():
-        for parameter, value in zip(cumulative.net.parameters(), before, strict=True):
-            parameter.copy_(value)
-    cumulative.net.train()
-    loss = torch.nn.functional.cross_entropy(cumulative.net(batch.inputs), batch.labels)
-    gradients = torch.autograd.grad(loss, list(cumulative.net.parameters()))
-    for value, gradient, moved in zip(before, gradients, after, strict=True):
-        torch.testing.assert_close(moved, value - 0.1 * gradient)
+    learner.observe = observe
+    learner.begin_phase(phase)
+    PhaseLoop(learner, phase, LoopSettings(1, size, 0.1), lambda *_: None, lambda e: None, lambda c: None).run()
+    return seen
+
+
+@pytest.mark.parametrize(("name", "count"), [("cumulative", 1), ("joint", 1), ("interleaved", 2)])
+def test_its_steps_are_those_of_cross_entropy_on_a_mixture(make, stream, name, count):
+    """sgd's batches hold T2 only: these go along the gradient of both phases, in one batch or one after the other."""
+    t2 = stream.phases[1]
+    learner, twin = make(name, lr=0.1), make("sgd").net
+    batches = watched_steps(learner, t2, count, size=64)
+    assert {label in t2.classes for batch in batches for label in batch.labels.tolist()} == {True, False}
+    twin.train()
+    for batch in batches:
+        loss = torch.nn.functional.cross_entropy(twin(batch.inputs), batch.labels)
+        gradients = torch.autograd.grad(loss, list(twin.parameters()))
+        with torch.no_grad():
+            for parameter, gradient in zip(twin.parameters(), gradients, strict=True):
+                parameter -= 0.1 * gradient
+    for ours, theirs in zip(learner.net.parameters(), twin.parameters(), strict=True):
+        torch.testing.assert_close(ours, theirs)

@@ -38,6 +38,12 @@ PAPERS = {
         "device": "cpu",
         "threads": 2,
     },
+    "evaluation": {"every_steps": None, "t1_all_every": 5},
+    "learners": {
+        "ewc_on": {"e_lambda": 1000.0, "gamma": 1.0, "fisher": "per-sample"},
+        "derpp": {"buffer": 500, "alpha": 0.1, "beta": 0.5, "draw": 32, "replay": "within"},
+        "sgd": {},
+    },
     "seeds": [1],
     "methods": ["sgd"],
     "score": {"final": "auto"},
@@ -64,6 +70,8 @@ def changed(path, value):
         ("stream.shortcut", ["large carnivores", "large man-made outdoor things"]),
         ("stream.t2", [11, 10, "large_carnivores", 9]),
         ("score.final", "best-val"),
+        ("evaluation.t1_all_every", 1),
+        ("learners.mine", {"strength": 3}),
     ],
 )
 def test_what_may_differ(path, value):
@@ -103,6 +111,9 @@ def test_what_may_differ(path, value):
         ("training.milestones", [[35, 45], [14, 18]]),
         ("training.decay", 0.5),
         ("score.final", "last"),
+        ("evaluation.every_steps", 50),
+        ("learners.derpp", {"buffer": 200, "alpha": 0.1, "beta": 0.5, "draw": 32}),
+        ("learners.ewc_on", {"e_lambda": 10.0, "gamma": 1.0}),
     ],
 )
 def test_what_may_not(path, value):

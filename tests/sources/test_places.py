@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,14 @@ def test_the_variable_comes_first_then_the_working_folder(files, published, monk
     assert load_cifar100(published).found == Path("elsewhere") / f"{FOLDER}.zip"
     monkeypatch.delenv("EINSTELLUNG_DATA")
     assert load_cifar100(published).found == Path("data") / f"{FOLDER}.zip"
+
+
+def test_the_variable_may_name_several_places(files, published, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_DATA", os.pathsep.join(("nowhere", "first", "second")))
+    second = write_archive(Path("second") / f"{FOLDER}.zip", files)
+    assert load_cifar100(published).found == second
+    first = write_archive(Path("first") / f"{FOLDER}.zip", files)
+    assert load_cifar100(published).found == first
 
 
 def test_a_variable_that_names_nothing_leaves_the_other_places(files, published, monkeypatch):
