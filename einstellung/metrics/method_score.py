@@ -20,7 +20,7 @@ from einstellung.metrics.patterns import Condition, Decision, decide, high_rigid
 from einstellung.metrics.settings import DEFAULT_BASELINE, ScoreSettings, tau_name
 from einstellung.metrics.statistics import PairedTest, Summary, mean_and_sd, paired_t_test, summarise_all
 from einstellung.metrics.survival import Survival, TimeToThreshold, survival
-from einstellung.metrics.verdict import Case, Delay, next_probe, verdict
+from einstellung.metrics.verdict import Case, Delay, at_the_floor, next_probe, verdict
 
 PAIRED_FACETS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
 SHOWN = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
@@ -73,6 +73,7 @@ class MethodScore:
     survival: Survival | None
     decision: Decision | None
     high_rigidity: bool | None
+    masked_floor: bool
     verdict: str | None
     next_probe: str | None
     per_seed: Mapping[int, SeedScore]
@@ -96,6 +97,7 @@ class MethodScore:
             "pattern": decision.pattern if decision else None,
             "certainty": decision.certainty if decision else None,
             "high_rigidity": self.high_rigidity,
+            "masked_floor": self.masked_floor,
             "verdict": self.verdict,
             "conditions": [condition.to_dict() for condition in conditions],
             "next_probe": self.next_probe,
@@ -158,6 +160,7 @@ def score_method(
         survival=survival(_times(own), _times(reference)),
         decision=decision,
         high_rigidity=None if is_baseline else high_rigidity(facets, settings.margins),
+        masked_floor=at_the_floor(case) if case else False,
         verdict=verdict(case) if case else None,
         next_probe=next_probe(case) if case else None,
         per_seed=per_seed,

@@ -165,9 +165,13 @@ def _reliance(case: Case) -> str:
     return text + "."
 
 
-def _floor(case: Case) -> str:
+def at_the_floor(case: Case) -> bool:
     """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD."""
-    if case.masked is None or case.facets["SFR_rel"].mean is None or max(case.masked) >= FLOOR:
+    return case.masked is not None and case.facets["SFR_rel"].mean is not None and max(case.masked) < FLOOR
+
+
+def _floor(case: Case) -> str:
+    if case.masked is None or not at_the_floor(case):
         return ""
     own, other = case.masked
     return (

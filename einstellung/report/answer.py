@@ -54,6 +54,13 @@ def _patterns(card: Mapping[str, Any]) -> list[str]:
         words = _PATTERNS[pattern].format(baseline=card["baseline"])
         verb = "is" if len(members) == 1 else "are"
         sentences.append(_SENTENCES[certainty].format(names=join(members), verb=verb, words=words, pattern=pattern))
+    floored = [method for method in methods if card["methods"][method].get("masked_floor")]
+    if floored:
+        among = "all of them" if len(floored) == len(methods) else f"{card['baseline']}, {join(floored)}"
+        sentences.append(
+            f"With the cue covered next to nothing is left in {among}: what is said relative to {card['baseline']} says "
+            "little there, the reliance itself says more."
+        )
     return sentences
 
 

@@ -313,3 +313,15 @@ def test_the_fork_s_file_is_scored_against_the_right_curve(tmp_path):
     assert result["methods"]["scratch_t2"]["per_seed"]["1"]["E"] == 3
     assert result["methods"]["sgd"]["per_seed"]["1"]["E"] == 2
     assert result["methods"]["sgd"]["per_seed"]["1"]["AD"] == -1
+
+
+@pytest.mark.parametrize(("scratch", "own", "floor"), [(0.01, 0.02, True), (0.01, 0.3, False), (0.3, 0.02, False)])
+def test_a_floor_needs_both_masked_accuracies_down(scratch, own, floor):
+    table = []
+    for seed in (1, 2, 3):
+        table += run("scratch_t2", seed, [0.5, 0.7, 0.7], [scratch] * 3, [0.5] * 3)
+        table += run("sgd", seed, [0.6, 0.7, 0.8], [own] * 3, [0.5] * 3)
+    methods = card(table)["methods"]
+    assert methods["sgd"]["masked_floor"] is floor
+    assert ("next to nothing is left" in methods["sgd"]["verdict"]) is floor
+    assert methods["scratch_t2"]["masked_floor"] is False

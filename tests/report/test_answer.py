@@ -67,3 +67,13 @@ def test_many_models_are_summed_up():
     assert "7 models, from" in second
     assert "m6 (Δ +0.600)" in second
     assert "m3" not in second
+
+
+def test_a_floor_is_part_of_the_answer(card):
+    """A pattern that sounds harmless must not stand alone where the models live on the cue."""
+    assert "next to nothing" not in answer(card)[0]
+    card["methods"]["ewc_on"]["masked_floor"] = True
+    assert "With the cue covered next to nothing is left in scratch_t2, ewc_on:" in answer(card)[0]
+    for method in card["methods"]:
+        card["methods"][method]["masked_floor"] = True
+    assert "next to nothing is left in all of them:" in answer(card)[0]
