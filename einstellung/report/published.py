@@ -96,7 +96,7 @@ _TRAINING = {
     "decay": 0.1,
 }
 #: The methods' own settings. A method that is not among them has none.
-_LEARNERS = {
+_LEARNERS: dict[str, dict[str, Any]] = {
     "ewc_on": {"e_lambda": 1000.0, "gamma": 1.0},
     "derpp": {"buffer": 500, "alpha": 0.1, "beta": 0.5, "draw": 32},
     "gpm": {"eps": 0.97, "eps_step": 0.003, "samples": 512},
@@ -116,20 +116,19 @@ def is_papers_protocol(configuration: Mapping[str, Any]) -> bool:
     schedules = training.get("milestones")
     if schedules and all(isinstance(schedule, (list, tuple)) for schedule in schedules):  # one schedule for each phase
         training["milestones"] = schedules[0] if all(list(one) == list(schedules[0]) for one in schedules) else None
+    sections: list[tuple[Mapping[str, Any], Mapping[str, Any]]] = [
+        (stream, _STREAM),
+        (configuration["cue"], _CUE),
+        (configuration["backbone"], _BACKBONE),
+        (training, _TRAINING),
+        *((given, _LEARNERS[name]) for name, given in learners.items() if name in _LEARNERS),
+    ]
     return (
         configuration["cover"] == "black"
         and configuration.get("score", {}).get("final", "auto") in ("auto", "best-val")
         and configuration.get("evaluation", {}).get("every_steps") is None  # more moments to choose a checkpoint from
         and all(
-            key in given and _plain(given[key]) == value
-            for given, wanted in (
-                (stream, _STREAM),
-                (configuration["cue"], _CUE),
-                (configuration["backbone"], _BACKBONE),
-                (training, _TRAINING),
-                *((given, _LEARNERS[name]) for name, given in learners.items() if name in _LEARNERS),
-            )
-            for key, value in wanted.items()
+            key in given and _plain(given[key]) == value for given, wanted in sections for key, value in wanted.items()
         )
     )
 
