@@ -11,9 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from einstellung.cli import main
-
-from .experiments.conftest import einstellung
+from .experiments.conftest import einstellung, typed
 
 
 def timeline(path: Path, methods: tuple[str, ...] = ("scratch_t2", "sgd"), seeds: tuple[int, ...] = (1, 2, 3)) -> Path:
@@ -37,14 +35,6 @@ def timeline(path: Path, methods: tuple[str, ...] = ("scratch_t2", "sgd"), seeds
     frame = pd.DataFrame(rows).assign(loss=1.0, n=500)
     frame.to_csv(path, index=False)
     return path
-
-
-def typed(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
-    """The exit code of a command, typed into this very process: most of a new one's time would be spent on imports."""
-    monkeypatch.setattr(sys, "argv", ["einstellung", *words])
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    return int(stopped.value.code or 0)
 
 
 def test_help_answers_without_torch_pandas_or_matplotlib():

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from einstellung.cli import main
 from einstellung.experiments.config import build_config, merged, read_config
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.study import Outcome, prepare_study, run_study
@@ -45,6 +46,14 @@ def einstellung(*words: object, expect: int | None = 0, **environment: str) -> s
     if expect is not None:
         assert done.returncode == expect, done.stderr
     return done
+
+
+def typed(monkeypatch: pytest.MonkeyPatch, *words: object) -> int:
+    """The exit code of a command, typed into this very process: most of a new one's time would be spent on imports."""
+    monkeypatch.setattr(sys, "argv", ["einstellung", *map(str, words)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    return int(stopped.value.code or 0)
 
 
 def study(config: Path, out: Path, workers: int = 1, **changes: object) -> Outcome:

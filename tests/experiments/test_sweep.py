@@ -7,15 +7,15 @@ import json
 import pytest
 import yaml
 
-from einstellung.cli import main
 from einstellung.errors import InputError
+from einstellung.experiments.estimate import Pace
 from einstellung.experiments.folder import ResultsFolder, fingerprint
 from einstellung.experiments.local import Failure
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Outcome
 from einstellung.experiments.sweep import SHARED_FIRST_PHASES, Sweep, check_root, folder_name, read_sweep, write_sweep
 
-from .conftest import SMALL, einstellung
+from .conftest import SMALL, einstellung, typed
 
 
 @pytest.mark.parametrize("text", ["cue.size", "=2,4", "seeds=1,2", "cue.size=4", "cue.size=4,4", "cue.size=[2,"])
@@ -58,13 +58,15 @@ def test_a_shared_first_phase_is_found_from_a_study_that_has_no_folder_yet(tmp_p
     assert not ResultsFolder(tmp_path / "cue.size=9").finished(f"{SHARED_FIRST_PHASES}/sgd-seed2-abc", "k")
 
 
-def test_a_sweep_from_the_command_line(tmp_path):
+def test_a_sweep_from_the_command_line(tmp_path, monkeypatch, capsys):
     config = tmp_path / "small.yaml"
     small = {**SMALL, "methods": ["scratch_t2", "sgd"], "training": {**SMALL["training"], "epochs": [1, 1]}}
     config.write_text(yaml.safe_dump(small))
     root = tmp_path / "out"
     words = ("run", config, "--sweep", "cue.size=2,4", "--out", root)
-    foreseen = json.loads(einstellung(*words, "--dry-run", "--json").stdout)
+    monkeypatch.setattr("einstellung.experiments.estimate.measured_pace", lambda *_: Pace(training=1.0, evaluation=1.0))
+    assert typed(monkeypatch, *words, "--dry-run", "--json") == 0
+    foreseen = json.loads(capsys.readouterr().out)
     assert not root.exists()
     studies = foreseen["studies"]
     assert list(studies) == ["cue.size=2", "cue.size=4"]
@@ -83,9 +85,11 @@ def test_a_sweep_from_the_command_line(tmp_path):
     for ending in ("svg", "png", "pdf"):
         assert (root / "figures" / f"sweep.{ending}").stat().st_size > 1000
 
-    again = einstellung(*words)
-    assert again.stderr.count("2 finished runs were reused, 0 were run") == 2
-    einstellung("report", root)
+    assert typed(monkeypatch, *words) == 0
+    assert capsys.readouterr().err.count("2 finished runs were reused, 0 were run") == 2
+    (root / "sweep.html").unlink()
+    assert typed(monkeypatch, "report", root) == 0
+    assert (root / "sweep.html").read_text() == page
 
 
 def test_a_sweep_whose_runs_all_fail_says_why(small_config, tmp_path, monkeypatch, capsys):
@@ -95,9 +99,5 @@ def test_a_sweep_whose_runs_all_fail_says_why(small_config, tmp_path, monkeypatc
         return Outcome(ResultsFolder(out), prepared.config, None, (broken,), 1, 0)
 
     monkeypatch.setattr("einstellung.experiments.study.run_study", run_study)
-    words = ["einstellung", "run", str(small_config), "--sweep", "cue.size=2,4", "--out", str(tmp_path / "out")]
-    monkeypatch.setattr("sys.argv", words)
-    with pytest.raises(SystemExit) as stopped:
-        main()
-    assert stopped.value.code == 1
+    assert typed(monkeypatch, "run", small_config, "--sweep", "cue.size=2,4", "--out", tmp_path / "out") == 1
     assert capsys.readouterr().err.count("sgd seed 1 failed: it broke") == 2
