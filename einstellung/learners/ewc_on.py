@@ -25,6 +25,8 @@ from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 
+_GRADIENTS = 2**26  # numbers of single images' gradients held at a time: 256 MB
+
 
 @dataclass(frozen=True)
 class EWCOptions:
@@ -104,8 +106,18 @@ def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet
     return train.take(torch.randperm(len(train), generator=generator(seed, "fisher", phase))[:count])
 
 
-def fisher_per_sample(net: nn.Module, inputs: Tensor, labels: Tensor, chunk: int = 32) -> dict[str, Tensor]:
+def images_at_a_time(net: nn.Module, most: int = 32) -> int:
+    """How many images' gradients are held together: up to ``most``, fewer where a net is large.
+
+    >>> images_at_a_time(nn.Linear(10, 10)), images_at_a_time(nn.Linear(4000, 2000))
+    (32, 8)
+    """
+    return max(1, min(most, _GRADIENTS // sum(parameter.numel() for parameter in net.parameters())))
+
+
+def fisher_per_sample(net: nn.Module, inputs: Tensor, labels: Tensor, chunk: int | None = None) -> dict[str, Tensor]:
     """mean_i (d log p(y_i | x_i) / d theta)^2, the gradients of a chunk of images at a time."""
+    chunk = chunk or images_at_a_time(net)
     was_training = net.training
     net.eval()
     weights = {name: parameter.detach() for name, parameter in net.named_parameters()}
