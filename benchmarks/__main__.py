@@ -1,4 +1,4 @@
-"""``python -m benchmarks [step|pipeline|memory|score|start-up|demo ...]``: measure, and renew the tables in ``RESULTS.md``."""
+"""``python -m benchmarks [VERB ...]`` (``VERBS`` below): measure, and renew the tables in ``RESULTS.md``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch starts
 
-from benchmarks import demo, memory, pipeline, score, start_up, step
+from benchmarks import attention, demo, memory, pipeline, score, start_up, step
 from einstellung.experiments.provenance import code_hash, provenance
 from einstellung.files import write_json, write_text
 
@@ -21,6 +21,7 @@ VERBS: dict[str, Callable[[], dict[str, Any]]] = {
     "step": step.measure,
     "pipeline": pipeline.measure,
     "memory": memory.measure,
+    "attention": attention.measure,
     "score": score.measure,
     "start-up": start_up.measure,
     "demo": demo.measure,

@@ -1,9 +1,10 @@
-"""Values of command-line options: lists of numbers, grids, how many workers."""
+"""Values of command-line options: lists of numbers, grids, how many workers, where data lie."""
 
 from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 
 from einstellung.errors import InputError
 
@@ -60,3 +61,13 @@ def workers_for(threads: int) -> int:
     """How many runs of so many threads this machine's cores hold, at least one."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return max(1, cores // threads)
+
+
+def look_for_data_in(place: Path | None) -> None:
+    """``--data`` comes before what the environment variable names; worker processes inherit the variable."""
+    if place is None:
+        return
+    if not place.exists():
+        raise InputError(f"--data {place}: no such file or folder")
+    named = os.environ.get("EINSTELLUNG_DATA")
+    os.environ["EINSTELLUNG_DATA"] = os.pathsep.join([str(place.resolve()), *([named] if named else [])])

@@ -90,6 +90,7 @@ def test_score_options_change_what_they_name(tmp_path):
     assert card("--margins", "5,0.02,0.02")["methods"]["sgd"]["pattern"] == "ambiguous"
     assert card("--baseline", "sgd")["methods"]["scratch_t2"]["AD"]["mean"] == 2
     assert card("--variant", "guide")["variant"] == "guide"
+    assert card("--variant", "guide", "--guide-threshold", 0.3)["threshold"] == 0.3
 
 
 def test_score_reads_a_folder_and_writes_a_report(tmp_path):

@@ -2,6 +2,7 @@
 
 from einstellung.backbones.registry import backbones, build_backbone
 from einstellung.backbones.resnet import ResNet18
-from einstellung.backbones.vit import VisionTransformer
+from einstellung.backbones.vit import VisionTransformer, ViTBase16
+from einstellung.backbones.weights import weights_digest
 
-__all__ = ["ResNet18", "VisionTransformer", "backbones", "build_backbone"]
+__all__ = ["ResNet18", "ViTBase16", "VisionTransformer", "backbones", "build_backbone", "weights_digest"]

@@ -6,6 +6,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
+from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
 
 
@@ -32,12 +33,14 @@ class BasicBlock(nn.Module):
 class ResNet18(nn.Module):
     """Eight basic blocks of width, 2 width, 4 width and 8 width channels; the paper's net has width 64.
 
+    ``weights``: a file to start from, in our names or in those usual for this net.
+
     >>> import torch
     >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 60])
     """
 
-    def __init__(self, n_outputs: int, width: int = 64) -> None:
+    def __init__(self, n_outputs: int, width: int = 64, weights: str | None = None) -> None:
         super().__init__()
         if width < 1:
             raise InputError(f"backbone.width is {width}: it must be at least 1")
@@ -51,6 +54,8 @@ class ResNet18(nn.Module):
                 channels = outputs
         self.blocks = nn.Sequential(*blocks)
         self.head = nn.Linear(channels, n_outputs)
+        if weights is not None:
+            load_weights(self, weights)
 
     def features(self, x: Tensor) -> Tensor:
         """What the head sees."""

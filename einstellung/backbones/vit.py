@@ -1,4 +1,4 @@
-"""A small vision transformer (Dosovitskiy et al., 2021): pre-norm blocks, class token, learned positions.
+"""Vision transformers (Dosovitskiy et al., 2021): pre-norm blocks, class token, learned positions.
 
 Parameters carry the names that are usual for this architecture, so that weights made elsewhere can be loaded.
 """
@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
+from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
 
 
@@ -71,12 +72,23 @@ class PatchEmbed(nn.Module):
 class VisionTransformer(nn.Module):
     """``dim`` channels, ``depth`` blocks of ``heads`` heads, over ``patch`` x ``patch`` pixels of ``image`` x ``image``.
 
+    ``weights``: a file to start from, in the names of timm, torchvision or Hugging Face.
+
     >>> VisionTransformer(60)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 60])
     """
 
+    num_prefix_tokens = 1  # the class token
+
     def __init__(
-        self, n_outputs: int, dim: int = 96, depth: int = 6, heads: int = 3, patch: int = 4, image: int = 32
+        self,
+        n_outputs: int,
+        dim: int = 96,
+        depth: int = 6,
+        heads: int = 3,
+        patch: int = 4,
+        image: int = 32,
+        weights: str | None = None,
     ) -> None:
         super().__init__()
         if min(dim, depth, heads, patch, image) < 1:
@@ -93,6 +105,8 @@ class VisionTransformer(nn.Module):
         self.head = nn.Linear(dim, n_outputs)
         for parameter in (self.cls_token, self.pos_embed):
             nn.init.trunc_normal_(parameter, std=0.02)
+        if weights is not None:
+            load_weights(self, weights)
 
     def features(self, x: Tensor) -> Tensor:
         """The class token after the last norm: what the head sees."""
@@ -102,3 +116,11 @@ class VisionTransformer(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.features(x))
+
+
+@backbones.register("vit_base_patch16_224")
+class ViTBase16(VisionTransformer):
+    """ViT-B/16 for images of 224 x 224; ``weights`` as in :class:`VisionTransformer`."""
+
+    def __init__(self, n_outputs: int, weights: str | None = None) -> None:
+        super().__init__(n_outputs, dim=768, depth=12, heads=12, patch=16, image=224, weights=weights)

@@ -32,17 +32,18 @@ def report(folder: Path, as_json: bool) -> None:
         raise InputError(
             f"{folder} is not a results folder (no config.yaml); for log files use 'einstellung score {folder} --out REPORT'"
         )
-    from einstellung.report.study import report_study
+    from einstellung.guide.reporting import report_with_guide_files
 
     with results.in_use():
-        card, page = report_study(results)
+        card, page = report_with_guide_files(results)
     show_card(card, as_json, page)
 
 
 def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.sweep import folder_name, read_sweep
-    from einstellung.report.study import report_study, report_sweep
+    from einstellung.guide.reporting import report_with_guide_files
+    from einstellung.report.study import report_sweep
 
     sweep = read_sweep(root.path)
     with root.in_use():
@@ -50,7 +51,7 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
             results = ResultsFolder(root.path / folder_name(sweep.key, value))
             if results.timeline_file.exists():
                 with results.in_use():
-                    report_study(results)
+                    report_with_guide_files(results)
         page = report_sweep(root.path)
     show_sweep(root.path, page, as_json)
 

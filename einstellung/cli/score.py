@@ -24,6 +24,7 @@ from einstellung.errors import InputError
     "--margins", default="1,0.02,0.02", show_default=True, metavar="AD,PD,SFR", help="What counts as a difference."
 )
 @click.option("--variant", type=click.Choice(["paper", "guide"]), default="paper", show_default=True)
+@click.option("--guide-threshold", type=float, default=0.8, show_default=True, help="T1_all of the guide's delay.")
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
 def score(
@@ -36,6 +37,7 @@ def score(
     final: str,
     margins: str,
     variant: str,
+    guide_threshold: float,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -51,6 +53,7 @@ def score(
         tau_grid=grid("--tau-grid", tau_grid),
         final=final,  # type: ignore[arg-type]
         margins=Margins(*numbers("--margins", margins, 3)),
+        guide_threshold=guide_threshold,
     )
     timeline = Timeline.read_many(paths)
     if variant == "guide":

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import whole_numbers, workers_for
+from einstellung.arguments import look_for_data_in, whole_numbers, workers_for
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_sweep
 from einstellung.errors import InputError
 
@@ -66,7 +65,7 @@ def run(
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.sweep import Sweep
 
-    _look_for_data_in(data)
+    look_for_data_in(data)
     values, where = _values(config, preset, methods, seeds, assignments)
     if len(sweeps) > 1:
         raise InputError("--sweep is given twice: a sweep is over one setting")
@@ -111,7 +110,7 @@ def validate(
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
 
-    _look_for_data_in(data)
+    look_for_data_in(data)
     prepared = prepare_study(build_config(*_values(config, preset, None, None, assignments)))
     proof = prepared.proof
     jobs = plan(prepared.config, prepared.stream)
@@ -126,37 +125,36 @@ def validate(
     proof.require()
 
 
-def _look_for_data_in(place: Path | None) -> None:
-    """``--data`` comes before what the environment variable names; worker processes inherit the variable."""
-    if place is None:
-        return
-    if not place.exists():
-        raise InputError(f"--data {place}: no such file or folder")
-    named = os.environ.get("EINSTELLUNG_DATA")
-    os.environ["EINSTELLUNG_DATA"] = os.pathsep.join([str(place.resolve()), *([named] if named else [])])
-
-
 def _values(
     path: Path | None, preset: str | None, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
 ) -> tuple[dict[str, Any], str]:
     """The configuration as it was given, and what to call it in a message."""
     from einstellung.experiments.config import read_config, read_preset, with_assignments
+    from einstellung.guide.settings import translated, with_guide_keys
+
+    def tell(line: str) -> None:
+        click.echo(line, err=True)
 
     if (path is None) == (preset is None):
         raise InputError("give a CONFIG.yaml or --preset NAME (one of the two); 'einstellung ls presets' lists presets")
+    where = str(path) if path else f"preset {preset}"
     values = read_preset(preset) if preset is not None else read_config(path or Path())
     values.setdefault("name", preset or (path or Path()).stem)
-    values = with_assignments(values, assignments)
+    try:
+        values = translated(values, tell)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    values = with_guide_keys(with_assignments(values, assignments), tell)
     if methods is not None:
         values["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
     if seeds is not None:
         values["seeds"] = whole_numbers("--seeds", seeds)
-    return values, str(path) if path else f"preset {preset}"
+    return values, where
 
 
 def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: bool) -> None:
     from einstellung.experiments.study import prepare_study, run_study
-    from einstellung.report.study import report_study
+    from einstellung.guide.reporting import report_with_guide_files
 
     prepared = prepare_study(config, results.path)
     prepared.proof.require()
@@ -164,7 +162,7 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: b
         outcome = run_study(prepared, results.path, workers, command_line())
         _say_reused(outcome)
         if outcome.timeline is not None:
-            card, page = report_study(results)
+            card, page = report_with_guide_files(results)
             show_card(card, as_json, page)
     _exit_on_failures([outcome])
 
@@ -174,7 +172,8 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: i
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.sweep import SHARED_FIRST_PHASES, check_root, write_sweep
-    from einstellung.report.study import report_study, report_sweep
+    from einstellung.guide.reporting import report_with_guide_files
+    from einstellung.report.study import report_sweep
 
     check_root(root, sweep)
     prepared = {name: prepare_study(config, root / name) for name, config in studies.items()}
@@ -190,7 +189,7 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: i
                 outcome = run_study(study, results.path, workers, command_line(), SHARED_FIRST_PHASES)
                 _say_reused(outcome)
                 if outcome.timeline is not None:
-                    report_study(results)
+                    report_with_guide_files(results)
             outcomes.append(outcome)
         if any(outcome.timeline is not None for outcome in outcomes):
             show_sweep(root, report_sweep(root), as_json)
@@ -214,12 +213,10 @@ def _say_reused(outcome: Outcome) -> None:
 
 
 def _exit_on_failures(outcomes: list[Outcome]) -> None:
-    failures = [failure for outcome in outcomes for failure in outcome.failures]
-    if failures:
-        failed = [f"{failure.job.label} failed: {failure.reason}" for failure in failures]
-        by_input = all(failure.by_input for failure in failures)
-        # What the user can mend (a full disk) has one cause and needs one line; other failures each have their own.
-        for sentence in failed[:1] if by_input else failed:
-            more = f" (and {len(failed) - 1} more like it)" if by_input and len(failed) > 1 else ""
-            click.echo(f"einstellung: {sentence}{more}", err=True)
-        sys.exit(2 if by_input else 1)
+    from einstellung.experiments.failures import failures_in_words
+
+    lines, code = failures_in_words(failure for outcome in outcomes for failure in outcome.failures)
+    for line in lines:
+        click.echo(f"einstellung: {line}", err=True)
+    if code:
+        sys.exit(code)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -13,7 +13,9 @@ from torch import nn
 from einstellung.backbones.registry import backbone_options, build_backbone
 from einstellung.cues import covers, cues
 from einstellung.errors import InputError
+from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.config import StudyConfig, TrainingConfig, build_config
+from einstellung.experiments.plugins import load_plugins
 from einstellung.learners import Context, Learner, make_learner
 from einstellung.learners.learner import learner_options
 from einstellung.options import checked_options
@@ -23,13 +25,15 @@ from einstellung.training.precision import Precision, suits_channels_last
 
 def resolve(config: StudyConfig) -> StudyConfig:
     """Every name and option checked, every default written out, ``auto`` replaced by what it means on this machine."""
+    plugins = load_plugins(config.plugins)
     covers[config.cover]
     methods = dict.fromkeys([*config.methods, *config.learners])
     values = config.model_dump(mode="json")
+    values["plugins"] = [plugin.model_dump() for plugin in plugins]
     values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
     values["training"]["precision"] = Precision.resolve(config.training.precision, config.training.device).name
     values["cue"] = {"name": config.cue.name, **checked_options(cues[config.cue.name], "cue", config.cue.options)}
-    values["stream"] = {"name": config.stream.name, **_stream_options(config)}
+    values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
     values["backbone"] = {
         "name": config.backbone.name,
         **backbone_options(config.backbone.name, config.backbone.options),
@@ -46,6 +50,7 @@ def build_stream(config: StudyConfig) -> Stream:
     make_cue = cues[config.cue.name]
     cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
     stream = streams[config.stream.name](cue=cue, cover=config.cover, **_stream_options(config))
+    stream = replace(stream, shown_size=config.stream.shown_size)
     if len(stream.phases) != len(config.training.epochs):
         raise InputError(
             f"training.epochs has {len(config.training.epochs)} entries, the stream '{stream.name}' {len(stream.phases)} phases"
@@ -56,11 +61,14 @@ def build_stream(config: StudyConfig) -> Stream:
 def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -> Learner:
     """A fresh net and its learner, ready for a first phase."""
     training = config.training
+    torch.set_float32_matmul_precision(training.matmul)
     precision = Precision.resolve(training.precision, training.device)
     net = build_backbone(config.backbone.name, config.backbone.options, stream.n_outputs, seed).to(precision.device)
     channels_last = suits_channels_last(net)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    if training.compile:
+        net.compile()
     context = Context(
         seed=seed,
         presentation=Presentation(stream, precision.device, channels_last),
@@ -74,17 +82,22 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
 
 def check_backbone(config: StudyConfig, stream: Stream) -> None:
     """Let the net see one image: a net that does not fit the stream is found before anything is trained."""
-    learner = build_learner(config, "sgd", 0, stream)
+    quickly = config.model_copy(update={"training": config.training.model_copy(update={"compile": False})})
+    learner = build_learner(quickly, "sgd", 0, stream)
     one = stream.phases[0].train.take(torch.arange(1))
+    inputs = learner.context.presentation.unaugmented(one)
     try:
         with torch.no_grad():
-            outputs = learner.net.eval()(learner.context.presentation.unaugmented(one))
+            outputs = learner.net.eval()(inputs)
     except RuntimeError as error:
-        size = "x".join(map(str, one.images.shape[-2:]))
+        side = stream.shown_size
+        size = f"{side}x{side}" if side else "x".join(map(str, one.images.shape[-2:]))
         reason = str(error).splitlines()[0]
         raise InputError(f"backbone '{config.backbone.name}' does not fit images of {size}: {reason}") from None
     if outputs.shape != (1, stream.n_outputs):
         raise InputError(f"backbone '{config.backbone.name}' gives {tuple(outputs.shape)}, not (1, {stream.n_outputs})")
+    if config.attention is not None:
+        check_attention(config.attention, stream, learner.net, inputs, max(config.training.epochs))
 
 
 def _sgd(parameters: Iterable[nn.Parameter], training: TrainingConfig) -> torch.optim.Optimizer:

@@ -46,7 +46,10 @@ class _Named(BaseModel):
 
 
 class StreamConfig(_Named):
+    """A stream by name. ``shown_size``: the side to which its images are enlarged for the net, cue and all; null: as they are."""
+
     name: str = "shapes"
+    shown_size: Annotated[int, Field(ge=8)] | None = None
 
 
 class CueConfig(_Named):
@@ -58,7 +61,10 @@ class BackboneConfig(_Named):
 
 
 class TrainingConfig(_Section):
-    """How every phase of every run is trained. ``milestones``: one list for all phases, or a list for each."""
+    """How every phase of every run is trained. ``milestones``: one list for all phases, or a list for each.
+
+    ``matmul`` is torch's setting for products of fp32 matrices, ``compile`` has torch compile the net.
+    """
 
     epochs: tuple[Positive, ...] = (50, 50)
     batch_size: Positive = 32
@@ -70,6 +76,8 @@ class TrainingConfig(_Section):
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
     threads: Positive = 1
+    matmul: Literal["highest", "high", "medium"] = "highest"
+    compile: bool = False
 
     def milestones_of(self, phase: int) -> tuple[int, ...]:
         """After which epochs of a phase (counted from 0) the learning rate is lowered.
@@ -103,7 +111,8 @@ class EvaluationConfig(_Section):
     """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase.
 
     ``t1_all_every`` and ``extra_every`` count epochs of the last phase between measurements of T1_all and of the splits that
-    the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue).
+    the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue). ``subsets: end`` measures nothing but
+    validation on the way and the rest at the end of a phase: quicker, but without curves there is no adaptation delay.
     """
 
     batch_size: Positive = 250
@@ -111,6 +120,28 @@ class EvaluationConfig(_Section):
     t1_all_every: Positive = 1
     extra_every: Positive = 1
     first_phase: Literal["all", "own"] = "all"
+    subsets: Literal["every-epoch", "end"] = "every-epoch"
+
+
+class AttentionConfig(_Section):
+    """Attention of a vision transformer, at the end of every phase and after the given ``epochs`` of each.
+
+    ``splits`` and ``images``: which splits, and at most how many images of each (null: the usual splits, all images).
+    ``examples``: how many images are kept with their maps, to be looked at.
+    """
+
+    epochs: tuple[Positive, ...] = ()
+    splits: Annotated[tuple[str, ...], Field(min_length=1)] | None = None
+    images: Positive | None = None
+    batch_size: Positive = 50
+    examples: Annotated[int, Field(ge=0)] = 4
+
+
+class PluginConfig(_Section):
+    """A Python file of the user's that registers learners, streams, cues, covers or backbones; its hash once it was read."""
+
+    file: str
+    sha256: str | None = None
 
 
 class ScoreConfig(_Section):
@@ -123,6 +154,7 @@ class ScoreConfig(_Section):
     tau_grid: tuple[float, ...] = _SCORE.tau_grid
     final: Final = _SCORE.final
     margins: tuple[float, float, float] = (_SCORE.margins.AD, _SCORE.margins.PD, _SCORE.margins.SFR)
+    guide_threshold: float = _SCORE.guide_threshold
 
     def settings(self) -> ScoreSettings:
         """The same for the metrics, which check it."""
@@ -131,21 +163,28 @@ class ScoreConfig(_Section):
 
 
 class StudyConfig(_Section):
-    """Everything that shapes a study."""
+    """Everything that shapes a study, and what it leaves behind.
+
+    ``logging``: files to watch a run by while it goes on; ``guide_files``: the implementation guide's files beside ours.
+    """
 
     name: PlainName = "study"
+    plugins: tuple[PluginConfig, ...] = ()
     stream: StreamConfig = StreamConfig()
     cue: CueConfig = CueConfig()
     cover: str = "black"
     backbone: BackboneConfig = BackboneConfig()
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
+    attention: AttentionConfig | None = None
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("scratch_t2", "sgd", "ewc_on", "derpp")
     learners: dict[str, dict[str, Any]] = {}
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
     score: ScoreConfig = ScoreConfig()
+    logging: tuple[Literal["csv", "tensorboard"], ...] = ()
+    guide_files: bool = False
 
-    @field_validator("methods", "seeds")
+    @field_validator("methods", "seeds", "logging")
     @classmethod
     def _unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) != len(value):
@@ -155,12 +194,14 @@ class StudyConfig(_Section):
     @model_validator(mode="before")
     @classmethod
     def _name_alone(cls, value: Any) -> Any:
-        """``stream: shapes`` is short for ``stream: {name: shapes}``."""
+        """``stream: shapes`` is short for ``stream: {name: shapes}``, a file's name for ``{file: name}``."""
         if isinstance(value, Mapping):
             value = dict(value)
             for key in ("stream", "cue", "backbone"):
                 if isinstance(value.get(key), str):
                     value[key] = {"name": value[key]}
+            if isinstance(value.get("plugins"), list | tuple):
+                value["plugins"] = [{"file": one} if isinstance(one, str) else one for one in value["plugins"]]
         return value
 
 
@@ -175,8 +216,10 @@ def read_preset(name: str) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset."""
+    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset, plug-ins are found from where it lies."""
     values = _read_yaml(path)
+    if isinstance(plugins := values.get("plugins"), list):
+        values["plugins"] = [str(path.parent / one) if isinstance(one, str) else one for one in plugins]
     if "preset" in values:
         values = merged(read_preset(str(values["preset"])), {k: v for k, v in values.items() if k != "preset"})
     return values
@@ -262,6 +305,8 @@ def _in_words(problem: Mapping[str, Any]) -> str:
 def _keys_beside(place: Sequence[str]) -> list[str]:
     model: Any = StudyConfig
     for part in place:
+        if part.isdigit():
+            continue  # a place in a list
         model = model.model_fields[part].annotation
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             model = next(kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel))

@@ -15,11 +15,14 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, data_digests
+from einstellung.experiments.attention_log import AttentionLog
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.plan import Job, passes
+from einstellung.experiments.plugins import load_plugins
+from einstellung.experiments.run_log import RunLog
 from einstellung.files import write_bytes, write_json, write_text
 from einstellung.learners import Learner
 from einstellung.streams import Phase, Stream
@@ -36,6 +39,7 @@ _TIE = 1e-12
 def execute(job: Job, config: StudyConfig, root: Path, digests: dict[str, str], listener: Listener) -> None:
     """Do the job; ``listener(work done, where it stands)`` hears of its progress."""
     torch.set_num_threads(config.training.threads)
+    load_plugins(config.plugins)
     stream = build_stream(config)
     if data_digests(stream) != digests:
         raise InputError("the data differ from those that were proved at the start of the study; did a file change?")
@@ -57,6 +61,10 @@ class JobExecution:
         context = replace(self.learner.context, tell=self._tell)
         self.learner.context = context
         self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
+        self.attention = (
+            AttentionLog(config.attention, stream, context.presentation, context.autocast) if config.attention else None
+        )
+        self.log = RunLog(self.folder, config.logging)
         self.rows: list[dict[str, Any]] = []
         self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
@@ -73,6 +81,7 @@ class JobExecution:
             number, done = self._resume(phases)
         else:
             self._inherit()
+        self.log.start(self.rows)
         if self.job.needs is not None:
             self._work += type(self.learner).closing_cost(self.learner.options, self._sizes[0])
         for position in range(number, len(phases)):
@@ -89,6 +98,7 @@ class JobExecution:
         else:
             self._finish_run()
         self.checkpoint_file.unlink(missing_ok=True)
+        self.log.close()
 
     def _phases(self) -> list[Phase]:
         if self.job.kind == "first_phase":
@@ -105,6 +115,8 @@ class JobExecution:
             self.learner.load_state_dict(state["learner"])
         self.rows = [{**row, "method": self.job.method} for row in state["rows"]]
         self.samples.update(state["samples"])
+        if self.attention is not None:
+            self.attention.load_state_dict(state["attention"])
         first = self.stream.phases[0]
         self._tell(f"closing {first.name}", force=True)
         self.learner.end_phase(first)
@@ -147,6 +159,9 @@ class JobExecution:
         epoch = round(epoch, 6)
         due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
         measurements = self._record(phase, epoch, due)
+        if self.attention is not None and self.attention.is_due(epoch, last):
+            self._tell(f"attention after epoch {epoch:g} of {phase.name}", force=True)
+            self.attention.measure(self.learner.net, phase, epoch)
         if phase is not self.stream.phases[-1] or epoch == 0:
             return
         validation = next((m.acc for m in measurements if m.split == f"{phase.name}_val"), None)
@@ -163,20 +178,23 @@ class JobExecution:
         measurements = self.evaluator.measure(self.learner.net, names)
         for measured in measurements:
             require_finite(measured.loss, f"on {measured.split} at epoch {epoch:g} of {phase.name}")
-            self.rows.append(
-                {
-                    "method": self.job.method,
-                    "seed": self.job.seed,
-                    "phase": phase.name,
-                    "epoch": epoch,
-                    "split": measured.split,
-                    "acc": measured.acc,
-                    "loss": measured.loss,
-                    "n": measured.n,
-                    "acc_task": measured.acc_task,
-                    "top5": measured.top5,
-                }
-            )
+        rows = [
+            {
+                "method": self.job.method,
+                "seed": self.job.seed,
+                "phase": phase.name,
+                "epoch": epoch,
+                "split": measured.split,
+                "acc": measured.acc,
+                "loss": measured.loss,
+                "n": measured.n,
+                "acc_task": measured.acc_task,
+                "top5": measured.top5,
+            }
+            for measured in measurements
+        ]
+        self.rows += rows
+        self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
         return measurements
 
     def _save(self, position: int, done: int) -> None:
@@ -195,6 +213,7 @@ class JobExecution:
                 "learner": self.learner.state_dict(),
                 "optimiser": {str(number): state for number, state in optimiser["state"].items()},
                 "best": self.best,
+                "attention": {} if self.attention is None else self.attention.state_dict(),
             },
         )
 
@@ -205,6 +224,8 @@ class JobExecution:
             raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run anew")
         self.rows, self.samples, self.best = state["rows"], state["samples"], state["best"]
         self.seconds = state["seconds"]
+        if self.attention is not None:
+            self.attention.load_state_dict(state["attention"])
         self.learner.net.load_state_dict(state["net"])
         self.learner.load_state_dict(state["learner"])
         self.learner.begin_phase(phases[state["position"]])
@@ -222,6 +243,7 @@ class JobExecution:
                 "learner": self.learner.state_dict(),
                 "rows": self.rows,
                 "samples": self.samples,
+                "attention": {} if self.attention is None else self.attention.state_dict(),
             },
         )
         self._write_status(["state.safetensors"], {})
@@ -236,6 +258,8 @@ class JobExecution:
         if pictures := self.learner.pictures():
             write_bytes(self.folder / "pictures.npz", image_archive(pictures))
             files.append("pictures.npz")
+        if self.attention is not None:
+            files += self.attention.write(self.folder)
         self._write_status(files, {"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
 
     def _complete_chosen(self) -> None:

@@ -18,7 +18,7 @@ from einstellung.experiments.config import StudyConfig, build_config, to_yaml
 from einstellung.files import read_json, write_json, write_text
 from einstellung.timeline import Timeline
 
-_SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation")
+_SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation", "attention")
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,24 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from einstellung.backbones import backbones
+from einstellung.backbones.weights import weights_digest
+from einstellung.cues import covers, cues
 from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import learners
 from einstellung.learners.learner import learner_options
-from einstellung.streams import Stream
+from einstellung.streams import Stream, streams
+
+# Settings that came after the first studies: at these values they shape nothing, and older runs keep their keys.
+_ADDED_LATER = {
+    ("stream", "shown_size"): None,
+    ("backbone", "weights"): None,
+    ("training", "matmul"): "highest",
+    ("training", "compile"): False,
+    ("evaluation", "subsets"): "every-epoch",
+}
 
 
 @dataclass(frozen=True)
@@ -99,7 +112,8 @@ def _first_phase_shape(
     """All that shapes a first phase: its own epochs only, and no cue where it neither learns nor is measured with one."""
     shape = _shape(config, trainer, options, seed)
     shape["training"] |= {"epochs": config.training.epochs[:1], "milestones": config.training.milestones_of(0)}
-    if not stream.phases[0].cue_classes and config.evaluation.first_phase == "own":
+    cue_unseen = config.evaluation.first_phase == "own" and config.attention is None
+    if not stream.phases[0].cue_classes and cue_unseen:
         del shape["cue"], shape["cover"]
     return shape
 
@@ -107,4 +121,17 @@ def _first_phase_shape(
 def _shape(config: StudyConfig, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     whole = config.model_dump(mode="json")
     shape = {key: whole[key] for key in ("stream", "cue", "cover", "backbone", "training", "evaluation")}
+    for (section, key), default in _ADDED_LATER.items():
+        if shape[section].get(key) == default:
+            shape[section].pop(key, None)
+    if config.attention is not None:
+        shape["attention"] = whole["attention"]
+    if weights := config.backbone.options.get("weights"):
+        shape["backbone"] = {
+            **shape["backbone"],
+            "weights": weights_digest(weights),
+        }  # what is in it, not where it lies
+    named = (learners[method], streams[config.stream.name], cues[config.cue.name], backbones[config.backbone.name])
+    if plugins := plugins_behind((*named, covers[config.cover])):
+        shape["plugins"] = plugins
     return {**shape, "method": method, "options": options, "seed": seed}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,8 +16,9 @@ from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.local import Failure, run_jobs
 from einstellung.experiments.plan import Job, plan
-from einstellung.experiments.progress import display_for
+from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.provenance import now, provenance
+from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
 from einstellung.randomness import generator
 from einstellung.registry import suggestion
@@ -64,6 +65,8 @@ def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
         raise InputError(
             f"score.baseline '{baseline}' is not among the methods: {suggestion(baseline, recorded.methods)}"
         )
+    if "tensorboard" in config.logging:
+        require_tensorboard()
     stream = build_stream(config)
     check_backbone(config, stream)
     return Prepared(config, recorded, stream, prove(stream))
@@ -77,7 +80,14 @@ def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> 
     return jobs, [job for job in missing if job.kind == "run" or job.folder in needed]
 
 
-def run_study(prepared: Prepared, out: Path, workers: int, command: str, first_phases: str = "first_phases") -> Outcome:
+def run_study(
+    prepared: Prepared,
+    out: Path,
+    workers: int,
+    command: str,
+    first_phases: str = "first_phases",
+    make_display: Callable[[Sequence[Job]], Display] = display_for,
+) -> Outcome:
     """Run what is not there yet. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
     folder = ResultsFolder(out)
     config, stream, proof = prepared.config, prepared.stream, prepared.proof
@@ -98,7 +108,7 @@ def run_study(prepared: Prepared, out: Path, workers: int, command: str, first_p
     if todo:
         record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]
         write_json(folder.provenance_file, record)
-        with display_for(todo) as display:
+        with make_display(todo) as display:
             failures = run_jobs(todo, config, folder.path, digests, workers, display)
         for failure in failures:
             folder.note_failure(failure.job.folder, failure.reason, failure.trace)

@@ -19,9 +19,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.func import functional_call, grad, vmap
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.learner import Batch, Context, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 
@@ -84,8 +85,7 @@ class OnlineEWC(Learner):
     def end_phase(self, phase: Phase) -> None:
         measure = fisher_of_single_images if self.options.fisher == "mammoth" else fisher_per_sample
         images = _some(phase.train, self.options.fisher_images, self.context.seed, phase.name)
-        inputs = self.context.presentation.unaugmented(images)
-        fresh = measure(self.net, inputs, images.labels.to(inputs.device))
+        fresh = measure(self.net, Shown(images, self.context), images.labels.to(self.context.device))
         for name, value in fresh.items():
             self.fisher[name] = self.options.gamma * self.fisher[name] + value if name in self.fisher else value
         self.anchor = {name: parameter.detach().clone() for name, parameter in self.net.named_parameters()}
@@ -98,6 +98,18 @@ class OnlineEWC(Learner):
         self.fisher, self.anchor = (
             {name: value.to(device) for name, value in state[key].items()} for key in ("fisher", "anchor")
         )
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Images as the net sees them, a slice at a time: all of a phase at once may not fit into memory."""
+
+    images: ImageSet
+    context: Context
+
+    def __getitem__(self, rows: slice) -> Tensor:
+        some = self.images.take(torch.arange(len(self.images))[rows])
+        return self.context.presentation.unaugmented(some)
 
 
 def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet:
@@ -115,7 +127,9 @@ def images_at_a_time(net: nn.Module, most: int = 32) -> int:
     return max(1, min(most, _GRADIENTS // sum(parameter.numel() for parameter in net.parameters())))
 
 
-def fisher_per_sample(net: nn.Module, inputs: Tensor, labels: Tensor, chunk: int | None = None) -> dict[str, Tensor]:
+def fisher_per_sample(
+    net: nn.Module, inputs: Tensor | Shown, labels: Tensor, chunk: int | None = None
+) -> dict[str, Tensor]:
     """mean_i (d log p(y_i | x_i) / d theta)^2, the gradients of a chunk of images at a time."""
     chunk = chunk or images_at_a_time(net)
     was_training = net.training
@@ -130,21 +144,22 @@ def fisher_per_sample(net: nn.Module, inputs: Tensor, labels: Tensor, chunk: int
     per_sample = vmap(grad(log_likelihood), in_dims=(None, 0, 0))
     total = {name: torch.zeros_like(weight) for name, weight in weights.items()}
     for start in range(0, len(labels), chunk):
-        gradients = per_sample(weights, inputs[start : start + chunk], labels[start : start + chunk])
+        with sdpa_kernel(SDPBackend.MATH):  # the fused kernels of attention are not made for gradients of single images
+            gradients = per_sample(weights, inputs[start : start + chunk], labels[start : start + chunk])
         for name, gradient in gradients.items():
             total[name] += gradient.square().sum(dim=0)
     net.train(was_training)
     return {name: value / len(labels) for name, value in total.items()}
 
 
-def fisher_of_single_images(net: nn.Module, inputs: Tensor, labels: Tensor) -> dict[str, Tensor]:
+def fisher_of_single_images(net: nn.Module, inputs: Tensor | Shown, labels: Tensor) -> dict[str, Tensor]:
     """mean_i p(y_i | x_i) (d log p(y_i | x_i) / d theta)^2, one image at a time in training mode."""
     was_training = net.training
     net.train()
     parameters = dict(net.named_parameters())
     total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-    for image, label in zip(inputs, labels, strict=True):
-        log_likelihood = -F.cross_entropy(net(image.unsqueeze(0)), label.unsqueeze(0))
+    for row in range(len(labels)):
+        log_likelihood = -F.cross_entropy(net(inputs[row : row + 1]), labels[row : row + 1])
         gradients = torch.autograd.grad(log_likelihood, list(parameters.values()))
         for name, gradient in zip(parameters, gradients, strict=True):
             total[name] += log_likelihood.detach().exp() * gradient.square()

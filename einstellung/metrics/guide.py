@@ -6,20 +6,21 @@ accuracy compare) and is reported under its own name.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from einstellung.metrics.baseline import resolve_baseline
-from einstellung.metrics.curves import TOLERANCE, checkpoint_epoch, times_to_thresholds, value_at
+from einstellung.metrics.curves import TOLERANCE, times_to_thresholds
 from einstellung.metrics.log_checks import Check, log_checks
-from einstellung.metrics.measurements import final_rule
+from einstellung.metrics.measurements import final_rule, measure
 from einstellung.metrics.settings import FinalRule, ScoreSettings
 from einstellung.metrics.statistics import mean_and_sd
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH, T1_ALL, Timeline
 
-THRESHOLD = 0.8
+THRESHOLD = ScoreSettings.guide_threshold
 LONGEST_DELAY = 50.0
 WEIGHTS = (0.4, 0.4, 0.2)
 BANDS = (0.3, 0.6)
@@ -28,7 +29,7 @@ BANDS = (0.3, 0.6)
 def adaptation_delay(epochs: Any, acc: Any, threshold: float = THRESHOLD) -> float | None:
     r"""First epoch of T1 at which T1 accuracy reaches the threshold; None if it never does.
 
-    .. math:: AD = \min\{e > 0 : A_{T1}(e) \ge 0.8\}
+    .. math:: AD = \min\{e > 0 : A_{T1}(e) \ge \theta\}, \quad \theta = 0.8 \text{ by default}
 
     >>> adaptation_delay([1, 2, 3], [0.5, 0.8, 0.9])
     2.0
@@ -88,22 +89,30 @@ def band(score: float | None) -> str | None:
     return "high" if score > high + TOLERANCE else "moderate"
 
 
+GUIDE_METRICS = ("adaptation_delay", "performance_deficit", "shortcut_feature_reliance", "eri_score")
+T1_AFTER_T1 = "T1_all_after_T1"
+SUBSETS = (T1_ALL, SC_PATCH, SC_MASK, NSC)
+
+
 @dataclass(frozen=True)
 class GuideRun:
-    """The guide's numbers of one run, and why its score is undefined where it is."""
+    """The guide's numbers of one run, and why its score is undefined where it is.
+
+    ``accuracies``: the guide's four subsets at the final checkpoint, but T1_all at the end of T2; and under
+    ``T1_all_after_T1`` that of T1 at its own end.
+    """
 
     adaptation_delay: float | None
     performance_deficit: float | None
     shortcut_feature_reliance: float | None
     eri_score: float | None
     checkpoint_epoch: float | None
+    accuracies: Mapping[str, float | None]
     why_undefined: str | None
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in (*GUIDE_METRICS, "checkpoint_epoch", "why_undefined")}
-
-
-GUIDE_METRICS = ("adaptation_delay", "performance_deficit", "shortcut_feature_reliance", "eri_score")
+        numbers = {name: getattr(self, name) for name in (*GUIDE_METRICS, "checkpoint_epoch")}
+        return {**numbers, "accuracies": dict(self.accuracies), "why_undefined": self.why_undefined}
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,7 @@ class GuideCard:
     """The guide variant of a whole timeline."""
 
     final: FinalRule
+    threshold: float
     runs: dict[str, dict[int, GuideRun]]
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
@@ -119,7 +129,7 @@ class GuideCard:
         return {
             "variant": "guide",
             "final": self.final,
-            "threshold": THRESHOLD,
+            "threshold": self.threshold,
             "methods": {method: _method(runs) for method, runs in self.runs.items()},
             "checks": [check.to_dict() for check in self.checks],
             "warnings": list(self.warnings),
@@ -127,58 +137,81 @@ class GuideCard:
 
 
 def _method(runs: dict[int, GuideRun]) -> dict[str, Any]:
-    facets = {name: _spread([getattr(run, name) for run in runs.values()]) for name in GUIDE_METRICS}
-    reasons: dict[str, list[str]] = {}
-    for seed, run in runs.items():
-        if run.why_undefined is not None:
-            reasons.setdefault(run.why_undefined, []).append(str(seed))
-    why = "; ".join(f"seed{'s' * (len(seeds) > 1)} {', '.join(seeds)}: {why}" for why, seeds in reasons.items())
+    facets = {name: spread([getattr(run, name) for run in runs.values()]) for name in GUIDE_METRICS}
     return {
         "n_seeds": len(runs),
         **facets,
         "band": band(facets["eri_score"]["mean"]),
-        "why_undefined": why or None,
+        "why_undefined": reasons_by_seed({seed: run.why_undefined for seed, run in runs.items()}),
         "per_seed": {str(seed): run.to_dict() for seed, run in runs.items()},
     }
 
 
-def _spread(values: list[float | None]) -> dict[str, Any]:
+def reasons_by_seed(reasons: Mapping[int, str | None]) -> str | None:
+    """Every reason once, with the seeds it holds for; None where there is none.
+
+    >>> reasons_by_seed({1: "no T1", 2: None, 3: "no T1"})
+    'seeds 1, 3: no T1'
+    """
+    seeds: dict[str, list[str]] = {}
+    for seed, why in reasons.items():
+        if why is not None:
+            seeds.setdefault(why, []).append(str(seed))
+    sentences = [f"seed{'s' * (len(own) > 1)} {', '.join(own)}: {why}" for why, own in seeds.items()]
+    return "; ".join(sentences) or None
+
+
+def spread(values: Sequence[float | None]) -> dict[str, Any]:
+    """Mean, standard deviation (ddof 1), smallest and largest of the defined values, and how many they are.
+
+    >>> spread([0.25, None, 0.75])
+    {'mean': 0.5, 'sd': 0.3535533905932738, 'min': 0.25, 'max': 0.75, 'n': 2}
+    """
     known = [value for value in values if value is not None]
     mean, sd, n = mean_and_sd(known)
     return {"mean": mean, "sd": sd, "min": min(known, default=None), "max": max(known, default=None), "n": n}
 
 
 def guide_score(timeline: Timeline, settings: ScoreSettings | None = None) -> GuideCard:
-    """Score every run the guide's way. Of the settings ``final`` counts, and for the checks the baseline's name."""
+    """Score every run the guide's way.
+
+    Of the settings ``guide_threshold`` and ``final`` count, and for the checks the baseline's name.
+    """
     settings = settings or ScoreSettings()
     rule, warnings = final_rule(timeline, settings.final)
     baseline = resolve_baseline(timeline, settings.baseline)
-    runs: dict[str, dict[int, GuideRun]] = {}
-    for method in timeline.methods:
-        runs[method] = {seed: _run(timeline, method, seed, rule) for seed in timeline.seeds(method)}
-    return GuideCard(rule, runs, tuple(log_checks(timeline, baseline)), tuple(warnings))
+    runs = {
+        method: {seed: _run(timeline, method, seed, settings, rule, baseline) for seed in timeline.seeds(method)}
+        for method in timeline.methods
+    }
+    checks = tuple(log_checks(timeline, baseline))
+    return GuideCard(rule, settings.guide_threshold, runs, checks, tuple(warnings))
 
 
-def _run(timeline: Timeline, method: str, seed: int, rule: FinalRule) -> GuideRun:
+def _run(
+    timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, baseline: str | None
+) -> GuideRun:
     epochs, acc = timeline.curve(method, seed, "T1", T1_ALL)
-    delay = adaptation_delay(epochs, acc)
-    checkpoint = checkpoint_epoch(timeline.curves(method, seed, "T2"), rule)
-    patched, masked, nonshortcut = (
-        value_at(*timeline.curve(method, seed, "T2", split), checkpoint) for split in (SC_PATCH, SC_MASK, NSC)
-    )
+    delay = adaptation_delay(epochs, acc, settings.guide_threshold)
+    measured = measure(timeline, method, seed, settings, rule, baseline)
+    own = measured.accuracies
+    patched, masked, nonshortcut = own.SC_patch, own.SC_mask, own.NSC
     deficit = None if patched is None or masked is None else performance_deficit(patched, masked)
     reliance = None if patched is None or nonshortcut is None else shortcut_feature_reliance(patched, nonshortcut)
-    missing = [
-        split
-        for split, value in zip((SC_PATCH, SC_MASK, NSC), (patched, masked, nonshortcut), strict=True)
-        if value is None
-    ]
+    accuracies = dict(zip(SUBSETS, (own.T1, patched, masked, nonshortcut), strict=True))
     reasons = []
     if delay is None and len(acc) == 0:
         reasons.append(f"no {T1_ALL} curve in T1")
     elif delay is None:
-        reasons.append(f"{T1_ALL} never reached {THRESHOLD:g} in T1 (best {acc.max():.3f})")
-    if missing:
+        reasons.append(f"{T1_ALL} never reached {settings.guide_threshold:g} in T1 (best {acc.max():.3f})")
+    if missing := [split for split in (SC_PATCH, SC_MASK, NSC) if accuracies[split] is None]:
         reasons.append(f"{', '.join(missing)} not measured at the final checkpoint")
-    score = composite_score(delay, deficit, reliance)
-    return GuideRun(delay, deficit, reliance, score, checkpoint, " and ".join(reasons) or None)
+    return GuideRun(
+        adaptation_delay=delay,
+        performance_deficit=deficit,
+        shortcut_feature_reliance=reliance,
+        eri_score=composite_score(delay, deficit, reliance),
+        checkpoint_epoch=measured.checkpoint_epoch,
+        accuracies={**accuracies, T1_AFTER_T1: own.T1_after_T1},
+        why_undefined=" and ".join(reasons) or None,
+    )

@@ -63,9 +63,14 @@ class ScoreSettings:
     tau_grid: tuple[float, ...] = DEFAULT_TAU_GRID
     final: Final = "auto"
     margins: Margins = field(default_factory=Margins)
+    guide_threshold: float = 0.8
 
     def __post_init__(self) -> None:
-        for name, tau in [("tau", self.tau), *(("tau grid", tau) for tau in self.tau_grid)]:
+        for name, tau in [
+            ("tau", self.tau),
+            ("guide threshold", self.guide_threshold),
+            *(("tau grid", tau) for tau in self.tau_grid),
+        ]:
             if not 0 < tau <= 1:
                 raise InputError(f"{name} is {tau}: a number above 0 and up to 1 is needed")
         if not self.tau_grid:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.files import write_json, write_text
+from einstellung.report.guide_claims import claims_table
 from einstellung.report.notation import DASH, epochs, number
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Cell, Table
@@ -18,7 +19,7 @@ PARTS = {
     "eri_score": "score",
 }
 _NOTE = (
-    "Mean ± standard deviation over seeds. Delay: first epoch of phase 1 with T1_all at or above 0.8. "
+    "Mean ± standard deviation over seeds. Delay: first epoch of phase 1 with T1_all at or above {threshold:g}. "
     "Deficit: (patched − masked) / patched, not below 0. Reliance: patched / (patched + NSC). "
     "Score: 0.4 min(delay / 50, 1) + 0.4 deficit + 0.2 reliance. Bands: low below 0.3, moderate to 0.6, high above."
 )
@@ -36,7 +37,8 @@ def guide_table(card: Mapping[str, Any]) -> Table:
         rows.append((Cell(method), Cell(str(record["n_seeds"])), *cells, Cell(record["band"] or DASH)))
         values.append({**numbers, "band": record["band"]})
     head = ("method", "seeds", *PARTS.values(), "band")
-    return Table("The guide's score", _NOTE, head, tuple(rows), tuple(values))
+    note = _NOTE.format(threshold=card["threshold"])
+    return Table("The guide's score", note, head, tuple(rows), tuple(values))
 
 
 def _why(record: Mapping[str, Any], part: str) -> str:
@@ -57,12 +59,13 @@ def write_guide_report(
     provenance: Mapping[str, Any] | None = None,
     title: str = "Einstellung report, guide variant",
 ) -> Path:
-    """Write ``score.json``, ``tables/guide.{md,tex,csv}`` and ``report.html``; return the page's path."""
+    """Write ``score.json``, ``tables/guide.*``, ``tables/guide_claims.*`` and ``report.html``; return the page's path."""
     from einstellung.report.page import guide_page
 
     folder = Path(folder)
-    table = guide_table(card)
+    tables = {"guide": guide_table(card), "guide_claims": claims_table(card)}
     write_json(folder / "score.json", card)
-    write_table(folder / "tables", "guide", table)
-    page = guide_page(card, table, provenance=provenance, title=title)
+    for name, table in tables.items():
+        write_table(folder / "tables", name, table)
+    page = guide_page(card, list(tables.values()), provenance=provenance, title=title)
     return write_text(folder / "report.html", page)

@@ -77,6 +77,13 @@ FACETS = {
         Facet("pull", "pull", "How many more NSC images are called a shortcut class when they bear the cue."),
         Facet("T1", "T1 after T2", "Accuracy on phase 1 at the end of phase 2.", signed=False),
         Facet("T1_after_T1", "T1 after T1", "Accuracy on phase 1 at the end of phase 1.", signed=False),
+        Facet("AS_cue", "AS cue", "Share of attention on the cue's box, with the cue in it.", signed=False),
+        Facet("AS_clean", "AS clean", "The same on the same images, never painted.", signed=False),
+        Facet("AS_masked", "AS masked", "The same on the same images, cue covered.", signed=False),
+        Facet("SAG", "SAG", "How much more of the attention the cue draws to its box, relative to clean images."),
+        Facet("CTAS", "CTAS", "Cosine of the mean maps of two phases, on the same images.", signed=False),
+        Facet("CTAS_own", "CTAS own", "Cosine of the mean maps of two phases, each on its own images.", signed=False),
+        Facet("ADI", "ADI", "How much maps differ from image to image.", signed=False),
     )
 }
 

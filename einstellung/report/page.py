@@ -10,6 +10,8 @@ import pandas as pd
 
 from einstellung.report import measured
 from einstellung.report.answer import answer, failed_checks
+from einstellung.report.attention_tables import NOT_PROOF
+from einstellung.report.figures.attention_plans import ATTENTION
 from einstellung.report.figures.catalogue import Drawn
 from einstellung.report.markup import data_uri, plain, symbols, typeset
 from einstellung.report.notation import CERTAINTIES, FACETS, PATTERNS, continual_methods, number
@@ -52,10 +54,15 @@ def report_page(
         baseline=baseline_card(card),
         check_groups=_check_groups(proof, proof_checks, log_checks),
         verdict_figure=next((figure for figure in figures if figure.name == "verdict"), None),
-        figures=[figure for figure in figures if figure.name != "verdict" and not figure.is_sheet],
+        figures=[
+            figure for figure in figures if figure.name != "verdict" and not figure.is_sheet and not figure.is_attention
+        ],
+        attention=[figure for figure in figures if figure.is_attention],
+        not_proof=NOT_PROOF,
         samples=[figure for figure in figures if figure.is_sheet],
         tables=tables,
-        no_figure=no_figure,
+        no_figure=[figure for figure in no_figure if not figure.name.startswith(ATTENTION)],
+        no_attention=[figure for figure in no_figure if figure.name.startswith(ATTENTION)],
         no_table={thing.name: thing for thing in no_table},
         statistics=statistics_tables(card),
         splits=measured.splits(frame),
@@ -72,7 +79,7 @@ def report_page(
 
 def guide_page(
     card: Mapping[str, Any],
-    table: Table,
+    tables: Sequence[Table],
     *,
     provenance: Mapping[str, Any] | None,
     title: str,
@@ -81,7 +88,7 @@ def guide_page(
     return _render(
         "guide.html",
         title=title,
-        table=table,
+        tables=tables,
         warnings=card.get("warnings", ()),
         failed=failed_checks(card.get("checks", ())),
         fewest_seeds=measured.fewest_seeds(card),

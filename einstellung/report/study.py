@@ -10,8 +10,11 @@ from einstellung.experiments.config import to_yaml
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.sweep import folder_name, read_sweep
 from einstellung.files import read_json
+from einstellung.metrics.guide import guide_score
 from einstellung.metrics.per_image import per_image, per_image_checks
 from einstellung.metrics.scorecard import score
+from einstellung.report.attention_files import read_attention
+from einstellung.report.attention_summary import attention_summary
 from einstellung.report.published import is_papers_protocol
 from einstellung.report.reported import reported_numbers
 from einstellung.report.run_files import find_pictures, read_predictions
@@ -20,17 +23,22 @@ from einstellung.report.writing import write_report
 
 
 def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
-    """The scorecard and the path of the page. Runs that failed and predictions that cannot be read are among the warnings."""
+    """The scorecard and the path of the page. Runs that failed and files that cannot be read are among the warnings."""
     config, timeline = results.config(), results.merge_timelines()
     if timeline is None:
         raise InputError(f"{results.path} holds no finished run yet")
     card = score(timeline, config.score.settings()).to_dict()
     runs = [(method, seed) for method in timeline.methods for seed in timeline.seeds(method)]
     predictions, unread = read_predictions(results.path, runs)
-    card["warnings"] = [*results.failures(), *card["warnings"], *unread]
+    attention, unread_attention = read_attention(results.path, runs)
+    card["warnings"] = [*results.failures(), *card["warnings"], *unread, *unread_attention]
     if predictions:
         card["per_image"] = per_image(predictions)
         card["checks"] += [check.to_dict() for check in per_image_checks(predictions, card)]
+    if attention:
+        card["attention"] = attention_summary(attention)
+    if config.guide_files:
+        card["guide"] = guide_score(timeline, config.score.settings()).to_dict()
     if is_papers_protocol(config.model_dump(mode="json")):
         card["reported"] = reported_numbers(card["methods"])
     page = write_report(
@@ -42,6 +50,7 @@ def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
         configuration=to_yaml(config),
         samples=results.samples_file if results.samples_file.exists() else None,
         pictures=find_pictures(results.path, runs),
+        attention=attention,
         title=f"Einstellung report: {config.name}",
     )
     return card, page

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from einstellung.report.attention_tables import attention_head_table, attention_table
+from einstellung.report.guide import guide_table
+from einstellung.report.guide_claims import claims_table
 from einstellung.report.image_tables import cue_effect_seed_table, cue_effect_table, masking_table
 from einstellung.report.incremental import incremental_table
 from einstellung.report.reported import reported_table
@@ -40,6 +43,11 @@ def make_tables(card: Mapping[str, Any], proof: Mapping[str, Any] | None) -> tup
         else:
             why = _NO_PREDICTIONS if table is None else f"no run has matching predictions for {splits}"
             missing.append(Missing(name, title, why))
+    if "attention" in card:
+        tables["attention"] = attention_table(card)
+        tables["attention_heads"] = attention_head_table(card)
+    if "guide" in card:
+        tables |= {"guide": guide_table(card["guide"]), "guide_claims": claims_table(card["guide"])}
     if card.get("reported", {}).get("methods"):
         tables["reported"] = reported_table(card)
     return tables, missing

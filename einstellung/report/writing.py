@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from einstellung.files import write_json, write_text
+from einstellung.report.attention_files import AttentionRuns
 from einstellung.report.notation import baseline_first
 from einstellung.report.run_files import RunPictures
 from einstellung.report.table_catalogue import make_tables
@@ -26,12 +28,14 @@ def write_report(
     configuration: str | None = None,
     samples: Path | None = None,
     pictures: Sequence[RunPictures] = (),
+    attention: AttentionRuns = MappingProxyType({}),
     title: str = "Einstellung report",
 ) -> Path:
     """Write ``figures/``, ``tables/``, ``score.json`` and, last, ``report.html`` into ``folder``; return its path.
 
     ``card`` is the scorecard as a dictionary (:meth:`einstellung.metrics.scorecard.Scorecard.to_dict`), where there are
-    predictions of single images with ``per_image`` (:func:`einstellung.metrics.per_image.per_image`). Every file is either
+    predictions of single images with ``per_image`` (:func:`einstellung.metrics.per_image.per_image`), where there is
+    ``attention`` with its summary (:func:`einstellung.report.attention_summary.attention_summary`). Every file is either
     whole or not there, and equal input gives equal bytes.
     """
     from einstellung.report.figures.catalogue import draw_figures  # matplotlib takes most of a second to import
@@ -44,7 +48,13 @@ def write_report(
     for name, table in tables.items():
         write_table(folder / "tables", name, table)
     figures, no_figure = draw_figures(
-        folder / "figures", frame, card, levels=_levels(proof), samples=samples, pictures=pictures
+        folder / "figures",
+        frame,
+        card,
+        levels=_levels(proof),
+        samples=samples,
+        pictures=pictures,
+        attention=attention,
     )
     page = report_page(
         frame,

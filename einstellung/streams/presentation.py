@@ -1,4 +1,4 @@
-"""How a raw image becomes what a net sees: spatial augmentation, then the cue, then normalisation."""
+"""How a raw image becomes what a net sees: spatial augmentation, then the cue, then normalisation and, maybe, enlargement."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ class Presentation:
     """The one way from raw images to a net's input, for training, replay, evaluation and the stream's proof alike.
 
     Augmentation and cue draw from the generators they are given, never from a global one. The cue comes after the crop and
-    the flip, so that it stands where it should in what the net sees.
+    the flip, so that it stands where it should in what the net sees. Where a stream shows its images larger than they are,
+    that comes last: cue and cover grow with the image, and memory holds small images.
     """
 
     def __init__(self, stream: Stream, device: torch.device | str = "cpu", channels_last: bool = False) -> None:
@@ -50,7 +51,10 @@ class Presentation:
 
     def normalised(self, pixels: Tensor) -> Tensor:
         floats = pixels.to(self.device).to(torch.float32, memory_format=self.layout)
-        return torch.addcmul(self._shift, floats, self._scale)
+        inputs = torch.addcmul(self._shift, floats, self._scale)
+        if (side := self.stream.shown_size) is None or inputs.shape[-2:] == (side, side):
+            return inputs
+        return F.interpolate(inputs, size=(side, side), mode="bilinear", align_corners=False)
 
 
 def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:

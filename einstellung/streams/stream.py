@@ -65,7 +65,10 @@ class EvaluationSplit:
 
 @dataclass(frozen=True)
 class MaskedPair:
-    """Names of splits that hold the same images clean, with the cue, with the cue covered, and with the cue elsewhere."""
+    """Names of splits that hold the same images clean, with the cue, with the cue covered, and with the cue elsewhere.
+
+    Where the cue is in the pictures already, no clean ones exist: ``clean`` and ``patched`` are then the same split.
+    """
 
     clean: str
     patched: str
@@ -80,6 +83,8 @@ class Stream:
     ``duplicates_allowed`` is how many evaluation images the source is known to share with its training images, pixel for
     pixel, ``phase_duplicates_allowed`` how many training images two phases share in that way; the proof fails above them.
     ``left_out`` is how many evaluation images were taken out for that reason, so that classes may be short of as many.
+    ``uneven_classes``: the source's own classes differ in size, so that the proof does not ask for equal numbers.
+    ``shown_size`` is the side to which images are enlarged for the net, with what is painted on them.
     """
 
     name: str
@@ -97,6 +102,8 @@ class Stream:
     duplicates_allowed: int = 0
     phase_duplicates_allowed: int = 0
     left_out: int = 0
+    uneven_classes: bool = False
+    shown_size: int | None = None
     facts: dict[str, object] = field(default_factory=dict)
 
     def phase(self, name: str) -> Phase:

@@ -51,3 +51,11 @@ def test_the_first_phase_alone_with_itself(stream):
 def test_the_first_phase_with_all_splits_at_every_epoch(stream):
     every = {split.name for split in stream.splits}
     assert due(stream, "T1", 1, first_phase="all", t1_all_every=7, extra_every=5) == every
+
+
+def test_subsets_at_the_end_leave_only_validation_on_the_way(stream):
+    every = {split.name for split in stream.splits}
+    assert due(stream, "T1", 1, subsets="end") == set()
+    assert due(stream, "T2", 1, subsets="end") == {"T2_val"}
+    assert due(stream, "T2", 3, last=True, subsets="end") == every
+    assert due(stream, "T1", 1, last=True, subsets="end") == every

@@ -44,6 +44,12 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"score": {"tau": 0.5}}, False, False),
         ({"cue": {"size": 4}}, False, False),  # a default written out is the same study
         ({"name": "other"}, False, False),
+        ({"training": {"matmul": "high"}}, True, True),
+        ({"training": {"compile": True}}, True, True),
+        ({"evaluation": {"subsets": "end"}}, True, True),
+        ({"stream": {"shown_size": 24}}, True, True),
+        ({"training": {"matmul": "highest", "compile": False}, "stream": {"shown_size": None}}, False, False),
+        ({"logging": ["csv"], "guide_files": True}, False, False),
     ],
 )
 def test_keys_change_with_what_shapes_the_result(change, runs, first_phases):

@@ -8,6 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from einstellung.backbones import build_backbone
 from einstellung.errors import InputError
 from einstellung.learners.ewc_on import EWCOptions, fisher_of_single_images, fisher_per_sample
 
@@ -127,3 +128,26 @@ def test_memory_survives_a_round_trip(make, stream):
 def test_wrong_options_are_named(options):
     with pytest.raises(InputError, match=r"learners\.ewc_on\.fisher"):
         EWCOptions(**options)
+
+
+@pytest.mark.parametrize("fisher", ["per-sample", "mammoth"])
+def test_only_a_few_images_are_shown_at_a_time(make, stream, fisher, monkeypatch):
+    """A phase shown at 224x224 would not fit into memory at once; what comes out is that of all images together."""
+    learner = make("ewc_on", fisher=fisher)
+    images = stream.phases[0].train
+    presentation = learner.context.presentation
+    whole = presentation.unaugmented(images)
+    measure = fisher_per_sample if fisher == "per-sample" else fisher_of_single_images
+    expected = measure(copy.deepcopy(learner.net), whole, images.labels)
+    shown, show = [], presentation.unaugmented
+    monkeypatch.setattr(presentation, "unaugmented", lambda some: shown.append(len(some)) or show(some))
+    learner.end_phase(stream.phases[0])
+    assert sum(shown) == len(images)
+    assert max(shown) <= 32
+    assert all(torch.equal(learner.fisher[name], value) for name, value in expected.items())
+
+
+def test_attention_needs_no_slow_path(recwarn):
+    net = build_backbone("vit", {"dim": 12, "depth": 1, "heads": 2, "patch": 4, "image": 8}, 4, seed=0)
+    fisher_per_sample(net, torch.randn(5, 3, 8, 8), torch.arange(5) % 4)
+    assert not [str(warning.message) for warning in recwarn if "performance drop" in str(warning.message)]

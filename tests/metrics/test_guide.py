@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from einstellung.errors import InputError
 from einstellung.metrics.guide import (
     adaptation_delay,
     band,
@@ -80,6 +81,40 @@ def test_a_timeline_by_hand():
     assert sgd["band"] == "low"
     assert sgd["why_undefined"] == "seed 2: T1_all never reached 0.8 in T1 (best 0.650)"
     assert sgd["per_seed"]["2"]["eri_score"] is None
+
+
+@pytest.mark.parametrize(("threshold", "delays"), [(0.5, [1.0, 1.0]), (0.65, [2.0, 2.0]), (0.81, [None, None])])
+def test_the_threshold_is_a_setting_and_is_named(threshold, delays):
+    """T1_all is 0.5, 0.8, 0.7 and 0.5, 0.65 after the epochs of T1."""
+    card = guide_score(example(), ScoreSettings(guide_threshold=threshold)).to_dict()
+    assert card["threshold"] == threshold
+    runs = card["methods"]["sgd"]["per_seed"]
+    assert [run["adaptation_delay"] for run in runs.values()] == delays
+    if None in delays:
+        assert runs["1"]["why_undefined"] == f"T1_all never reached {threshold:g} in T1 (best 0.800)"
+
+
+@pytest.mark.parametrize("threshold", [0, 1.5, float("nan")])
+def test_a_threshold_that_is_no_accuracy_is_refused(threshold):
+    with pytest.raises(InputError, match="guide threshold is"):
+        ScoreSettings(guide_threshold=threshold)
+
+
+def test_a_run_carries_the_accuracies_behind_its_numbers():
+    """The subsets at the final checkpoint, T1 at the end of both phases; None where there is none."""
+    table = timeline(
+        rows("sgd", 1, "T1", "T1_all", [0.5, 0.8]),
+        run("sgd", 1, [0.5, 0.8], [0.5, 0.6], [0.3, 0.4], T1_all=[0.4, 0.1]),
+    )
+    assert guide_score(table).runs["sgd"][1].accuracies == {
+        "T1_all": 0.1,
+        "T1_all_after_T1": 0.8,
+        "T2_shortcut_normal": 0.8,
+        "T2_shortcut_masked": 0.6,
+        "T2_nonshortcut_normal": 0.4,
+    }
+    scratch = guide_score(example()).runs["scratch_t2"][1].accuracies
+    assert (scratch["T1_all"], scratch["T1_all_after_T1"], scratch["T2_nonshortcut_normal"]) == (None, None, None)
 
 
 def test_a_method_without_its_parts_says_why():

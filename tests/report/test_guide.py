@@ -23,6 +23,7 @@ def guide():
 
     return {
         "variant": "guide",
+        "threshold": 0.75,
         "methods": {
             "ewc_on": {
                 "n_seeds": 2,
@@ -57,6 +58,7 @@ def test_the_table_holds_parts_score_and_band(guide):
     ]  # fmt: skip
     assert [cell.text for cell in second[2::3]] == ["–", "–"]
     assert second[5].why == "seeds 1, 2: T1_all never reached 0.8"
+    assert "T1_all at or above 0.75" in guide_table(guide).note
 
 
 def test_the_page_is_written_whole_and_escaped(guide, tmp_path):

@@ -114,3 +114,13 @@ def test_a_sweep_is_read_from_the_scores_of_its_studies(tmp_path, monkeypatch):
     write_sweep(tmp_path / "empty", Sweep("cue.size", (6, 8)))
     with pytest.raises(InputError, match="holds no finished run yet"):
         report_sweep(tmp_path / "empty")
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_guides_claims_stand_there_where_its_files_are_asked_for(results, quick, asked):
+    values = results.config().model_dump(mode="json") | {"guide_files": asked}
+    results.write_config(build_config(values))
+    card, page = report_study(results)
+    assert ("guide" in card) is asked
+    assert ('id="guide"' in page.read_text()) is asked
+    assert (results.path / "tables" / "guide_claims.csv").exists() is asked

@@ -10,6 +10,7 @@ from pathlib import Path
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
@@ -22,6 +23,9 @@ from einstellung.report.figures.style import GREY, INK, SETTINGS, MethodStyle
 
 FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
+
+# Blue (below) to vermilion (above) through white at 0: Okabe and Ito's pair, told apart by every kind of sight.
+DIVERGING = LinearSegmentedColormap.from_list("around zero", ["#00507f", "#5fa8d3", "#ffffff", "#eb9a5b", "#a34700"])
 
 # Whatever holds a date or the name of a machine is left out, so that equal input gives equal bytes.
 _METADATA = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,11 @@ from matplotlib.figure import Figure
 
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
+from einstellung.report.attention_files import AttentionRuns
 from einstellung.report.captions import captions
 from einstellung.report.curves import PhaseTwoCurves
 from einstellung.report.figures.accuracy import draw_accuracy
+from einstellung.report.figures.attention_plans import ATTENTION, attention_plans
 from einstellung.report.figures.canvas import drawing, save
 from einstellung.report.figures.delays import draw_delay_grid
 from einstellung.report.figures.gaps import draw_deficit, draw_reliance
@@ -56,6 +59,11 @@ class Drawn:
         """Whether it shows images rather than numbers."""
         return self.name.startswith(("fig1_", "fig2_", PICTURES))
 
+    @property
+    def is_attention(self) -> bool:
+        """Whether it belongs to the section on attention."""
+        return self.name.startswith(ATTENTION)
+
 
 def draw_figures(
     folder: Path,
@@ -65,6 +73,7 @@ def draw_figures(
     levels: Mapping[str, float],
     samples: Path | None,
     pictures: Sequence[RunPictures] = (),
+    attention: AttentionRuns = MappingProxyType({}),
 ) -> tuple[list[Drawn], list[Missing]]:
     """Write every figure that the data allow into ``folder``, one at a time so that memory stays small."""
     words = captions(frame, card)
@@ -85,6 +94,11 @@ def draw_figures(
             drawn.append(
                 Drawn(name, title, caption(of_run, images), save(draw_pictures(of_run, images), folder, name)["svg"])
             )
+        for plan in attention_plans(attention, card):
+            if plan.why is None:
+                drawn.append(Drawn(plan.name, plan.title, plan.caption, save(plan.draw(), folder, plan.name)["svg"]))
+            else:
+                missing.append(Missing(plan.name, plan.title, plan.why))
     return drawn, missing
 
 

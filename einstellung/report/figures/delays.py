@@ -8,16 +8,13 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from einstellung.report.figures.canvas import new_figure
+from einstellung.report.figures.canvas import DIVERGING, new_figure
 from einstellung.report.figures.style import INK, WIDTH
 from einstellung.report.notation import continual_methods, epochs, short_names
-
-# Blue (earlier) to vermilion (later) through white at 0: Okabe and Ito's pair, told apart by every kind of sight.
-_DIVERGING = LinearSegmentedColormap.from_list("delay", ["#00507f", "#5fa8d3", "#ffffff", "#eb9a5b", "#a34700"])
 
 HATCHES = {"method": "////", "baseline": "\\\\\\\\", "both": "xxxx", "unknown": "...."}
 _WORDS = {
@@ -48,13 +45,13 @@ def draw_delay_grid(card: Mapping[str, Any]) -> Figure:
                 shown.add(who)
                 axes.add_patch(Rectangle(corner, 1, 1, hatch=HATCHES[who], **_HATCHED))
                 continue
-            colour = _DIVERGING(norm(cell["mean"]))
+            colour = DIVERGING(norm(cell["mean"]))
             axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, linewidth=0))
             if len(taus) <= _MOST_WITH_TEXT:
                 _write_cell(axes, (column, row), cell, card["methods"][method]["n_seeds"], colour)
     _frame_grid(axes, list(rows), taus, card["tau"])
     if means:
-        bar = figure.colorbar(ScalarMappable(norm, _DIVERGING), ax=axes, pad=0.015, aspect=14, fraction=0.05)
+        bar = figure.colorbar(ScalarMappable(norm, DIVERGING), ax=axes, pad=0.015, aspect=14, fraction=0.05)
         bar.outline.set_visible(False)
         bar.ax.set_title("later", fontsize=7, pad=4)
         bar.ax.set_xlabel("earlier", fontsize=7, labelpad=4)

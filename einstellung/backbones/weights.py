@@ -1,0 +1,201 @@
+"""Weights from a file on this machine, under the names that other libraries gave them.
+
+A file is safetensors or torch's zip archive (read with ``weights_only``: nothing in it can run). For our transformers, the names
+of timm (which are ours), of torchvision and of Hugging Face, before and after its version 5, are understood; Hugging Face's
+layer norms add 1e-12 to the variance where ours add 1e-6. For ResNet-18, our names and the usual ones for 32x32 images.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import re
+import warnings
+import zipfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+
+Names = tuple[tuple[str, str], ...]
+State = dict[str, Tensor]
+
+_TORCHVISION_VIT: Names = (
+    (r"class_token", "cls_token"),
+    (r"conv_proj\.", "patch_embed.proj."),
+    (r"encoder\.pos_embedding", "pos_embed"),
+    (r"encoder\.layers\.encoder_layer_(\d+)\.ln_([12])\.", r"blocks.\1.norm\2."),
+    (r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.in_proj_", r"blocks.\1.attn.qkv."),
+    (r"encoder\.layers\.encoder_layer_(\d+)\.self_attention\.out_proj\.", r"blocks.\1.attn.proj."),
+    (r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:linear_1|0)\.", r"blocks.\1.mlp.fc1."),
+    (r"encoder\.layers\.encoder_layer_(\d+)\.mlp\.(?:linear_2|3)\.", r"blocks.\1.mlp.fc2."),
+    (r"encoder\.ln\.", "norm."),
+    (r"heads\.head\.", "head."),
+)
+_HUGGING_FACE_LAYER = r"(?:encoder\.layer|layers)\.(\d+)\."
+_HUGGING_FACE_VIT: Names = (
+    (r"vit\.", ""),
+    (r"embeddings\.cls_token", "cls_token"),
+    (r"embeddings\.position_embeddings", "pos_embed"),
+    (r"embeddings\.patch_embeddings\.projection\.", "patch_embed.proj."),
+    (_HUGGING_FACE_LAYER + r"layernorm_before\.", r"blocks.\1.norm1."),
+    (_HUGGING_FACE_LAYER + r"layernorm_after\.", r"blocks.\1.norm2."),
+    (_HUGGING_FACE_LAYER + r"attention\.(?:attention\.query|q_proj)\.", r"blocks.\1.attn.q."),
+    (_HUGGING_FACE_LAYER + r"attention\.(?:attention\.key|k_proj)\.", r"blocks.\1.attn.k."),
+    (_HUGGING_FACE_LAYER + r"attention\.(?:attention\.value|v_proj)\.", r"blocks.\1.attn.v."),
+    (_HUGGING_FACE_LAYER + r"attention\.(?:output\.dense|o_proj)\.", r"blocks.\1.attn.proj."),
+    (_HUGGING_FACE_LAYER + r"(?:intermediate\.dense|mlp\.fc1)\.", r"blocks.\1.mlp.fc1."),
+    (_HUGGING_FACE_LAYER + r"(?:output\.dense|mlp\.fc2)\.", r"blocks.\1.mlp.fc2."),
+    (r"layernorm\.", "norm."),
+    (r"classifier\.", "head."),
+)
+_RESNET: Names = (
+    *((rf"layer{stage}\.{block}\.", f"blocks.{2 * stage - 2 + block}.") for stage in (1, 2, 3, 4) for block in (0, 1)),
+    (r"(blocks\.\d\.)downsample\.", r"\1shortcut."),
+    (r"(?:fc|linear|classifier)\.", "head."),
+)
+_UNREADABLE = (
+    RuntimeError,
+    pickle.UnpicklingError,
+    SafetensorError,
+    EOFError,
+    OSError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    TypeError,
+)
+
+
+def load_weights(net: nn.Module, path: str) -> None:
+    """Fill ``net`` from the file. A head of another size keeps its fresh weights, with a warning; all else must fit."""
+    own = net.state_dict()
+    given = usual_names(read_weights(path))
+    _check_positions(path, own, given)
+    fresh_head = _fresh_head(own, given)
+    if fresh_head is not None:
+        # what stands between the body and another task's head belongs to that head
+        given = {name: value for name, value in given.items() if not name.startswith(("head.", "pooler."))}
+        own = {name: value for name, value in own.items() if not name.startswith("head.")}
+    for name, value in own.items():
+        if name not in given:
+            raise InputError(
+                f"{path}: the weight '{name}' of the net is missing{_and_others(own.keys() - given.keys())}"
+            )
+        if given[name].shape != value.shape:
+            raise InputError(f"{path}: '{name}' is {tuple(given[name].shape)}, the net's {tuple(value.shape)}")
+    if extra := sorted(given.keys() - own.keys()):
+        raise InputError(f"{path}: the net has no weight '{extra[0]}'{_and_others(extra)}")
+    with torch.no_grad():
+        for name, value in own.items():
+            value.copy_(given[name])
+    if fresh_head is not None:
+        warnings.warn(f"{path} holds {fresh_head}: its head keeps its fresh weights", stacklevel=2)
+
+
+def _fresh_head(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str | None:
+    """Why the head cannot come from the file; None where it can."""
+    outputs = own["head.bias"].numel()
+    if not any(name.startswith("head.") for name in given):
+        return f"no head, the net has {outputs} outputs"
+    if "head.bias" in given and given["head.bias"].numel() != outputs:
+        return f"a head of {given['head.bias'].numel()} outputs, the net has {outputs}"
+    return None
+
+
+def _check_positions(path: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
+    """Positions of another grid get a sentence of their own: it is the image's size that does not fit."""
+    if "pos_embed" in own and "pos_embed" in given and given["pos_embed"].dim() == 3:
+        patches, wanted = (state["pos_embed"].shape[1] - 1 for state in (given, own))
+        if patches != wanted:
+            raise InputError(
+                f"{path}: its positions (pos_embed) are for {patches} patches, the net has {wanted}: "
+                "take weights for images and patches of the same size"
+            )
+
+
+def read_weights(path: str) -> State:
+    """The tensors of a file by name, on the CPU."""
+    file = _existing(path)
+    try:
+        if zipfile.is_zipfile(file):
+            content = torch.load(file, map_location="cpu", weights_only=True)
+        else:
+            content = load_file(file)
+    except _UNREADABLE as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(
+            f"{path} cannot be read as weights ({reason}): give safetensors, or a state_dict in torch's zip archive"
+        ) from None
+    for key in ("state_dict", "model"):
+        if isinstance(content, Mapping) and isinstance(content.get(key), Mapping):
+            content = content[key]
+    if not isinstance(content, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in content.items()
+    ):
+        raise InputError(f"{path} is not a state_dict: it must map names to tensors")
+    return dict(content)
+
+
+def usual_names(state: Mapping[str, Tensor]) -> State:
+    """The same weights under our names; a name that is not known stays, and is refused by whoever knows the net.
+
+    >>> list(usual_names({"conv_proj.bias": torch.zeros(2), "class_token": torch.zeros(1, 1, 2)}))
+    ['patch_embed.proj.bias', 'cls_token']
+    >>> list(usual_names({"vit.layers.0.mlp.fc1.bias": torch.zeros(2), "vit.embeddings.cls_token": torch.zeros(1)}))
+    ['blocks.0.mlp.fc1.bias', 'cls_token']
+    """
+    if "class_token" in state:
+        return {_renamed(name, _TORCHVISION_VIT): value for name, value in state.items()}
+    if "layer1.0.conv1.weight" in state:
+        return {_renamed(name, _RESNET): value for name, value in state.items()}
+    if any(name.endswith("embeddings.cls_token") for name in state):
+        return _joined({_renamed(name, _HUGGING_FACE_VIT): value for name, value in state.items()})
+    return dict(state)
+
+
+def weights_digest(path: str) -> str:
+    """The sha256 of the file's content: other weights under the same name are another net.
+
+    >>> import tempfile
+    >>> with tempfile.NamedTemporaryFile() as empty:
+    ...     weights_digest(empty.name)[:16]
+    'e3b0c44298fc1c14'
+    """
+    with _existing(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _existing(path: str) -> Path:
+    file = Path(path).expanduser()
+    if not file.is_file():
+        raise InputError(f"backbone.weights: {path} is no file; give the path of a file of weights")
+    return file
+
+
+def _renamed(name: str, names: Names) -> str:
+    for pattern, ours in names:
+        name = re.sub(f"^{pattern}", ours, name)
+    return name
+
+
+def _joined(state: Mapping[str, Tensor]) -> State:
+    """Queries, keys and values in one matrix, in this order, wherever all three are there and alike."""
+    joined = dict(state)
+    separate = [re.fullmatch(r"(blocks\.\d+\.attn\.)q\.(weight|bias)", name) for name in state]
+    for found in separate:
+        if found is None:
+            continue
+        names = [f"{found[1]}{letter}.{found[2]}" for letter in "qkv"]
+        if len({state[name].shape if name in state else None for name in names}) == 1:
+            joined[f"{found[1]}qkv.{found[2]}"] = torch.cat([joined.pop(name) for name in names])
+    return joined
+
+
+def _and_others(names: Collection[str]) -> str:
+    return f" (and {len(names) - 1} more)" if len(names) > 1 else ""

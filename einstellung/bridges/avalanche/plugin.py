@@ -1,0 +1,105 @@
+"""The strategy plug-in: every split before the first and after each epoch of every experience."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from einstellung.bridges.installed import needed
+from einstellung.bridges.recorder import Recorder
+from einstellung.errors import InputError
+from einstellung.streams import Phase, Stream
+from einstellung.timeline import Timeline
+
+Run = Recorder | tuple[str, int, Path | str | None]  # or: method, seed, folder
+
+
+class Recording:
+    """What :class:`ERIPlugin` does, as callbacks of any strategy with Avalanche's training loop.
+
+    Effective epochs count the images of the current experience in each mini-batch as the data loader hands it over: what a
+    strategy adds later is not seen, and what a replaying data loader mixes in belongs to another phase's classes. ``every``
+    is in epochs; the end of an experience is measured in any case. ``phase`` is for strategies that train on everything at
+    once (JointTraining): what they learn is recorded under that phase, and only its images count.
+    """
+
+    def __init__(self, run: Run, stream: Stream, every: int = 1, phase: str | None = None) -> None:
+        super().__init__()
+        if every < 1:
+            raise InputError(f"every is {every}: measure after every epoch (1), or after every 2nd, 3rd, ...")
+        if phase is not None and phase not in [one.name for one in stream.phases]:
+            raise InputError(f"phase is '{phase}': there are {', '.join(one.name for one in stream.phases)}")
+        self.recorder = run if isinstance(run, Recorder) else Recorder(*run)
+        self.stream = stream
+        self.every = every
+        self.phase = phase
+        self._classes = torch.empty(0, dtype=torch.long)
+        self._epochs = 0
+        self._measured = 0.0
+
+    def timeline(self) -> Timeline:
+        """Everything recorded so far."""
+        return self.recorder.timeline()
+
+    def before_training_exp(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        phase = self._phase_of(strategy.experience)
+        own = len(strategy.experience.dataset) if self.phase is None else len(phase.train)
+        self.recorder.begin_phase(phase.name, samples=own)
+        self._classes = torch.tensor(phase.classes, device=strategy.device)
+        self._epochs = 0
+        self._measure(strategy)
+
+    def before_training_iteration(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        self.recorder.saw(int(torch.isin(strategy.mb_y, self._classes).sum()))
+
+    def after_training_epoch(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        self._epochs += 1
+        if self._epochs % self.every == 0:
+            self._measure(strategy)
+
+    def after_training_exp(self, strategy: Any, *args: Any, **kwargs: Any) -> None:
+        if self.recorder.effective_epoch > self._measured:
+            self._measure(strategy)
+        self.recorder.end_phase()
+
+    def _measure(self, strategy: Any) -> None:
+        self.recorder.evaluate(strategy.model, self.stream, device=strategy.device)
+        self._measured = self.recorder.effective_epoch
+
+    def _phase_of(self, experience: Any) -> Phase:
+        if self.phase is not None:
+            return self.stream.phase(self.phase)
+        classes = {int(label) for label in experience.dataset.targets}
+        for phase in self.stream.phases:
+            if classes == set(phase.classes):
+                return phase
+        raise InputError(
+            f"an experience with the classes {sorted(classes)} is no phase of the stream '{self.stream.name}': "
+            "build the benchmark with avalanche_benchmark(stream), or give phase=... for training on everything at once"
+        )
+
+
+@cache
+def plugin_class() -> type[Any]:
+    """``ERIPlugin``: :class:`Recording` as a plug-in of Avalanche's own kind."""
+    core = needed("avalanche.core", "avalanche-lib")
+    own = {"__module__": "einstellung.bridges.avalanche", "__doc__": Recording.__doc__}
+    return type("ERIPlugin", (Recording, core.SupervisedPlugin), own)
+
+
+def scratch_t2(
+    strategy: Any, benchmark: Any, stream: Stream, seed: int, folder: Path | str | None, every: int = 1, **loader: Any
+) -> Timeline:
+    """The baseline: train a fresh ``strategy`` on the last experience alone, recorded under the name ``scratch_t2``.
+
+    In the same folder as the other methods it makes ``einstellung score`` complete. ``loader`` goes to ``strategy.train``.
+    """
+    if strategy.clock.train_exp_counter or strategy.clock.train_iterations:
+        raise InputError("scratch_t2 needs a fresh strategy: this one has been trained already")
+    plugin: Recording = plugin_class()(("scratch_t2", seed, folder), stream, every)
+    strategy.plugins.insert(0, plugin)  # its clock has to stay the last plug-in
+    strategy.train(benchmark.train_stream[len(stream.phases) - 1], **loader)
+    return plugin.timeline()

@@ -1,0 +1,211 @@
+"""A model of anybody's, measured on splits of anybody's, and left exactly as it was."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.utils.data import DataLoader, Dataset, IterableDataset
+
+from einstellung.errors import InputError
+from einstellung.streams import Presentation, Stream
+from einstellung.training.evaluator import macro_accuracy
+
+Model = Callable[..., Any]
+Splits = Stream | Mapping[str, Any]
+Batches = Iterable[tuple[Any, Tensor]]
+
+
+@dataclass(frozen=True)
+class SplitData:
+    """One split as batches of (inputs, labels), and the classes of its phase where they are known."""
+
+    name: str
+    batches: Callable[[], Batches]
+    classes: tuple[int, ...] | None
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One split, one moment. Accuracies are means over the classes of the split."""
+
+    acc: float
+    top5: float
+    loss: float
+    n: int
+    acc_task: float | None
+
+
+def split_data(
+    splits: Splits, classes: Mapping[str, Sequence[int]] | None, batch_size: int, device: torch.device | None
+) -> list[SplitData]:
+    """The splits in one form. A split belongs to the phase that its name begins with: T2_val to T2."""
+    if isinstance(splits, Stream):
+        return _of_stream(splits, batch_size, device)
+    if not isinstance(splits, Mapping) or not splits:
+        raise InputError("evaluate needs splits: a mapping of names to (inputs, labels) or batches, or a stream")
+    of_phase = {phase: tuple(int(one) for one in given) for phase, given in (classes or {}).items()}
+    return [
+        SplitData(str(name), _batches_of(str(name), given, batch_size), of_phase.get(str(name).partition("_")[0]))
+        for name, given in splits.items()
+    ]
+
+
+def _of_stream(stream: Stream, batch_size: int, device: torch.device | None) -> list[SplitData]:
+    presentation = Presentation(stream, device or "cpu")
+
+    def batches(name: str) -> Callable[[], Batches]:
+        images = stream.split(name).images
+        pairs = list(zip(images.images.split(batch_size), images.labels.split(batch_size), strict=True))
+        return lambda: ((presentation.normalised(pixels), labels) for pixels, labels in pairs)
+
+    return [SplitData(one.name, batches(one.name), stream.phase(one.phase).classes) for one in stream.splits]
+
+
+def _batches_of(name: str, given: Any, batch_size: int) -> Callable[[], Batches]:
+    if isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(x, (Tensor, np.ndarray)) for x in given):
+        inputs, labels = (torch.as_tensor(one) for one in given)
+        if len(inputs) != len(labels):
+            raise InputError(f"split '{name}' has {len(inputs)} inputs and {len(labels)} labels")
+        return lambda: zip(inputs.split(batch_size), labels.split(batch_size), strict=True)
+    if isinstance(given, Dataset) and not isinstance(given, IterableDataset):
+        given = DataLoader(given, batch_size=batch_size)
+    if not isinstance(given, Iterable):
+        raise InputError(f"split '{name}' is a {type(given).__name__}: give (inputs, labels) or batches of them")
+    if isinstance(given, Iterator):
+        raise InputError(f"split '{name}' is an iterator, used up after one pass: give a list or a DataLoader")
+    return lambda: (_pair(name, batch) for batch in given)
+
+
+def _pair(name: str, batch: Any) -> tuple[Any, Tensor]:
+    if not isinstance(batch, (tuple, list)) or len(batch) < 2:
+        raise InputError(f"split '{name}' yields a {type(batch).__name__}: give batches of (inputs, labels, ...)")
+    return batch[0], torch.as_tensor(batch[1])
+
+
+def measure(
+    model: Model, split: SplitData, device: torch.device | None, autocast: Callable[[], AbstractContextManager[Any]]
+) -> Measured:
+    """The split's figures, as :class:`einstellung.training.Evaluator` gives them for our own nets."""
+    outputs, targets = [], []
+    for inputs, labels in split.batches():
+        with autocast():
+            given = inputs.to(device) if device is not None and hasattr(inputs, "to") else inputs
+            outputs.append(_logits(model(given), split.name).float().cpu())
+        targets.append(_checked_labels(labels, outputs[-1], split.name))
+    if not targets:
+        raise InputError(f"split '{split.name}' holds no images")
+    logits, labels = torch.cat(outputs), torch.cat(targets)
+    loss = float(F.cross_entropy(logits.double(), labels))
+    if not math.isfinite(loss):
+        raise InputError(f"split '{split.name}': the loss is {loss}; are the model's outputs finite?")
+    top = logits.topk(min(5, logits.shape[1]), dim=1).indices
+    acc_task = None
+    if split.classes is not None:
+        own = torch.full((logits.shape[1],), -torch.inf)
+        own[list(split.classes)] = 0
+        acc_task = macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
+    return Measured(
+        acc=macro_accuracy(logits.argmax(dim=1) == labels, labels),
+        top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),
+        loss=loss,
+        n=len(labels),
+        acc_task=acc_task,
+    )
+
+
+def _logits(output: Any, name: str) -> Tensor:
+    """The logits in whatever a model returns: a tensor, an object or mapping with ``logits``, or a tuple's first."""
+    if hasattr(output, "logits"):
+        output = output.logits
+    elif isinstance(output, Mapping) and "logits" in output:
+        output = output["logits"]
+    elif isinstance(output, (tuple, list)) and output:
+        output = output[0]
+    if not isinstance(output, Tensor) or output.ndim != 2:
+        found = f"a tensor of shape {list(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
+        raise InputError(f"split '{name}': the model gives {found}; logits of shape [images, classes] are needed")
+    return output
+
+
+def _checked_labels(labels: Tensor, logits: Tensor, name: str) -> Tensor:
+    if labels.ndim != 1 or labels.is_floating_point() or labels.dtype == torch.bool:
+        raise InputError(f"split '{name}': labels are {labels.dtype} of shape {list(labels.shape)}: give class numbers")
+    if len(labels) != len(logits):
+        raise InputError(f"split '{name}': the model gives {len(logits)} outputs for {len(labels)} labels")
+    labels = labels.cpu().long()
+    if len(labels) and not 0 <= int(labels.min()) <= int(labels.max()) < logits.shape[1]:
+        raise InputError(
+            f"split '{name}' has labels {int(labels.min())} to {int(labels.max())}; the model has {logits.shape[1]} outputs"
+        )
+    return labels
+
+
+def device_of(model: Model) -> torch.device | None:
+    """Where the model's weights are; None where it has none, and inputs are then handed over as they come."""
+    module = _module(model)
+    first = None if module is None else next(module.parameters(), None)
+    return None if first is None else first.device
+
+
+def autocast_to(amp: torch.dtype | None, device: torch.device | None) -> Callable[[], AbstractContextManager[Any]]:
+    """Automatic mixed precision in the given type, or whatever the caller has set."""
+    if amp is None:
+        return nullcontext
+    return lambda: torch.autocast((device or torch.device("cpu")).type, amp)
+
+
+@contextmanager
+def undisturbed(model: Model, sources: Iterable[Any] = ()) -> Iterator[None]:
+    """Evaluation mode without gradients; afterwards every module's mode and every generator is as it was."""
+    module = _module(model)
+    modes = [] if module is None else [(one, one.training) for one in module.modules()]
+    put_back = _random_states(sources)
+    if module is not None:
+        module.eval()
+    try:
+        with torch.no_grad():
+            yield
+    finally:
+        if module is not None:
+            module.train(modes[0][1])  # by its own method first: a module may undo there what its eval() did
+        for one, training in modes:
+            one.training = training
+        for restore in put_back:
+            restore()
+
+
+def _module(model: Model) -> nn.Module | None:
+    owner = getattr(model, "__self__", model)  # a bound method such as net.forward_features
+    return owner if isinstance(owner, nn.Module) else None
+
+
+def _random_states(sources: Iterable[Any]) -> list[Callable[[], object]]:
+    """How to put back every generator that a model or a data loader may draw from."""
+    cpu, numpy_state, python_state = torch.get_rng_state(), np.random.get_state(), random.getstate()
+    restore: list[Callable[[], object]] = [
+        lambda: torch.set_rng_state(cpu),
+        lambda: np.random.set_state(numpy_state),
+        lambda: random.setstate(python_state),
+    ]
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        cuda = torch.cuda.get_rng_state_all()
+        restore.append(lambda: torch.cuda.set_rng_state_all(cuda))
+    if torch.backends.mps.is_available():
+        mps = torch.mps.get_rng_state()
+        restore.append(lambda: torch.mps.set_rng_state(mps))
+    for source in sources:
+        for owner in (source, getattr(source, "sampler", None)):
+            own = getattr(owner, "generator", None)
+            if isinstance(own, torch.Generator):
+                restore.append(partial(own.set_state, own.get_state()))
+    return restore

@@ -1,0 +1,220 @@
+"""``Recorder``: a few lines in any training loop, and it ends in a timeline that ``score`` and ``report`` take.
+
+    recorder = Recorder("my-method", seed=1, folder="my_logs")
+    with recorder.phase("T2", samples=len(train_set)):
+        recorder.evaluate(model, splits, epoch=0)
+        for epoch in range(1, epochs + 1):
+            train(model)
+            recorder.evaluate(model, splits, epoch=epoch)
+
+A baseline recorded under the name ``scratch_t2`` into the same folder makes ``einstellung score my_logs`` complete.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from einstellung.bridges.measuring import Model, Splits, autocast_to, device_of, measure, split_data, undisturbed
+from einstellung.errors import InputError
+from einstellung.timeline import Timeline
+from einstellung.timeline.schema import EPOCH_DECIMALS
+
+_Moment = tuple[str, float, str]  # phase, effective epoch, split
+
+
+class Recorder:
+    """Measures one run (a method with a seed) and keeps its timeline whole on disk after every measurement.
+
+    Measuring changes nothing: weights, gradients, every module's mode and all generators stay as they are.
+    Phases go forward (T1, T2, ...) and epochs rise within a phase.
+
+    >>> recorder = Recorder("sgd", seed=1)
+    >>> with recorder.phase("T2", samples=100):
+    ...     recorder.record("T1_all", 0.9, epoch=0)
+    ...     recorder.saw(50)
+    ...     recorder.evaluate(torch.nn.Identity(), {"T1_all": (torch.eye(2), torch.tensor([0, 0]))})
+    {'T1_all': 0.5}
+    >>> recorder.timeline().curve("sgd", 1, "T2", "T1_all")[0].tolist()
+    [0.0, 0.5]
+    """
+
+    def __init__(
+        self, method: str, seed: int, folder: Path | str | None = None, *, resume: bool = False, batch_size: int = 250
+    ) -> None:
+        if not re.fullmatch(r"\w[\w.+ -]*", method):
+            raise InputError(
+                f"the method's name is '{method}': it names a folder, so use letters, digits, '-', '_', '.'"
+            )
+        if isinstance(seed, bool) or int(seed) != seed:
+            raise InputError(f"the seed is {seed!r}: give a whole number")
+        self.method = method
+        self.seed = int(seed)
+        self.batch_size = batch_size
+        #: The timeline's file, or None where it is kept in memory only.
+        self.path = None if folder is None else Path(folder) / f"{method}-seed{self.seed}" / "timeline.csv"
+        self._rows: dict[_Moment, dict[str, Any]] = {}
+        self._earlier: set[_Moment] = set()
+        self._phase: str | None = None
+        self._last_phase, self._last_epoch = 0, 0.0
+        self._samples: int | None = None
+        self._seen = 0
+        if self.path is not None and self.path.exists():
+            if not resume:
+                raise InputError(
+                    f"{self.path} is there already: choose another folder, or continue it with resume=True"
+                )
+            self._take_up(self.path)
+
+    @contextmanager
+    def phase(self, name: str, samples: int | None = None) -> Iterator[Recorder]:
+        """What is recorded inside belongs to this phase; ``samples`` is the size of its real training set."""
+        self.begin_phase(name, samples)
+        try:
+            yield self
+        finally:
+            self.end_phase()
+
+    def begin_phase(self, name: str, samples: int | None = None) -> None:
+        """The phase's first half, for frameworks that call back at its begin and at its end."""
+        number = re.fullmatch(r"T([1-9]\d*)", name)
+        if number is None:
+            raise InputError(f"the phase is named '{name}': write T1, T2, ...")
+        if self._phase is not None:
+            raise InputError(f"{name} cannot begin: {self._phase} has not ended")
+        if int(number[1]) <= self._last_phase:
+            raise InputError(f"{name} cannot begin after T{self._last_phase}: phases go forward")
+        if samples is not None and samples < 1:
+            raise InputError(f"{name} has {samples} samples: give the size of its training set")
+        self._phase, self._last_phase = name, int(number[1])
+        self._samples, self._seen, self._last_epoch = samples, 0, 0.0
+
+    def end_phase(self) -> None:
+        """The phase's second half."""
+        self._current()
+        self._phase = None
+
+    def saw(self, count: int) -> None:
+        """So many real samples of the phase's training set were trained on; replayed ones do not count."""
+        self._current()
+        if count < 0:
+            raise InputError(f"saw({count}): a number of samples is not below 0")
+        self._seen += int(count)
+
+    @property
+    def effective_epoch(self) -> float:
+        """Real samples seen in this phase / size of its training set."""
+        phase = self._current()
+        if self._samples is None:
+            raise InputError(f"the size of {phase} is not known: give phase('{phase}', samples=...), or epoch=...")
+        return self._seen / self._samples
+
+    def evaluate(
+        self,
+        model: Model,
+        splits: Splits,
+        *,
+        epoch: float | None = None,
+        device: torch.device | str | None = None,
+        amp: torch.dtype | None = None,
+        classes: Mapping[str, Sequence[int]] | None = None,
+    ) -> dict[str, float]:
+        """Measure all splits, record them, and return their accuracies (means over the classes of each split).
+
+        ``model`` is any callable from inputs to logits. ``splits`` maps names to (inputs, labels), to batches of them (a
+        DataLoader) or to a data set, or is one of our streams. ``epoch`` is the effective epoch, by default the one that
+        :meth:`saw` has counted. ``device``: by default where the model is. ``amp``: a type for automatic mixed precision.
+        ``classes`` names the labels of each phase, for the accuracy within the phase; a stream knows them itself.
+        """
+        moment = self._moment(epoch)
+        place = torch.device(device) if device is not None else device_of(model)
+        autocast = autocast_to(amp, place)
+        sources = splits.values() if isinstance(splits, Mapping) else ()
+        with undisturbed(model, sources):
+            data = split_data(splits, classes, self.batch_size, place)
+            self._refuse_repetition(moment, [one.name for one in data])
+            measured = {one.name: measure(model, one, place, autocast) for one in data}
+        self._add(moment, {name: vars(one) for name, one in measured.items()})
+        return {name: one.acc for name, one in measured.items()}
+
+    def record(
+        self,
+        split: str,
+        acc: float,
+        *,
+        epoch: float | None = None,
+        loss: float | None = None,
+        n: int | None = None,
+        acc_task: float | None = None,
+        top5: float | None = None,
+    ) -> None:
+        """Take down what was measured elsewhere; accuracies lie in 0..1."""
+        moment = self._moment(epoch)
+        for name, value in (("acc", acc), ("acc_task", acc_task), ("top5", top5)):
+            if value is not None and not 0 <= value <= 1 + 1e-9:
+                percent = "; per cent? divide by 100" if 1.5 < value <= 100 else ""
+                raise InputError(f"split '{split}': {name} is {value}, which is outside 0..1{percent}")
+        self._refuse_repetition(moment, [split])
+        self._add(moment, {split: {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "top5": top5}})
+
+    def timeline(self) -> Timeline:
+        """Everything recorded so far."""
+        return Timeline(_frame(self._rows))
+
+    def _current(self) -> str:
+        if self._phase is None:
+            raise InputError("no phase has begun: record inside 'with recorder.phase(\"T1\", samples=...):'")
+        return self._phase
+
+    def _moment(self, epoch: float | None) -> float:
+        phase = self._current()
+        epoch = self.effective_epoch if epoch is None else float(epoch)
+        if not (math.isfinite(epoch) and epoch >= 0):
+            raise InputError(f"{phase}: the epoch is {epoch}; give 0 for before the phase, then what has been trained")
+        if round(epoch, EPOCH_DECIMALS) < round(self._last_epoch, EPOCH_DECIMALS):
+            raise InputError(f"{phase}: epoch {epoch:g} comes after epoch {self._last_epoch:g}; epochs rise in a phase")
+        return epoch
+
+    def _key(self, epoch: float, split: str) -> _Moment:
+        return self._current(), round(epoch, EPOCH_DECIMALS), split
+
+    def _refuse_repetition(self, epoch: float, splits: Sequence[str]) -> None:
+        for split in splits:
+            key = self._key(epoch, split)
+            if key in self._rows and key not in self._earlier:
+                raise InputError(f"split '{split}' was recorded at epoch {epoch:g} of {self._phase} already")
+
+    def _add(self, epoch: float, values: Mapping[str, Mapping[str, Any]]) -> None:
+        rows = dict(self._rows)
+        who = {"method": self.method, "seed": self.seed, "phase": self._current(), "epoch": epoch}
+        for split, given in values.items():
+            rows[self._key(epoch, split)] = {**who, "split": split, **given}
+        timeline = Timeline(_frame(rows))  # checked as a whole before anything of it is kept
+        if self.path is not None:
+            timeline.write(self.path)
+        self._rows, self._last_epoch = rows, epoch
+        self._earlier -= {self._key(epoch, split) for split in values}
+
+    def _take_up(self, path: Path) -> None:
+        timeline = Timeline.read(path)
+        if timeline.runs != ((self.method, self.seed),):
+            raise InputError(f"{path} does not hold {self.method}, seed {self.seed} alone: it cannot be continued")
+        for row in timeline.frame.to_dict("records"):
+            self._rows[str(row["phase"]), round(float(row["epoch"]), EPOCH_DECIMALS), str(row["split"])] = {
+                str(name): value for name, value in row.items()
+            }
+        self._earlier = set(self._rows)
+
+
+def _frame(rows: Mapping[_Moment, Mapping[str, Any]]) -> pd.DataFrame:
+    needed = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
+    frame = pd.DataFrame(list(rows.values()), columns=None if rows else needed)
+    measured = [name for name in ("acc_task", "top5") if name in frame and frame[name].notna().any()]
+    return frame[needed + measured]

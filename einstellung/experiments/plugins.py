@@ -1,0 +1,57 @@
+"""Files of the user's own that register learners, streams, cues, covers or backbones."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from einstellung.errors import InputError
+from einstellung.experiments.config import PluginConfig
+
+_PREFIX = "einstellung_plugin_"
+_loaded: dict[str, PluginConfig] = {}  # by the name of the module that a file became
+
+
+def load_plugins(plugins: Iterable[PluginConfig]) -> tuple[PluginConfig, ...]:
+    """Run each file once in this process; the same plug-ins with the hash of what was run."""
+    return tuple(_load(plugin) for plugin in plugins)
+
+
+def plugins_behind(things: Iterable[Any]) -> dict[str, str]:
+    """Which plug-ins these registered things come from: name of the file -> hash, for the key of what they shape."""
+    behind = [_loaded[module] for thing in things if (module := getattr(thing, "__module__", "")) in _loaded]
+    return {Path(plugin.file).name: str(plugin.sha256) for plugin in behind}
+
+
+def _load(plugin: PluginConfig) -> PluginConfig:
+    path = Path(plugin.file).expanduser().resolve()
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"plugins: cannot read {plugin.file}: {error.strerror or error}") from None
+    sha256 = hashlib.sha256(content).hexdigest()
+    if plugin.sha256 not in (None, sha256):
+        raise InputError(f"plugins: {path} has changed since the study was prepared; start the command again")
+    found = PluginConfig(file=str(path), sha256=sha256)
+    name = f"{_PREFIX}{path.stem}_{sha256[:12]}"
+    if name not in _loaded:
+        _run(path, name)
+        _loaded[name] = found
+    return found
+
+
+def _run(path: Path, name: str) -> None:
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise InputError(f"plugins: {path} is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # before it runs: dataclasses look their module up
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[name]
+        raise InputError(f"plugins: {path} cannot be run: {type(error).__name__}: {error}") from error

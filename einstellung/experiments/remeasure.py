@@ -1,0 +1,83 @@
+"""A finished run measured once more: its stored net, on every split, against the numbers that its timeline holds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import torch
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_learner
+from einstellung.experiments.plan import Job
+from einstellung.experiments.study import Prepared
+from einstellung.files import read_json
+from einstellung.timeline import Timeline
+from einstellung.training import Evaluator
+from einstellung.training.checkpoint import load_state
+from einstellung.training.evaluator import Measurement
+
+TOLERANCE = 1e-6
+_MEASURED = ("acc", "loss", "acc_task", "top5")
+
+
+@dataclass(frozen=True)
+class Remeasured:
+    """What the stored net of a run says now; it agrees with the timeline, or there would be an error instead."""
+
+    job: Job
+    epoch: float
+    measurements: tuple[Measurement, ...]
+
+    def in_words(self) -> str:
+        count = len(self.measurements)
+        return f"{self.job.label}: measured anew after epoch {self.epoch:g} of T2, {count} splits as in its timeline"
+
+
+def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
+    """Load the chosen checkpoint of a finished run and measure it on all splits, with the run's own threads.
+
+    Any number that is further than 1e-6 from the timeline's row of that epoch is an error that names the split and both.
+    """
+    config, stream = prepared.config, prepared.stream
+    folder = root / job.folder
+    epoch = float(read_json(folder / "status.json")["chosen_epoch"])
+    with _threads(config.training.threads):
+        learner = build_learner(config, job.method, job.seed, stream)
+        learner.net.load_state_dict(load_state(folder / "model.safetensors"))
+        context = learner.context
+        evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
+        measurements = tuple(evaluator.measure(learner.net, [split.name for split in stream.splits]))
+    _compare(folder / "timeline.csv", stream.phases[-1].name, epoch, measurements)
+    return Remeasured(job, epoch, measurements)
+
+
+def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measurement]) -> None:
+    frame = Timeline.read(file).frame
+    rows = frame[(frame["phase"] == phase) & (frame["epoch"] == epoch)].set_index("split")
+    for now in measurements:
+        if now.split not in rows.index:
+            raise InputError(f"{file} has no row of {now.split} at epoch {epoch:g} of {phase}; train that run anew")
+        then: Any = rows.loc[now.split]
+        for measure in _MEASURED:
+            if measure not in rows.columns or pd.isna(then[measure]):
+                continue
+            if abs(getattr(now, measure) - float(then[measure])) > TOLERANCE:
+                raise InputError(
+                    f"{now.split} at epoch {epoch:g} of {phase}: {measure} is {getattr(now, measure):.6f} now, but "
+                    f"{float(then[measure]):.6f} in {file}; another machine, other packages, or a file that was changed"
+                )
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,93 @@
+"""``comprehensive_results.json``: statistics over seeds, tests, bands and claims of every study below a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from einstellung.errors import InputError
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.guide.calculator import as_guide_writes
+from einstellung.metrics.guide import BANDS, GUIDE_METRICS, guide_score
+from einstellung.metrics.guide_claims import guide_claims
+from einstellung.metrics.guide_tests import guide_tests
+from einstellung.metrics.scorecard import score
+from einstellung.timeline import Timeline
+
+STUDIES = "studies"
+_TRIPLET = ("AD", "PD", "SFR_rel", "delta", "delta_S")
+_SHAPE = ("name", "stream", "cue", "cover", "backbone", "training", "methods", "seeds")
+
+
+def comprehensive_results(results: ResultsFolder, into: Path) -> dict[str, Any]:
+    """Every study that lies in ``into`` (as ``studies/<name>``), ``results`` among them, by the name of its folder.
+
+    A study that cannot be read is there with the reason; one without a finished run yet is not.
+    """
+    folders = {config.parent.resolve() for config in into.glob(f"{STUDIES}/*/config.yaml")} | {results.path.resolve()}
+    studies: dict[str, Any] = {}
+    for folder in sorted(folders):
+        try:
+            study = study_results(ResultsFolder(folder))
+        except InputError as error:
+            if folder == results.path.resolve():
+                raise
+            study = {"problem": str(error)}
+        if study is not None:
+            studies[folder.name] = study
+    return {"variant": "guide", "bands": _bands(), "studies": studies}
+
+
+def study_results(results: ResultsFolder) -> dict[str, Any] | None:
+    """One study: per method the guide's metrics over seeds and the triplet beside them; None without a finished run.
+
+    It only reads, for another process may be at work in that folder: its table as it was merged last.
+    """
+    if not results.timeline_file.exists():
+        return None
+    timeline, config = Timeline.read(results.timeline_file), results.config()
+    settings, whole = config.score.settings(), config.model_dump(mode="json")
+    card = guide_score(timeline, settings).to_dict()
+    paper = score(timeline, settings).to_dict()
+    return {
+        "configuration": {key: whole[key] for key in _SHAPE},
+        "adaptation_threshold": card["threshold"],
+        "final": card["final"],
+        "methods": {method: method_results(record) for method, record in card["methods"].items()},
+        "tests": guide_tests(card),
+        "claims": [claim.to_dict() for claim in guide_claims(card)],
+        "triplet": _triplet(paper),
+        "checks": card["checks"],
+        "warnings": [*results.failures(), *paper["warnings"]],
+    }
+
+
+def method_results(record: Mapping[str, Any]) -> dict[str, Any]:
+    """A method of a guide card under the guide's keys."""
+    return {
+        "n_seeds": record["n_seeds"],
+        **{metric: as_guide_writes(record[metric]) for metric in GUIDE_METRICS},
+        "band": record["band"],
+        "why_undefined": record["why_undefined"],
+        "per_seed": record["per_seed"],
+    }
+
+
+def _triplet(card: Mapping[str, Any]) -> dict[str, Any]:
+    """What the paper's index says of the same runs; its facets compare with the baseline and may not be mixed with these."""
+    methods = {
+        method: {
+            **{facet: as_guide_writes(record[facet]) for facet in _TRIPLET},
+            **{key: record[key] for key in ("pattern", "certainty", "high_rigidity", "verdict", "next_probe")},
+        }
+        for method, record in card["methods"].items()
+        if method != card["baseline"]
+    }
+    present = card["baseline"] in card["methods"]
+    return {"baseline": card["baseline"] if present else None, "tau": card["tau"], "methods": methods}
+
+
+def _bands() -> dict[str, str]:
+    low, high = BANDS
+    return {"low": f"below {low:g}", "moderate": f"{low:g} to {high:g}", "high": f"above {high:g}"}

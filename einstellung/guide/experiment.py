@@ -1,0 +1,147 @@
+"""An experiment the guide's way: its study's folder is found by the hash of all that shapes it, and nothing is silent.
+
+A finished run is neither trained a second time nor used unless that was asked for; an interrupted one is continued.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from einstellung.arguments import workers_for
+from einstellung.backbones.weights import weights_digest
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import resolve
+from einstellung.experiments.config import StudyConfig
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.local import Failure
+from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.progress import Display, display_for
+from einstellung.experiments.remeasure import remeasure
+from einstellung.experiments.study import Prepared, prepare_study, run_study
+from einstellung.files import digest
+from einstellung.guide.comprehensive import STUDIES
+from einstellung.guide.files import COMPREHENSIVE
+from einstellung.guide.reporting import report_with_guide_files
+from einstellung.guide.settings import Tell
+from einstellung.learners.learner import learner_options
+
+Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
+_NOT_SHAPING = ("name", "methods", "seeds", "score", "logging", "guide_files")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to run, below which root, and what to do about runs that are there already."""
+
+    config: StudyConfig
+    root: Path
+    checkpoints: Checkpoints = "stop"
+    workers: int | None = None
+    command: str = "einstellung.guide"
+    display: Callable[[Path, Sequence[Job]], Display] = lambda folder, jobs: display_for(jobs)
+
+
+@dataclass(frozen=True)
+class Performed:
+    """What came of it; ``card`` and ``page`` are None where no run has ever finished."""
+
+    results: ResultsFolder
+    failures: tuple[Failure, ...]
+    card: dict[str, Any] | None
+    page: Path | None
+
+    @property
+    def comprehensive(self) -> Path:
+        return self.results.path.parent.parent / COMPREHENSIVE
+
+
+def study_folder(config: StudyConfig, root: Path) -> Path:
+    """``studies/<backbone>-<hash>``: the hash of everything that shapes results, methods and seeds left out."""
+    shape = resolve(config).model_dump(mode="json")
+    shape = {key: value for key, value in shape.items() if key not in _NOT_SHAPING}
+    # 'auto' means what it meant when the folder was made, on whatever machine that was.
+    shape["training"]["precision"] = config.training.precision
+    shape["plugins"] = sorted(plugin["sha256"] for plugin in shape["plugins"])
+    if weights := config.backbone.options.get("weights"):
+        shape["backbone"]["weights"] = weights_digest(weights)
+    # Of learners only what was changed: which of them are asked for must not matter.
+    chosen = {name: learner_options(name, options) for name, options in config.learners.items()}
+    shape["learners"] = {
+        name: options.__dict__ for name, options in chosen.items() if options != learner_options(name, {})
+    }
+    return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
+
+
+def perform(request: Request, tell: Tell) -> Performed:
+    """Train, continue, use or measure anew what is asked for, then write the report and the guide's files."""
+    results = ResultsFolder(study_folder(request.config, request.root))
+    prepared = prepare_study(request.config, results.path)
+    prepared.proof.require()
+    jobs = plan(prepared.config, prepared.stream)
+    runs = [job for job in jobs if job.kind == "run"]
+    if request.checkpoints == "skip_training":
+        return _without_training(request, results, prepared, runs, tell)
+    if request.checkpoints != "force_retrain":
+        _say_what_is_there(request, results, jobs, tell)
+    with results.in_use():
+        if request.checkpoints == "force_retrain":
+            _delete(results, jobs, tell)
+        outcome = run_study(
+            prepared,
+            results.path,
+            request.workers or workers_for(prepared.config.training.threads),
+            request.command,
+            make_display=lambda todo: request.display(results.path, todo),
+        )
+        if outcome.timeline is None:
+            return Performed(results, outcome.failures, None, None)
+        card, page = report_with_guide_files(results, request.root)
+    return Performed(results, outcome.failures, card, page)
+
+
+def _without_training(
+    request: Request, results: ResultsFolder, prepared: Prepared, runs: Sequence[Job], tell: Tell
+) -> Performed:
+    missing = [job.label for job in runs if not results.finished(job.folder, job.key)]
+    if missing:
+        raise InputError(
+            f"--skip_training: no finished run of {', '.join(missing)} with these settings below {request.root}; "
+            "train it first, without that flag"
+        )
+    with results.in_use():
+        for job in runs:
+            tell(remeasure(prepared, results.path, job).in_words())
+        card, page = report_with_guide_files(results, request.root)
+    return Performed(results, (), card, page)
+
+
+def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[Job], tell: Tell) -> None:
+    done = {job.folder for job in jobs if results.finished(job.folder, job.key)}
+    runs = [job for job in jobs if job.kind == "run"]
+    finished = [job for job in runs if job.folder in done]
+    if finished and request.checkpoints == "stop":
+        one = len(finished) == 1
+        raise InputError(
+            f"{', '.join(job.label for job in finished)} {'is' if one else 'are'} finished already in {results.path}: "
+            f"--auto_checkpoint uses {'it' if one else 'them'}, --force_retrain trains {'it' if one else 'them'} anew"
+        )
+    for job in finished:
+        tell(f"{job.label}: finished already, used as it is ({results.path / job.folder})")
+    to_do = [job for job in runs if job.folder not in done]
+    needed = {job.needs for job in to_do}
+    for job in (job for job in jobs if job.folder in needed or job in to_do):
+        if job.folder in done:
+            tell(f"{job.label}: trained already, used as it is ({results.path / job.folder})")
+        elif (results.path / job.folder / "checkpoint.safetensors").exists():
+            tell(f"{job.label}: continued from where it was interrupted")
+
+
+def _delete(results: ResultsFolder, jobs: Sequence[Job], tell: Tell) -> None:
+    for job in jobs:
+        if (folder := results.path / job.folder).exists():
+            shutil.rmtree(folder)
+            tell(f"{job.label}: deleted, to be trained anew")

@@ -1,0 +1,142 @@
+"""The flags of the guide's command, and the configuration they stand for. No torch in here."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any, NoReturn
+
+from einstellung.arguments import whole_numbers
+from einstellung.errors import InputError
+from einstellung.experiments.config import StudyConfig, build_config, merged, read_preset, with_assignments
+from einstellung.guide.settings import (
+    CODE_OPTIMIZATION,
+    PRESET,
+    STRATEGIES,
+    Tell,
+    backbone_name,
+    fitted_to_backbone,
+    listed,
+    training_for,
+    with_guide_keys,
+)
+from einstellung.registry import suggestion
+
+COMPARED = ("scratch_t2", *STRATEGIES, "interleaved")
+_DEBUG: dict[str, Any] = {
+    "stream": {"train_per_class": 10, "test_per_class": 4},
+    "training": {"epochs": [2, 2], "milestones": []},
+    # What a hardly trained net can bear, and what takes seconds.
+    "learners": {"ewc_on": {"e_lambda": 0.01}, "dgr": {"generator_epochs": 1}},
+}
+_FEW_CLASSES = {"train_per_class": 5, "test_per_class": 1, "t1": [0, 1], "t2": [8, 10], "shortcut": [8]}
+_DEBUG_OF: dict[str, tuple[str, dict[str, Any]]] = {
+    "resnet18": ("width 8", {"backbone": {"width": 8}}),
+    "vit": ("2 blocks of 24 channels", {"backbone": {"dim": 24, "depth": 2}}),
+    "vit_base_patch16_224": ("10 + 10 classes because the net is what it is", {"stream": _FEW_CLASSES}),
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line, as every other error of ours, with a suggestion for a misspelt flag."""
+
+    def error(self, message: str) -> NoReturn:
+        words = message.partition("unrecognized arguments: ")[2].split()
+        flag = words[0].partition("=")[0] if words else ""
+        if flag.startswith("-"):
+            known = [name for action in self._actions for name in action.option_strings if name.startswith("--")]
+            raise InputError(f"unknown flag '{flag}': {suggestion(flag, known)}")
+        raise InputError(message)
+
+
+def parsed(words: list[str] | None = None) -> argparse.Namespace:
+    """The flags as they were given; contradicting ones are an error."""
+    flags = _parser().parse_args(words)
+    if flags.skip_training and flags.force_retrain:
+        raise InputError("--skip_training and --force_retrain contradict each other: leave one of them out")
+    if flags.force_retrain and flags.auto_checkpoint:
+        raise InputError("--auto_checkpoint and --force_retrain contradict each other: leave one of them out")
+    if flags.seed is not None and flags.seeds:
+        raise InputError("--seed and --seeds are both given: leave one of them out")
+    return flags
+
+
+def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
+    """The preset ``guide`` with what the flags change; ``--set`` comes last."""
+    values = read_preset(PRESET)
+    if flags.backbone is not None:
+        values["backbone"] = {"name": flags.backbone.strip()}
+    named = listed("--model", flags.model) if flags.model is not None else []
+    values["methods"] = list(dict.fromkeys([*named, *COMPARED])) if flags.comparative else named or ["derpp"]
+    values["seeds"] = _seeds(flags)
+    if flags.debug:
+        words, smaller = _DEBUG_OF.get(backbone_name(values), ("the whole net", {}))
+        values = merged(values, merged(_DEBUG, smaller))
+        few = values["stream"]["train_per_class"]
+        tell(f"--debug: {few} training images per class, 2 + 2 epochs, {words}; the numbers mean nothing")
+    if flags.epochs is not None:
+        epochs = whole_numbers("--epochs", flags.epochs)
+        values = merged(values, training_for(epochs if len(epochs) > 1 else epochs[0], read_preset(PRESET)))
+    if flags.code_optimization is not None:
+        values = merged(values, {"training": CODE_OPTIMIZATION[flags.code_optimization]})
+    logs = {"csv": flags.csv_log or flags.verbose, "tensorboard": flags.tensorboard}
+    values["logging"] = [kind for kind, wanted in logs.items() if wanted]
+    values = with_guide_keys(with_assignments(fitted_to_backbone(values), flags.assignments), tell)
+    return build_config(values, "the flags")
+
+
+def _seeds(flags: argparse.Namespace) -> list[int]:
+    if flags.seeds:
+        return list(dict.fromkeys(whole_numbers("--seeds", ",".join(flags.seeds))))
+    return [42 if flags.seed is None else flags.seed]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="run_einstellung_experiment.py",
+        description="The Einstellung experiment on CIFAR-100, with the commands and files of the Mammoth integration guide.",
+        allow_abbrev=False,
+    )
+    add = parser.add_argument
+    add(
+        "--model", metavar="NAMES", help="comma list: sgd, ewc_on, derpp, gpm, dgr, scratch_t2, interleaved ... [derpp]"
+    )
+    add("--backbone", metavar="NAME", help="resnet18, vit, vit_base_patch16_224 [resnet18]")
+    add("--comparative", action="store_true", help=f"all of {', '.join(COMPARED)}, and their comparison")
+    add("--seed", type=int, metavar="N", help="one seed [42]")
+    add("--seeds", nargs="+", metavar="N", help="several, separated by spaces or commas")
+    add("--epochs", metavar="N", help="epochs of each phase, or T1,T2 [50]")
+    add("--auto_checkpoint", action="store_true", help="use finished runs with the same settings")
+    add("--skip_training", action="store_true", help="train nothing: measure the stored checkpoints anew")
+    add("--force_retrain", action="store_true", help="delete the runs that are asked for and train them anew")
+    add("--debug", action="store_true", help="few images, 2 + 2 epochs, a narrow net: does it work at all?")
+    add("--code_optimization", type=int, choices=CODE_OPTIMIZATION, metavar="0-3", help=_LEVELS)
+    cache = parser.add_mutually_exclusive_group()
+    cache.add_argument("--enable_cache", action="store_true", help="keep decoded data between commands (the usual way)")
+    cache.add_argument("--disable_cache", action="store_true", help="read the published files every time")
+    add(
+        "--results_root", type=Path, default=Path("einstellung_results"), metavar="FOLDER", help="[einstellung_results]"
+    )
+    add(
+        "--verbose",
+        action="store_true",
+        help="settings first, every measurement as a line, traces of unexpected errors",
+    )
+    add("--data", type=Path, metavar="FOLDER", help="where data sets lie [EINSTELLUNG_DATA, ./data, ./data/CIFAR100]")
+    add("--workers", type=int, metavar="N", help="runs at a time [cores / threads per run]")
+    add("--csv_log", action="store_true", help="log.csv beside every run, as it goes on")
+    add("--tensorboard", action="store_true", help="events for TensorBoard beside every run")
+    add(
+        "--set",
+        dest="assignments",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="any setting, ours or the guide's",
+    )
+    return parser
+
+
+_LEVELS = (
+    "0 nothing, 1 TF32 for products of matrices, 2 bf16, 3 bf16 and torch.compile [bf16 where the hardware has it]"
+)

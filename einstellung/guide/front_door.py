@@ -1,0 +1,135 @@
+"""The guide's command, ``run_einstellung_experiment.py``: flags in, a study run and reported, the guide's table out."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from einstellung.arguments import look_for_data_in
+from einstellung.errors import InputError
+from einstellung.experiments.config import StudyConfig, to_yaml
+from einstellung.guide.flags import configured, parsed
+
+if TYPE_CHECKING:
+    from einstellung.guide.experiment import Checkpoints, Performed, Request
+
+_NAME = "run_einstellung_experiment"
+
+
+def main(words: list[str] | None = None) -> None:
+    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    given = sys.argv[1:] if words is None else words
+    try:
+        code = _run(parsed(given), shlex.join([f"{_NAME}.py", *given]))
+    except InputError as error:
+        _say(f"{_NAME}: {str(error).replace('--out', '--results_root')}")  # where folders are chosen by another flag
+        code = 2
+    except KeyboardInterrupt:
+        _say(f"{_NAME}: stopped; the same command goes on from here")
+        code = 130
+    except Exception as error:  # noqa: BLE001 (whatever it is, it is reported, and the exit code says so)
+        if "--verbose" in given:
+            traceback.print_exc()
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        _say(f"{_NAME}: unexpected error, {reason}{'' if '--verbose' in given else ' (--verbose shows where)'}")
+        code = 1
+    sys.exit(code)
+
+
+def _run(flags: argparse.Namespace, command: str) -> int:
+    look_for_data_in(flags.data)
+    _choose_cache(flags)
+    config = configured(flags, _say)
+    from einstellung.experiments.failures import failures_in_words
+    from einstellung.guide.experiment import perform
+
+    performed = perform(_request(flags, config, command), _say)
+    if performed.card is not None:
+        _show(performed, performed.card, flags.comparative)
+    lines, code = failures_in_words(performed.failures)
+    for line in lines:
+        _say(f"{_NAME}: {line}")
+    return code
+
+
+def _request(flags: argparse.Namespace, config: StudyConfig, command: str) -> Request:
+    from einstellung.experiments.assembly import resolve
+    from einstellung.guide.experiment import Request
+
+    checkpoints: Checkpoints = "stop"
+    if flags.skip_training:
+        checkpoints = "skip_training"
+    elif flags.force_retrain:
+        checkpoints = "force_retrain"
+    elif flags.auto_checkpoint:
+        checkpoints = "auto_checkpoint"
+    if flags.workers is not None and flags.workers < 1:
+        raise InputError(f"--workers is {flags.workers}: give a number from 1")
+    request = Request(config, flags.results_root, checkpoints, flags.workers, command)
+    if not flags.verbose:
+        return request
+    from dataclasses import replace
+
+    from einstellung.guide.verbose import MeasurementLines
+
+    _say(to_yaml(resolve(config)).rstrip())
+    return replace(request, display=MeasurementLines)
+
+
+def _choose_cache(flags: argparse.Namespace) -> None:
+    """Through the environment, which worker processes inherit."""
+    from einstellung.sources.cache import OFF, VARIABLE, is_off
+
+    if flags.disable_cache:
+        os.environ[VARIABLE] = OFF
+    elif flags.enable_cache and is_off():
+        del os.environ[VARIABLE]
+
+
+def _show(performed: Performed, card: Mapping[str, Any], comparative: bool) -> None:
+    """The guide's table, then the triplet's verdicts (as a whole scorecard where methods are compared), then the paths."""
+    from rich.console import Console
+
+    from einstellung.metrics.guide import guide_score
+    from einstellung.report import render_terminal
+    from einstellung.timeline import Timeline
+
+    console, config = Console(), performed.results.config()
+    timeline = Timeline.read(performed.results.timeline_file)
+    guide_card = guide_score(timeline, config.score.settings()).to_dict()
+    render_terminal(guide_card, console)
+    print()
+    if comparative:
+        for line in _comparison(guide_card):
+            print(line)
+        print()
+    if card["baseline"] not in card["methods"]:
+        print(f"no verdict of the triplet: it needs {card['baseline']}; add it to --model, or use --comparative")
+    elif comparative:
+        render_terminal(card, console)
+    else:
+        for method, record in card["methods"].items():
+            if record["verdict"]:
+                print(f"{method}: {record['verdict']}")
+    print(f"\nreport: {performed.page}\nresults: {performed.comprehensive}")
+
+
+def _comparison(guide_card: Mapping[str, Any]) -> Iterator[str]:
+    """Differences between methods in the guide's metrics, with their tests."""
+    from einstellung.metrics.guide_tests import guide_tests
+    from einstellung.report.guide import PARTS
+
+    for test in guide_tests(guide_card):
+        if test["mean_difference"] is None:
+            continue
+        sure = test["note"] or f"p = {test['p_holm']:.3g} after Holm's correction, n = {test['n']}"
+        yield f"{test['method']} against {test['against']}: {PARTS[test['metric']]} {test['mean_difference']:+.3f} ({sure})"
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)

@@ -1,0 +1,27 @@
+"""The report of a study, and the guide's files beside it where they are asked for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.guide.comprehensive import STUDIES
+from einstellung.guide.files import COMPREHENSIVE, write_guide_files
+from einstellung.report.study import report_study
+
+
+def report_with_guide_files(results: ResultsFolder, into: Path | None = None) -> tuple[dict[str, Any], Path]:
+    """The scorecard and the path of the page; ``guide_files: true`` has the guide's files written ``into`` a folder too.
+
+    Unless it is named, that is the root of the guide's command for a study that lies below one, else the results folder.
+    """
+    card, page = report_study(results)
+    if results.config().guide_files:
+        write_guide_files(results, into or _place_of(results.path))
+    return card, page
+
+
+def _place_of(study: Path) -> Path:
+    root = study.parent.parent
+    return root if study.parent.name == STUDIES and (root / COMPREHENSIVE).exists() else study

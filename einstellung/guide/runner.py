@@ -1,0 +1,122 @@
+"""Scenarios x strategies x seeds as one study: the guide's ``EinstellungExperimentRunner``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from einstellung.errors import InputError
+from einstellung.experiments.config import StudyConfig, build_config, merged
+from einstellung.experiments.failures import failures_in_words
+from einstellung.files import read_json
+from einstellung.guide.experiment import Checkpoints, Performed, Request, perform
+from einstellung.guide.settings import KEYS, SEEDS, STRATEGIES, Tell, listed, translated
+from einstellung.registry import suggestion
+
+SCENARIOS = ("sequential", "scratch_t2", "interleaved")
+
+
+@dataclass(frozen=True)
+class ExperimentConfig:
+    """What a comprehensive experiment covers.
+
+    ``sequential`` trains the strategies on T1 and then T2, ``scratch_t2`` a fresh net on T2 only, ``interleaved`` one on both
+    at once. ``epochs`` counts for each phase (None: as in the preset ``guide``). ``settings`` may hold any key of a
+    configuration, ours or the guide's. ``checkpoints`` says what is done about runs that are finished already.
+    """
+
+    scenarios: tuple[str, ...] = SCENARIOS
+    strategies: tuple[str, ...] = STRATEGIES
+    seeds: tuple[int, ...] = SEEDS
+    backbone: str = "resnet18"
+    epochs: int | tuple[int, int] | None = None
+    results_root: str | Path = "einstellung_results"
+    checkpoints: Checkpoints = "stop"
+    workers: int | None = None
+    settings: Mapping[str, Any] | None = None
+
+    @staticmethod
+    def of(given: Any) -> ExperimentConfig:
+        """From a mapping, any dataclass with such members, or nothing: a key of the guide's YAML may stand among them.
+
+        >>> ExperimentConfig.of({"strategies": "sgd,derpp", "seeds": [1, 2], "einstellung_patch_size": 6}).strategies
+        ('sgd', 'derpp')
+        >>> ExperimentConfig.of({"strategy": "sgd"})
+        Traceback (most recent call last):
+        einstellung.errors.InputError: unknown key 'strategy' of an experiment: did you mean 'strategies'?
+        """
+        if isinstance(given, ExperimentConfig):
+            return given
+        values = (
+            {} if given is None else asdict(given) if is_dataclass(given) and not isinstance(given, type) else given
+        )
+        if not isinstance(values, Mapping):
+            raise InputError(f"an experiment is configured by a mapping or a dataclass, not a {type(given).__name__}")
+        own = {field.name for field in fields(ExperimentConfig)}
+        guide = set(KEYS) - {"model", "seed", "n_epochs"}  # which are called strategies, seeds and epochs here
+        for key in values:
+            if key not in own and key not in guide:
+                raise InputError(f"unknown key '{key}' of an experiment: {suggestion(str(key), [*own, *guide])}")
+        members = {key: value for key, value in values.items() if key in own}
+        more = {key: value for key, value in values.items() if key in guide}
+        config = ExperimentConfig(**{**members, "settings": {**(members.get("settings") or {}), **more}})
+        return replace(
+            config,
+            scenarios=tuple(listed("scenarios", config.scenarios)),
+            strategies=tuple(listed("strategies", config.strategies)),
+            seeds=tuple(config.seeds),
+        )
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The learners of all scenarios."""
+        found: list[str] = []
+        for scenario in self.scenarios:
+            if scenario not in SCENARIOS:
+                raise InputError(f"unknown scenario '{scenario}': {suggestion(scenario, SCENARIOS)}")
+            found += self.strategies if scenario == "sequential" else [scenario]
+        return tuple(dict.fromkeys(found))
+
+    def study(self, tell: Tell = lambda line: None) -> StudyConfig:
+        """The same as a study of ours."""
+        own: dict[str, Any] = {"model": list(self.methods), "backbone": self.backbone, "seeds": list(self.seeds)}
+        if self.epochs is not None:
+            own["n_epochs"] = self.epochs
+        return build_config(translated(merged(own, self.settings or {}), tell), "the experiment")
+
+
+class EinstellungExperimentRunner:
+    """Runs a comprehensive experiment and gives back its statistics.
+
+    >>> EinstellungExperimentRunner({"strategies": ["sgd", "derpp"], "seeds": [42, 123]}).config.methods
+    ('sgd', 'derpp', 'scratch_t2', 'interleaved')
+    """
+
+    def __init__(self, config: Any = None, tell: Tell = lambda line: print(line, file=sys.stderr)) -> None:
+        self.config = ExperimentConfig.of(config)
+        self.tell = tell
+        self.performed: Performed | None = None
+
+    def run_comprehensive_experiment(self) -> dict[str, Any]:
+        """Every scenario, strategy and seed; what ``comprehensive_results.json`` holds then.
+
+        Per study and method: mean, std, min and max of every metric over seeds, tests paired by seed with Holm's correction,
+        bands and claims. A run that fails is an error that names it, after everything else was run and written.
+        """
+        config = self.config
+        request = Request(
+            config=config.study(self.tell),
+            root=Path(config.results_root),
+            checkpoints=config.checkpoints,
+            workers=config.workers,
+            command="EinstellungExperimentRunner.run_comprehensive_experiment()",
+        )
+        self.performed = perform(request, self.tell)
+        lines, code = failures_in_words(self.performed.failures)
+        if lines:
+            raise InputError("; ".join(lines)) if code == 2 else RuntimeError("; ".join(lines))
+        results: dict[str, Any] = read_json(self.performed.comprehensive)
+        return results

@@ -1,0 +1,52 @@
+"""Every measurement as a line, while runs go on: read from the table that each run keeps (``logging: [csv]``)."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import pandas as pd
+
+from einstellung.experiments.plan import Job
+from einstellung.experiments.progress import PlainLines
+
+
+class MeasurementLines:
+    """The plain lines of a study, and between them what was measured since the last one."""
+
+    def __init__(self, folder: Path, jobs: Sequence[Job]) -> None:
+        self.folder = folder
+        self._lines = PlainLines(jobs)
+        self._shown: dict[str, int] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+    def started(self, job: Job) -> None:
+        self._lines.started(job)
+
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        self._show(job)
+        self._lines.advanced(job, work, where)
+
+    def ended(self, job: Job, failure: str | None) -> None:
+        self._show(job)
+        self._lines.ended(job, failure)
+
+    def _show(self, job: Job) -> None:
+        file = self.folder / job.folder / "log.csv"
+        if not file.exists():
+            return
+        table = pd.read_csv(file)
+        for row in table.iloc[self._shown.get(job.folder, 0) :].itertuples():
+            words = f"{row.phase} epoch {row.epoch:g}: {row.split} acc {row.acc:.4f}, loss {row.loss:.4f}, n {row.n}"
+            print(f"       {job.label}: {words}", file=sys.stderr, flush=True)
+        self._shown[job.folder] = len(table)

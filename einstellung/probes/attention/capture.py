@@ -1,0 +1,104 @@
+"""Hooks that look on while a model answers, and keep only the class token's row of each layer's attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+from einstellung.probes.attention.adapters import AttentionAdapter
+
+
+class Capture:
+    """The class token's attention over the patches, layer by layer, and its roll-out.
+
+    Roll-out (Abnar & Zuidema, 2020): the product over layers of 0.5 A + 0.5 I, A the mean over heads, rows summing to 1. Only
+    the matrix of the layer at work and the product so far are alive.
+    """
+
+    def __init__(self, adapter: AttentionAdapter, modules: Sequence[nn.Module], prefix_tokens: int) -> None:
+        self.adapter = adapter
+        self.modules = modules
+        self.prefix_tokens = prefix_tokens
+        self._seen: list[nn.Module] = []
+        self._rows: list[Tensor] = []
+        self._product: Tensor | None = None
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """The hooks are there inside, and gone afterwards whatever happens."""
+        with ExitStack() as hooks:
+            for module in self.modules:
+                hooks.enter_context(module.register_forward_pre_hook(self._look, with_kwargs=True))
+            yield
+
+    def heads(self) -> Tensor:
+        """[batch, layers, heads, patches], each map summing to 1."""
+        self._check_calls()
+        return torch.stack(self._rows, dim=1)
+
+    def rollout(self) -> Tensor:
+        """[batch, patches], each map summing to 1."""
+        assert self._product is not None
+        return self._map(self._product[:, 0], "the roll-out")
+
+    def _look(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        weights = self.adapter.weights(module, *args, **kwargs)
+        if weights.dim() != 4 or weights.shape[-1] != weights.shape[-2]:
+            raise InputError(
+                f"the adapter's weights of {type(module).__name__} have the shape {tuple(weights.shape)}, "
+                "not [batch, heads, tokens, tokens]"
+            )
+        self._seen.append(module)
+        self._rows.append(self._map(weights[:, :, 0], f"layer {len(self._seen)}"))
+        with torch.autocast(weights.device.type, enabled=False):
+            mixed = weights.mean(dim=1).mul_(0.5)
+            mixed.diagonal(dim1=-2, dim2=-1).add_(0.5)
+            mixed /= mixed.sum(dim=-1, keepdim=True)
+            self._product = mixed if self._product is None else mixed @ self._product
+
+    def _map(self, row: Tensor, where: str) -> Tensor:
+        patches = row[..., self.prefix_tokens :]
+        total = patches.sum(dim=-1, keepdim=True)
+        if not bool((total > 0).all()):
+            raise InputError(f"the attention of {where} to the patches is zero or not a number: has the net diverged?")
+        return patches / total
+
+    def _check_calls(self) -> None:
+        for number, module in enumerate(self.modules, start=1):
+            calls = sum(seen is module for seen in self._seen)
+            if calls != 1:
+                raise InputError(
+                    f"attention module {number} ({type(module).__name__}) is called {calls} times for a batch, not once: "
+                    "give an adapter that names the modules of one pass (adapter=)"
+                )
+
+
+@contextmanager
+def undisturbed(model: nn.Module) -> Iterator[None]:
+    """Evaluation without gradients; the mode of every module and the generators are afterwards as they were before."""
+    modes = [(module, module.training) for module in model.modules()]
+    device = device_of(model)
+    with ExitStack() as stack:
+        stack.enter_context(torch.inference_mode())
+        stack.enter_context(torch.random.fork_rng(devices=[device] if device.type == "cuda" else []))
+        if is_compiled(model):  # compiled code does not call hooks that came after it
+            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        model.eval()
+        try:
+            yield
+        finally:
+            for module, mode in modes:
+                module.training = mode
+
+
+def device_of(model: nn.Module) -> torch.device:
+    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
+
+
+def is_compiled(model: nn.Module) -> bool:
+    return hasattr(model, "_orig_mod") or any(module._compiled_call_impl is not None for module in model.modules())

@@ -1,0 +1,122 @@
+"""The class token's attention over an image's patches, per layer and head and rolled out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+from einstellung.metrics.attention import token_shares
+from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters
+from einstellung.probes.attention.capture import Capture, device_of, undisturbed
+from einstellung.probes.attention.summary import AttentionSummary, SummaryBuilder
+
+
+@dataclass(frozen=True)
+class AttentionMaps:
+    """``heads`` [B, L, H, gh, gw] and ``rollout`` [B, gh, gw]: each map sums to 1 over the patches."""
+
+    heads: Tensor
+    rollout: Tensor
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        rows, columns = self.rollout.shape[-2:]
+        return rows, columns
+
+
+class AttentionProbe:
+    """Looks on while ``model`` answers; neither its answers nor its state change.
+
+    ``adapter`` says how attention is found in the model: a name of ``attention_adapters``, an instance of your own, or None
+    for the registered one that fits. A batch larger than ``batch_size`` is taken in parts.
+
+    >>> from einstellung.backbones import VisionTransformer
+    >>> probe = AttentionProbe(VisionTransformer(10, dim=12, depth=2))
+    >>> maps = probe.maps(torch.zeros(1, 3, 32, 32))
+    >>> maps.heads.shape, maps.rollout.shape
+    (torch.Size([1, 2, 3, 8, 8]), torch.Size([1, 8, 8]))
+    """
+
+    def __init__(self, model: nn.Module, adapter: AttentionAdapter | str | None = None, batch_size: int = 50) -> None:
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}: it must be at least 1")
+        self.model = model
+        self.adapter = adapter if isinstance(adapter, AttentionAdapter) else _adapter_for(model, adapter)
+        self.batch_size = batch_size
+        self.modules = self.adapter.modules(model)
+        if not self.modules:
+            raise InputError(f"{type(self.adapter).__name__} finds no attention in {type(model).__name__}")
+        self.prefix_tokens = self.adapter.prefix_tokens(model)
+
+    def maps(self, inputs: Tensor) -> AttentionMaps:
+        """The maps of every image, on the CPU; ``inputs`` [B, C, H, W] as the model takes them."""
+        parts = [self._maps(part) for part in inputs.split(self.batch_size)]
+        return AttentionMaps(torch.cat([part.heads for part in parts]), torch.cat([part.rollout for part in parts]))
+
+    def summarise(self, batches: Iterable[tuple[Tensor, Tensor | None]]) -> AttentionSummary:
+        """Over all images of ``(inputs, region)``; no more than one part of a batch is alive.
+
+        ``region`` is bool [B, 1, height, width], where the cue is, in the resolution of the inputs or of the images that they
+        were enlarged from; None where there is no cue.
+        """
+        builder = SummaryBuilder()
+        grid: tuple[int, int] | None = None
+        for inputs, region in batches:
+            if region is not None and (region.dim() != 4 or region.shape[:2] != (len(inputs), 1)):
+                raise InputError(
+                    f"a region has the shape {tuple(region.shape)}, not ({len(inputs)}, 1, height, width) as its images"
+                )
+            for rows in torch.arange(len(inputs)).split(self.batch_size):
+                some = slice(int(rows[0]), int(rows[-1]) + 1)
+                maps = self._maps(inputs[some])
+                if grid not in (None, maps.grid):
+                    raise InputError(f"images of one summary have grids of {grid} and {maps.grid}: give one size")
+                grid = maps.grid
+                box = None if region is None else token_shares(region[some, 0].cpu().numpy(), grid)
+                builder.add(maps.heads.numpy(), maps.rollout.numpy(), box)
+        if builder.n == 0:
+            raise InputError("there are no images to measure the attention of")
+        return builder.summary()
+
+    def _maps(self, inputs: Tensor) -> AttentionMaps:
+        capture = Capture(self.adapter, self.modules, self.prefix_tokens)
+        with undisturbed(self.model), capture.watching():
+            self.model(inputs.to(device_of(self.model)))
+        heads, rollout = capture.heads(), capture.rollout()
+        grid = self.adapter.grid(rollout.shape[-1], *inputs.shape[-2:])
+        return AttentionMaps(heads.unflatten(-1, grid).cpu(), rollout.unflatten(-1, grid).cpu())
+
+
+def has_attention(model: nn.Module) -> bool:
+    """Whether an :class:`AttentionProbe` fits the model without an adapter of its own.
+
+    >>> from einstellung.backbones import ResNet18, VisionTransformer
+    >>> has_attention(ResNet18(10, width=4)), has_attention(VisionTransformer(10, depth=1))
+    (False, True)
+    """
+    try:
+        AttentionProbe(model)
+    except InputError:
+        return False
+    return True
+
+
+def _adapter_for(model: nn.Module, name: str | None) -> AttentionAdapter:
+    names = attention_adapters.names() if name is None else [name]
+    adapters = {each: attention_adapters[each]() for each in names}
+    if name is not None:
+        return adapters[name]
+    fitting = [each for each, adapter in adapters.items() if adapter.modules(model)]
+    if not fitting:
+        raise InputError(
+            f"{type(model).__name__} has no attention that is known here: use a vision transformer, or give an adapter"
+        )
+    if len(fitting) > 1:
+        raise InputError(
+            f"{type(model).__name__} has attention of several kinds: choose adapter= from {', '.join(fitting)}"
+        )
+    return adapters[fitting[0]]

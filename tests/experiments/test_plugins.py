@@ -1,0 +1,106 @@
+"""A user's own file in a study: found from where the configuration lies, part of a run's key, named when it is wrong."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.config import PluginConfig, build_config, merged, read_config
+from einstellung.experiments.plan import plan
+from einstellung.experiments.plugins import load_plugins
+from einstellung.learners import learners
+
+from .conftest import SMALL, study
+
+LEARNER = '''
+"""Fine-tuning that stops after the first step of an epoch."""
+from einstellung.learners import Learner, learners
+
+@learners.register("{name}")
+class Lazy(Learner):
+    def begin_epoch(self, phase, epoch):
+        self.rested = False
+
+    def observe(self, batch):
+        loss = self.cross_entropy(batch.inputs, batch.labels)
+        if not self.rested:
+            self.rested = True
+            return self.step(loss)
+        return loss.detach()
+'''
+
+
+def written(folder: Path, name: str, text: str = LEARNER) -> Path:
+    path = folder / f"{name}.py"
+    path.write_text(text.replace("{name}", name))
+    return path
+
+
+def test_a_learner_of_ones_own_runs_like_any_other(tmp_path):
+    written(tmp_path, "lazy_whole")
+    change = {"plugins": ["lazy_whole.py"], "methods": ["lazy_whole"]}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(merged(SMALL, change)))
+    assert not study(tmp_path / "mine.yaml", tmp_path / "out").failures
+    rows = (tmp_path / "out" / "runs" / "lazy_whole-seed1" / "timeline.csv").read_text().splitlines()
+    assert len(rows) > 10
+    recorded = yaml.safe_load((tmp_path / "out" / "config.yaml").read_text())["plugins"]
+    assert recorded == [
+        {
+            "file": str(tmp_path / "lazy_whole.py"),
+            "sha256": hashlib.sha256((tmp_path / "lazy_whole.py").read_bytes()).hexdigest(),
+        }
+    ]
+
+
+def test_paths_are_relative_to_the_configuration_and_a_plugin_is_run_once(tmp_path):
+    path = written(tmp_path, "lazy_once", LEARNER + "\nprint('ran')\n")
+    (tmp_path / "mine.yaml").write_text("plugins: [lazy_once.py]")
+    assert read_config(tmp_path / "mine.yaml")["plugins"] == [str(path)]
+    first, second = (load_plugins([PluginConfig(file=str(path))]) for _ in range(2))
+    assert first == second
+    assert learners["lazy_once"].__name__ == "Lazy"
+
+
+def test_only_runs_that_use_a_plugin_depend_on_what_is_in_it(tmp_path):
+    keys = {}
+    for name, text in (("lazy_a", LEARNER), ("lazy_b", LEARNER + "\n# another version\n")):
+        written(tmp_path, name, text)
+        change = {"plugins": [str(tmp_path / f"{name}.py")], "methods": ["sgd", name]}
+        config = resolve(build_config(merged(SMALL, change)))
+        keys[name] = {job.method: job.key for job in plan(config, build_stream(config)) if job.kind == "run"}
+    plain = resolve(build_config(merged(SMALL, {"methods": ["sgd"]})))
+    without = {job.method: job.key for job in plan(plain, build_stream(plain)) if job.kind == "run"}
+    assert keys["lazy_a"]["sgd"] == keys["lazy_b"]["sgd"] == without["sgd"]
+    assert keys["lazy_a"]["lazy_a"] != keys["lazy_b"]["lazy_b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (None, "cannot read"),
+        ("import nowhere_to_be_found", "cannot be run: ModuleNotFoundError"),
+        ("def broken(:", "cannot be run: SyntaxError"),
+        (LEARNER.replace("{name}", "sgd"), "two learners are named 'sgd'"),
+    ],
+)
+def test_a_wrong_plugin_gets_one_line(tmp_path, text, words):
+    path = tmp_path / "wrong.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(InputError, match=words) as caught:
+        load_plugins([PluginConfig(file=str(path))])
+    assert "\n" not in str(caught.value)
+    assert "wrong.py" in str(caught.value)
+
+
+def test_a_plugin_that_changes_between_preparation_and_work_is_refused(tmp_path):
+    path = written(tmp_path, "lazy_changed")
+    (loaded,) = load_plugins([PluginConfig(file=str(path))])
+    path.write_text(path.read_text() + "\n# changed\n")
+    with pytest.raises(InputError, match="has changed since"):
+        load_plugins([loaded])

@@ -1,0 +1,79 @@
+"""The guide's command, typed into this very process, on a stream and a net that take no time."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from einstellung.experiments import study
+from einstellung.experiments.execution import execute
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.guide import reporting
+from einstellung.guide.front_door import main
+from einstellung.metrics.scorecard import score
+
+TINY = (
+    "--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}",
+    "--set=backbone.width=8",
+    "--set=training.batch_size=16",
+    "--set=training.precision=fp32",
+    "--epochs=1,2",
+    "--workers=1",
+)
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a command left behind on the terminal."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def error(self) -> str:
+        """The one line of a command that was refused."""
+        lines = self.err.strip().splitlines()
+        assert self.code == 2, self.err
+        return lines[-1].removeprefix("run_einstellung_experiment: ")
+
+
+def front_door(*words: object) -> Said:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
+        main([str(word) for word in words])
+    return Said(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    """Figures take seconds and are looked at elsewhere: the card is scored, the page is a stub."""
+
+    def report(results: ResultsFolder):
+        card = score(results.merge_timelines(), results.config().score.settings()).to_dict()
+        page = results.path / "report.html"
+        page.write_text("a page")
+        return card, page
+
+    monkeypatch.setattr(reporting, "report_study", report)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    """Jobs one after the other in this very process: starting others takes longer than such small runs."""
+
+    def run_jobs(jobs, config, root, digests, workers, display):
+        for job in jobs:
+            display.started(job)
+            execute(job, config, root, digests, lambda work, where, job=job: display.advanced(job, work, where))
+            display.ended(job, None)
+        return []
+
+    monkeypatch.setattr(study, "run_jobs", run_jobs)
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)

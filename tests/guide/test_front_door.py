@@ -1,0 +1,405 @@
+"""Every flag of the guide's command makes the difference it promises."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import data_digests
+from einstellung.experiments.execution import execute
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.plan import plan
+from einstellung.experiments.study import prepare_study
+from einstellung.guide import experiment, flags
+from einstellung.guide import front_door as module
+from einstellung.guide.experiment import Performed, study_folder
+from einstellung.sources import cifar100, load_cifar100
+from einstellung.sources.cache import cache_folder
+from tests.experiments.conftest import typed
+from tests.sources.archives import FOLDER, published_as, small_files, write_folder
+
+from .conftest import TINY, front_door
+
+FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv")
+
+
+def config(*words: str):
+    return flags.configured(flags.parsed([*words]), lambda line: None)
+
+
+def run_files(root: Path, name: str) -> dict[str, bytes]:
+    (folder,) = root.glob(f"studies/*/runs/{name}")
+    return {file: (folder / file).read_bytes() for file in FILES}
+
+
+def written(root: Path) -> dict[Path, int]:
+    """When every file of a run was written."""
+    return {path: path.stat().st_mtime_ns for path in root.glob("studies/*/[rf]*s/*/*")}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """``sgd`` and ``scratch_t2``, one seed, through the whole command, and what it said."""
+    root = tmp_path_factory.mktemp("front_door") / "results"
+    said = front_door("--model=sgd,scratch_t2", "--seed=1", f"--results_root={root}", *TINY)
+    assert said.code == 0, said.err
+    return root, said
+
+
+@pytest.fixture
+def root(finished, tmp_path, without_figures, in_process) -> Path:
+    """A copy of the finished runs that a test may change."""
+    return Path(shutil.copytree(finished[0], tmp_path / "results"))
+
+
+def test_it_ends_with_the_table_the_verdict_and_the_paths(finished):
+    root, said = finished
+    assert "adaptation delay" in said.out
+    assert "performance deficit" in said.out
+    assert "feature reliance" in said.out
+    assert "sgd: Ambiguous" in said.out
+    (study,) = root.glob("studies/resnet18-*")
+    assert f"report: {study / 'report.html'}" in said.out
+    assert f"results: {root / 'comprehensive_results.json'}" in said.out
+    for name in ("sgd_resnet18_seed1", "scratch_t2_resnet18_seed1"):
+        assert {file.name for file in (root / name).iterdir()} == {
+            "detailed_results.json",
+            "einstellung_final_results.json",
+        }
+    assert {"report.html", "config.yaml", "timeline.csv", "score.json"} <= {file.name for file in study.iterdir()}
+    assert set(json.loads((root / "comprehensive_results.json").read_text())["studies"]) == {study.name}
+    assert json.loads((study / "provenance.json").read_text())["command"].startswith("run_einstellung_experiment.py")
+
+
+def test_results_root(root):
+    assert front_door("--model=sgd", "--seed=1", f"--results_root={root}", "--skip_training", *TINY).code == 0
+    elsewhere = root.parent / "elsewhere"
+    said = front_door("--model=sgd", "--seed=1", f"--results_root={elsewhere}", "--skip_training", *TINY)
+    assert str(elsewhere) in said.error
+    assert not elsewhere.exists()
+
+
+def test_the_report_verb_renews_the_guides_files_where_they_are(root, monkeypatch):
+    (study,) = root.glob("studies/resnet18-*")
+    view = root / "sgd_resnet18_seed1" / "detailed_results.json"
+    before = view.read_text()
+    view.unlink()
+    assert typed(monkeypatch, "report", study) == 0
+    assert json.loads(view.read_text()) == json.loads(before)
+    assert not list(study.glob("*_seed1"))
+
+
+def test_a_finished_run_stops_the_command(root):
+    before = written(root)
+    said = front_door("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
+    assert said.error.startswith("sgd seed 1 is finished already in ")
+    assert "--auto_checkpoint uses it" in said.error
+    assert "--force_retrain trains it anew" in said.error
+    assert written(root) == before
+
+
+def test_auto_checkpoint_uses_what_is_finished(root):
+    before = written(root)
+    said = front_door("--model=sgd,scratch_t2", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    assert said.code == 0
+    assert "sgd seed 1: finished already, used as it is" in said.err
+    assert "start" not in said.err
+    assert written(root) == before
+
+
+def test_force_retrain_trains_what_is_asked_for_and_no_more(root):
+    before, files = written(root), run_files(root, "sgd-seed1")
+    said = front_door("--model=sgd", "--seed=1", "--force_retrain", f"--results_root={root}", *TINY)
+    assert said.code == 0, said.err
+    assert "sgd seed 1 T1: deleted, to be trained anew" in said.err
+    assert "start  sgd seed 1\n" in said.err
+    after = written(root)
+    changed = {path.parent.name.partition("-")[0] for path in after if after[path] != before.get(path)}
+    assert changed == {"sgd"}
+    assert any("first_phases" in str(path) and after[path] != before[path] for path in before)
+    assert run_files(root, "sgd-seed1") == files  # the same settings give the same bytes
+
+
+def test_an_interrupted_run_is_continued(root, monkeypatch):
+    whole = run_files(root, "sgd-seed1")
+    (study,) = root.glob("studies/*")
+    shutil.rmtree(study / "runs/sgd-seed1")
+    prepared = prepare_study(config("--model=sgd", "--seed=1", *TINY), study)
+    (job,) = (job for job in plan(prepared.config, prepared.stream) if job.kind == "run")
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    from einstellung.experiments.execution import JobExecution
+
+    with monkeypatch.context() as patch:
+        save = JobExecution._save
+        patch.setattr(JobExecution, "_save", lambda self, *where: (save(self, *where), interrupted()))
+        with pytest.raises(KeyboardInterrupt):
+            execute(job, prepared.config, study, data_digests(prepared.stream), lambda work, where: None)
+    assert (study / "runs/sgd-seed1/checkpoint.safetensors").exists()
+    said = front_door("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
+    assert said.code == 0, said.err
+    assert "sgd seed 1: continued from where it was interrupted" in said.err
+    assert "sgd seed 1 T1: trained already, used as it is" in said.err
+    assert run_files(root, "sgd-seed1") == whole
+
+
+def test_skip_training_measures_what_is_stored(root):
+    before = written(root)
+    (root / "comprehensive_results.json").unlink()
+    said = front_door("--model=sgd,scratch_t2", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
+    assert said.code == 0, said.err
+    assert said.err.count("7 splits as in its timeline") == 2
+    assert written(root) == before
+    assert (root / "comprehensive_results.json").exists()
+
+
+def test_skip_training_says_what_is_missing(root):
+    said = front_door("--model=sgd,gpm", "--seeds", 1, 2, "--skip_training", f"--results_root={root}", *TINY)
+    assert "no finished run of gpm seed 1, sgd seed 2, gpm seed 2 with these settings" in said.error
+
+
+def test_another_setting_is_another_checkpoint(root):
+    changed = front_door(
+        "--model=sgd", "--seed=1", "--skip_training", f"--results_root={root}", *TINY, "--set=cue.size=3"
+    )
+    assert "no finished run of sgd seed 1 with these settings" in changed.error
+
+
+@pytest.mark.parametrize(
+    "change", ["cue.size=3", "training.lr=0.5", "stream.seed=1", "learners.derpp.buffer=9", "backbone.width=16"]
+)
+def test_the_folder_is_known_by_all_that_shapes_results(change):
+    plain, root = study_folder(config(*TINY), Path("r")), Path("r")
+    assert study_folder(config(*TINY, f"--set={change}"), root) != plain
+    assert study_folder(config(*TINY, f"--set={change}", "--model=sgd", "--seeds=1,2"), root) == study_folder(
+        config(*TINY, f"--set={change}"), root
+    )
+    assert plain.parent == Path("r/studies")
+    assert plain.name.startswith("resnet18-")
+
+
+@pytest.mark.parametrize(
+    "words", ["--model=sgd", "--seeds=1,2", "--set=score.guide_threshold=0.5", "--csv_log", "--set=learners.sgd={}"]
+)
+def test_what_shapes_no_result_leaves_the_folder(words):
+    assert study_folder(config(*TINY, words), Path("r")) == study_folder(config(*TINY), Path("r"))
+
+
+def test_comparative(root, monkeypatch):
+    assert config("--comparative").methods == ("scratch_t2", "sgd", "ewc_on", "derpp", "interleaved")
+    assert config("--comparative", "--model=gpm").methods[0] == "gpm"
+    monkeypatch.setattr(flags, "COMPARED", ("scratch_t2", "sgd"))
+    alone = front_door("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    both = front_door("--comparative", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    assert "scratch_t2 against sgd: performance deficit" in both.out
+    assert "SFR" in both.out
+    assert "against sgd" not in alone.out
+
+
+def test_without_the_baseline_it_says_what_is_missing(root):
+    (study,) = root.glob("studies/*")
+    shutil.rmtree(study / "runs/scratch_t2-seed1")
+    said = front_door("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    assert "it needs scratch_t2; add it to --model, or use --comparative" in said.out
+
+
+def test_verbose_shows_settings_and_every_measurement(root):
+    """And logs are left beside the run that was asked for, no other."""
+    shutil.rmtree(next(root.glob("studies/*/runs/scratch_t2-seed1")))
+    said = front_door("--model=scratch_t2", "--seed=1", "--verbose", "--tensorboard", f"--results_root={root}", *TINY)
+    assert said.code == 0, said.err
+    settings, lines = said.err.split("start  scratch_t2 seed 1\n")
+    assert yaml.safe_load(settings)["training"]["epochs"] == [1, 2]
+    (run,) = root.glob("studies/*/runs/scratch_t2-seed1")
+    shown = [line for line in lines.splitlines() if "scratch_t2 seed 1: T2 epoch" in line]
+    table = pd.read_csv(run / "timeline.csv")
+    assert len(shown) == len(table) == len(pd.read_csv(run / "log.csv"))
+    for row in table.itertuples():
+        assert any(f"epoch {row.epoch:g}: {row.split} acc {row.acc:.4f}, loss {row.loss:.4f}" in line for line in shown)
+    assert any((run / "tensorboard").iterdir())
+    assert not (run.parent / "sgd-seed1" / "log.csv").exists()
+
+
+def test_verbose_shows_where_an_unexpected_error_was(monkeypatch, tmp_path):
+    def broken(*_: object) -> Performed:
+        raise ZeroDivisionError("by hand")
+
+    monkeypatch.setattr(experiment, "perform", broken)
+    short = front_door(f"--results_root={tmp_path}", *TINY)
+    assert short.code == 1
+    assert (
+        short.err
+        == "run_einstellung_experiment: unexpected error, ZeroDivisionError: by hand (--verbose shows where)\n"
+    )
+    assert "Traceback" in front_door("--verbose", f"--results_root={tmp_path}", *TINY).err
+
+
+def test_model_and_backbone():
+    assert config().methods == ("derpp",)
+    assert config("--model=sgd, ewc_on,gpm").methods == ("sgd", "ewc_on", "gpm")
+    assert config().backbone.name == "resnet18"
+    assert config().attention is None
+    tiny = config("--backbone=vit")
+    assert (tiny.backbone.name, tiny.stream.shown_size) == ("vit", None)
+    assert tiny.attention is not None
+    base = config("--backbone=vit_base_patch16_224")
+    assert (base.stream.name, base.stream.shown_size) == ("cifar100", 224)
+    assert base.attention is not None
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        (["--model=derp"], "unknown learner 'derp': did you mean 'derpp'?"),
+        (["--backbone=resnet81"], "unknown backbone 'resnet81': did you mean 'resnet18'?"),
+        (["--modle", "sgd"], "unknown flag '--modle': did you mean '--model'?"),
+        (["--skip_training", "--force_retrain"], "--skip_training and --force_retrain contradict each other"),
+        (["--auto_checkpoint", "--force_retrain"], "--auto_checkpoint and --force_retrain contradict each other"),
+        (["--enable_cache", "--disable_cache"], "argument --disable_cache: not allowed with argument --enable_cache"),
+        (["--seed=1", "--seeds", "2"], "--seed and --seeds are both given"),
+        (["--seeds", "one"], "--seeds one: give whole numbers separated by commas"),
+        (["--epochs=1,2,3"], "n_epochs is [1, 2, 3]: give one whole number from 1, or one for each of the two phases"),
+        (["--epochs=0"], "n_epochs is 0: give one whole number"),
+        (["--code_optimization=4"], "argument --code_optimization: invalid choice: 4"),
+        (["--workers=0"], "--workers is 0: give a number from 1"),
+        (["--data=nowhere"], "--data nowhere: no such file or folder"),
+        (["--set=cue.sise=4"], "unknown key 'cue.sise': did you mean 'size'?"),
+        (
+            ["--set=einstellung_patch_sise=4"],
+            "unknown key 'einstellung_patch_sise': did you mean 'einstellung_patch_size'?",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(words, line, tmp_path):
+    tiny = [] if "--epochs" in words[0] else TINY
+    said = front_door(*tiny, f"--results_root={tmp_path / 'r'}", *words)
+    assert line in said.error
+    assert len(said.err.splitlines()) == 1
+    assert not (tmp_path / "r").exists()
+
+
+def test_seeds():
+    assert config().seeds == (42,)
+    assert config("--seed=7").seeds == (7,)
+    assert config("--seeds", "42", "123").seeds == config("--seeds", "42,123").seeds == (42, 123)
+
+
+def test_epochs():
+    assert config().training.epochs == (50, 50)
+    assert config().training.milestones == (35, 45)
+    assert config("--epochs=10").training.epochs == (10, 10)
+    assert config("--epochs=10").training.milestones == ((7, 9), (7, 9))  # the same shares of the way
+    assert config("--epochs=10,20").training.milestones_of(1) == (14, 18)
+
+
+def test_debug():
+    said: list[str] = []
+    small = flags.configured(flags.parsed(["--debug"]), said.append)
+    assert small.training.epochs == (2, 2)
+    assert small.stream.options["train_per_class"] == 10
+    assert small.backbone.options == {"width": 8}
+    assert said == ["--debug: 10 training images per class, 2 + 2 epochs, width 8; the numbers mean nothing"]
+    assert config("--debug", "--epochs=3").training.epochs == (3, 3)
+    assert "train_per_class" not in config().stream.options
+    assert config("--debug", "--backbone=vit").backbone.options == {"dim": 24, "depth": 2}
+    assert config("--debug", "--backbone=vit_base_patch16_224").stream.options["train_per_class"] == 5
+
+
+def test_code_optimization():
+    levels = [config(f"--code_optimization={level}").training for level in range(4)]
+    seen = [(training.precision, training.matmul, training.compile) for training in levels]
+    assert seen == [
+        ("fp32", "highest", False),
+        ("fp32", "high", False),
+        ("bf16", "medium", False),
+        ("bf16", "medium", True),
+    ]
+    assert config().training.precision == "auto"
+
+
+def test_logs():
+    assert config().logging == ()
+    assert config("--csv_log", "--tensorboard").logging == ("csv", "tensorboard")
+
+
+def test_set_takes_our_keys_and_the_guides():
+    changed = config("--set=cue.size=6", "--set=einstellung_patch_color=[0, 0, 0]", "--set=lr=0.5")
+    assert changed.cue.options["size"] == 6
+    assert changed.cue.options["colour"] == [0, 0, 0]
+    assert changed.training.lr == 0.5
+
+
+def test_data_and_workers(tmp_path, monkeypatch):
+    seen = []
+
+    def looked(request, tell):
+        seen.append((request.workers, os.environ.get("EINSTELLUNG_DATA")))
+        raise InputError("enough")
+
+    monkeypatch.setattr(experiment, "perform", looked)
+    monkeypatch.setenv("EINSTELLUNG_DATA", "before")
+    front_door()
+    front_door(f"--data={tmp_path}", "--workers=3")
+    assert seen == [(None, "before"), (3, f"{tmp_path}{os.pathsep}before")]
+
+
+def test_cache(tmp_path, monkeypatch):
+    """Switched off, published files are read every time and nothing is written; switched on, they are read once."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
+    monkeypatch.delenv("EINSTELLUNG_DATA", raising=False)
+    files = small_files()
+    write_folder(Path("data") / FOLDER, files)
+    published, opened, read_files = published_as(files), [], cifar100.read_files
+    monkeypatch.setattr(cifar100, "read_files", lambda path, known: (opened.append(path), read_files(path, known))[1])
+
+    def looked(*_: object) -> Performed:
+        load_cifar100(published)
+        load_cifar100(published)
+        raise InputError("enough")
+
+    monkeypatch.setattr(experiment, "perform", looked)
+    front_door("--enable_cache")
+    assert len(opened) == 1
+    assert any((tmp_path / "cache").rglob("*.npy"))
+    shutil.rmtree(tmp_path / "cache")
+    front_door("--disable_cache")
+    assert len(opened) == 3
+    assert not (tmp_path / "cache").exists()
+    with pytest.raises(InputError, match="switched off"):
+        cache_folder()
+
+
+def test_stopped_by_hand(monkeypatch):
+    monkeypatch.setattr(module, "configured", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    said = front_door()
+    assert said.code == 130
+    assert "the same command goes on from here" in said.err
+
+
+def test_the_study_is_one_of_ours(finished):
+    """What the front door makes, every other verb can take."""
+    (study,) = finished[0].glob("studies/*")
+    results = ResultsFolder(study)
+    assert results.config().guide_files
+    assert results.merge_timelines().methods == ("scratch_t2", "sgd")
+
+
+def test_the_script_at_the_root():
+    script = Path(flags.__file__).parents[2] / "run_einstellung_experiment.py"
+    lines = [line for line in script.read_text().splitlines() if line.strip()]
+    assert lines[1:] == [
+        "from einstellung.guide.front_door import main",
+        'if __name__ == "__main__":',
+        "    main()",
+    ]
