@@ -1,15 +1,20 @@
 # Everything a person or CI types. The first call makes .venv; later calls start at once.
 VENV := .venv
 BIN := $(VENV)/bin
+BRIDGES := .venv-bridges
 export OMP_WAIT_POLICY := passive
 
-.PHONY: run test lint types bench clean
+.PHONY: run test test-bridges lint types bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/einstellung demo
 
 test: $(VENV)/.installed-dev lint types
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# Frameworks that want packages of their own (avalanche-lib, lightning, timm, transformers) are tested in an environment of their own.
+test-bridges: $(BRIDGES)/.installed
+	OMP_NUM_THREADS=1 $(BRIDGES)/bin/python -m pytest tests/bridges_environment
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -23,14 +28,14 @@ bench: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks
 
 clean:
-	rm -rf $(VENV) results
+	rm -rf $(VENV) $(BRIDGES) results
 
-$(VENV)/bin/python:
+$(VENV)/bin/python $(BRIDGES)/bin/python:
 	@python=; for candidate in python3 python3.11 python3.12 python3.13 python3.14; do \
 	  if $$candidate -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then python=$$candidate; break; fi; \
 	done; \
 	if [ -z "$$python" ]; then echo "einstellung needs Python 3.11 or newer; none was found on the PATH" >&2; exit 2; fi; \
-	echo "making $(VENV) with $$($$python --version)"; $$python -m venv $(VENV)
+	place=$(patsubst %/bin/python,%,$@); echo "making $$place with $$($$python --version)"; $$python -m venv $$place
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
@@ -39,3 +44,7 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+$(BRIDGES)/.installed: pyproject.toml tests/bridges_environment/requirements.txt | $(BRIDGES)/bin/python
+	$(BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement tests/bridges_environment/requirements.txt
+	@touch $@

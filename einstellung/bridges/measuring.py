@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from einstellung.errors import InputError
 from einstellung.streams import Presentation, Stream
-from einstellung.training.evaluator import macro_accuracy
+from einstellung.training.evaluator import Figures, figures_of
+from einstellung.training.undisturbed import module_of
 
 Model = Callable[..., Any]
 Splits = Stream | Mapping[str, Any]
@@ -32,17 +30,6 @@ class SplitData:
     name: str
     batches: Callable[[], Batches]
     classes: tuple[int, ...] | None
-
-
-@dataclass(frozen=True)
-class Measured:
-    """One split, one moment. Accuracies are means over the classes of the split."""
-
-    acc: float
-    top5: float
-    loss: float
-    n: int
-    acc_task: float | None
 
 
 def split_data(
@@ -94,7 +81,7 @@ def _pair(name: str, batch: Any) -> tuple[Any, Tensor]:
 
 def measure(
     model: Model, split: SplitData, device: torch.device | None, autocast: Callable[[], AbstractContextManager[Any]]
-) -> Measured:
+) -> Figures:
     """The split's figures, as :class:`einstellung.training.Evaluator` gives them for our own nets."""
     outputs, targets = [], []
     for inputs, labels in split.batches():
@@ -104,23 +91,10 @@ def measure(
         targets.append(_checked_labels(labels, outputs[-1], split.name))
     if not targets:
         raise InputError(f"split '{split.name}' holds no images")
-    logits, labels = torch.cat(outputs), torch.cat(targets)
-    loss = float(F.cross_entropy(logits.double(), labels))
-    if not math.isfinite(loss):
-        raise InputError(f"split '{split.name}': the loss is {loss}; are the model's outputs finite?")
-    top = logits.topk(min(5, logits.shape[1]), dim=1).indices
-    acc_task = None
-    if split.classes is not None:
-        own = torch.full((logits.shape[1],), -torch.inf)
-        own[list(split.classes)] = 0
-        acc_task = macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
-    return Measured(
-        acc=macro_accuracy(logits.argmax(dim=1) == labels, labels),
-        top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),
-        loss=loss,
-        n=len(labels),
-        acc_task=acc_task,
-    )
+    figures = figures_of(torch.cat(outputs), torch.cat(targets), split.classes)
+    if not math.isfinite(figures.loss):
+        raise InputError(f"split '{split.name}': the loss is {figures.loss}; are the model's outputs finite?")
+    return figures
 
 
 def _logits(output: Any, name: str) -> Tensor:
@@ -152,7 +126,7 @@ def _checked_labels(labels: Tensor, logits: Tensor, name: str) -> Tensor:
 
 def device_of(model: Model) -> torch.device | None:
     """Where the model's weights are; None where it has none, and inputs are then handed over as they come."""
-    module = _module(model)
+    module = module_of(model)
     first = None if module is None else next(module.parameters(), None)
     return None if first is None else first.device
 
@@ -162,50 +136,3 @@ def autocast_to(amp: torch.dtype | None, device: torch.device | None) -> Callabl
     if amp is None:
         return nullcontext
     return lambda: torch.autocast((device or torch.device("cpu")).type, amp)
-
-
-@contextmanager
-def undisturbed(model: Model, sources: Iterable[Any] = ()) -> Iterator[None]:
-    """Evaluation mode without gradients; afterwards every module's mode and every generator is as it was."""
-    module = _module(model)
-    modes = [] if module is None else [(one, one.training) for one in module.modules()]
-    put_back = _random_states(sources)
-    if module is not None:
-        module.eval()
-    try:
-        with torch.no_grad():
-            yield
-    finally:
-        if module is not None:
-            module.train(modes[0][1])  # by its own method first: a module may undo there what its eval() did
-        for one, training in modes:
-            one.training = training
-        for restore in put_back:
-            restore()
-
-
-def _module(model: Model) -> nn.Module | None:
-    owner = getattr(model, "__self__", model)  # a bound method such as net.forward_features
-    return owner if isinstance(owner, nn.Module) else None
-
-
-def _random_states(sources: Iterable[Any]) -> list[Callable[[], object]]:
-    """How to put back every generator that a model or a data loader may draw from."""
-    cpu, numpy_state, python_state = torch.get_rng_state(), np.random.get_state(), random.getstate()
-    restore: list[Callable[[], object]] = [
-        lambda: torch.set_rng_state(cpu),
-        lambda: np.random.set_state(numpy_state),
-        lambda: random.setstate(python_state),
-    ]
-    if torch.cuda.is_available() and torch.cuda.is_initialized():
-        cuda = torch.cuda.get_rng_state_all()
-        restore.append(lambda: torch.cuda.set_rng_state_all(cuda))
-    if torch.backends.mps.is_available():
-        mps = torch.mps.get_rng_state()
-        restore.append(lambda: torch.mps.set_rng_state(mps))
-    for source in sources:
-        for owner in (source, getattr(source, "sampler", None)):
-            own = getattr(owner, "generator", None)
-            if isinstance(own, torch.Generator):
-                restore.append(partial(own.set_state, own.get_state()))
-    return restore

@@ -22,10 +22,11 @@ from typing import Any
 import pandas as pd
 import torch
 
-from einstellung.bridges.measuring import Model, Splits, autocast_to, device_of, measure, split_data, undisturbed
+from einstellung.bridges.measuring import Model, Splits, autocast_to, device_of, measure, split_data
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS
+from einstellung.training.undisturbed import undisturbed
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split
 

@@ -28,6 +28,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 _SCORE = ScoreSettings()
+_PATHS = (("stream", "path"), ("backbone", "weights"))
 
 
 class _Section(BaseModel):
@@ -216,13 +217,28 @@ def read_preset(name: str) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset, plug-ins are found from where it lies."""
-    values = _read_yaml(path)
-    if isinstance(plugins := values.get("plugins"), list):
-        values["plugins"] = [str(path.parent / one) if isinstance(one, str) else one for one in plugins]
+    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset, paths are read from where it lies."""
+    values = _paths_from(path.parent, _read_yaml(path))
     if "preset" in values:
         values = merged(read_preset(str(values["preset"])), {k: v for k, v in values.items() if k != "preset"})
     return values
+
+
+def _paths_from(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
+    """The same values, with relative paths of the user's own files (plug-ins, pictures, weights) made absolute."""
+
+    def found(one: Any) -> Any:
+        return str((folder / Path(one).expanduser()).absolute()) if isinstance(one, str) and one else one
+
+    result = dict(values)
+    for section, key in _PATHS:
+        if isinstance(inner := result.get(section), Mapping) and key in inner:
+            result[section] = {**inner, key: found(inner[key])}
+    if isinstance(plugins := result.get("plugins"), list):
+        result["plugins"] = [
+            {**one, "file": found(one.get("file"))} if isinstance(one, Mapping) else found(one) for one in plugins
+        ]
+    return result
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:

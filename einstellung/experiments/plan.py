@@ -88,7 +88,7 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
             work = sum(_work(config, method, sizes, number) for number in rest)
             if needs is not None:
                 work += kind.closing_cost(learner_options(method, options), sizes[0])
-            key = digest({"run": _shape(config, method, options, seed)})
+            key = digest({"run": _shape(config, stream, method, options, seed)})
             runs.append(Job("run", method, seed, f"runs/{method}-seed{seed}", key, needs, work))
         yield from runs
 
@@ -110,7 +110,7 @@ def _first_phase_shape(
     config: StudyConfig, stream: Stream, trainer: str, options: dict[str, Any], seed: int
 ) -> dict[str, Any]:
     """All that shapes a first phase: its own epochs only, and no cue where it neither learns nor is measured with one."""
-    shape = _shape(config, trainer, options, seed)
+    shape = _shape(config, stream, trainer, options, seed)
     shape["training"] |= {"epochs": config.training.epochs[:1], "milestones": config.training.milestones_of(0)}
     cue_unseen = config.evaluation.first_phase == "own" and config.attention is None
     if not stream.phases[0].cue_classes and cue_unseen:
@@ -118,12 +118,14 @@ def _first_phase_shape(
     return shape
 
 
-def _shape(config: StudyConfig, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
+def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     whole = config.model_dump(mode="json")
     shape = {key: whole[key] for key in ("stream", "cue", "cover", "backbone", "training", "evaluation")}
     for (section, key), default in _ADDED_LATER.items():
         if shape[section].get(key) == default:
             shape[section].pop(key, None)
+    if "content" in stream.facts:  # what is in the user's own files, not where they lie
+        shape["stream"] = {**shape["stream"], "path": None, "content": stream.facts["content"]}
     if config.attention is not None:
         shape["attention"] = whole["attention"]
     if weights := config.backbone.options.get("weights"):

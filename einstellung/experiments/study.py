@@ -120,7 +120,7 @@ def run_study(
 
 
 def _samples(stream: Stream, count: int = 8) -> bytes:
-    """A few images original / patched / masked and raw / augmented, for the report."""
+    """A few images original / patched / masked and raw / augmented, for the report; a cue that was there has no original."""
     pair = next(pair for pair in stream.pairs if pair.masked)
     assert pair.masked is not None
     total = len(stream.split(pair.clean).images)
@@ -130,8 +130,10 @@ def _samples(stream: Stream, count: int = 8) -> bytes:
         "patched": stream.split(pair.patched).images.take(rows),
         "masked": stream.split(pair.masked).images.take(rows),
     }
-    images = {name: some.images for name, some in sets.items()}
     captions = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
+    if pair.clean == pair.patched:
+        del sets["original"]
+    images = {name: some.images for name, some in sets.items()}
     train = stream.phases[-1].train
     some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
     images["raw"] = some.images

@@ -11,8 +11,8 @@ from einstellung.report.measured import images_of, margins_in_words, rule_in_wor
 from einstellung.report.notation import is_compared, number
 from einstellung.timeline import SC_MASK, SC_PATCH
 
-_SAMPLES = """What the models are tested on. Top: the image as it was. Middle: with the cue. Bottom: the same
-image with the cue's region covered. Pixels are drawn as squares."""
+_SAMPLES = """What the models are tested on. Original: the image as it was, where the cue was planted. Patched: with the
+cue. Masked: the same image with the cue's region covered. Pixels are drawn as squares."""
 
 _GREY = """The same images by their luminance alone (ITU-R BT.601): how much of the cue is left without its colour."""
 

@@ -19,7 +19,20 @@ SPLIT_MEANING = {
     "T2_nonshortcut_normal": "phase 2 classes without the cue",
     "T2_nonshortcut_patched": "phase 2 classes without the cue, cue put on for the test",
     "T2_val": "held out from phase 2 training; chooses the checkpoint",
+    "T1_val": "named for validation in phase 1; shown, not used",
 }
+_GROUP = "T2_group_"
+
+
+def meaning_of(split: str) -> str:
+    """What a split holds, in words.
+
+    >>> meaning_of("T2_group_night"), meaning_of("mine")
+    ("phase 2 test images of the group 'night'", 'not one of the named splits')
+    """
+    if split.startswith(_GROUP):
+        return f"phase 2 test images of the group '{split.removeprefix(_GROUP)}'"
+    return SPLIT_MEANING.get(split, "not one of the named splits")
 
 
 @dataclass(frozen=True)
@@ -42,7 +55,7 @@ def splits(frame: pd.DataFrame) -> list[Split]:
         rows = frame[frame["split"] == name]
         by = list(rows["method"].unique())
         where = f"all {methods}" if len(by) == methods else join(by)
-        found.append(Split(name, SPLIT_MEANING.get(name, "not one of the named splits"), images_of(frame, name), where))
+        found.append(Split(name, meaning_of(name), images_of(frame, name), where))
     return found
 
 

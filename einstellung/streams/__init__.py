@@ -1,6 +1,7 @@
 """Phases of data with their cues and named evaluation splits."""
 
 from einstellung.streams.cifar100 import cifar100
+from einstellung.streams.folder import folder
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.proof import Proof, prove
 from einstellung.streams.shapes import shapes
@@ -15,6 +16,7 @@ __all__ = [
     "Proof",
     "Stream",
     "cifar100",
+    "folder",
     "prove",
     "shapes",
     "streams",

@@ -85,6 +85,7 @@ def _images_disjoint(stream: Stream) -> Check:
 def _evaluation_unseen(stream: Stream) -> Check:
     """Compares pixels, with the cue painted on training images where evaluation images bear it."""
     derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked, pair.elsewhere)}
+    derived -= {pair.clean for pair in stream.pairs}
     own = [split for split in stream.splits if split.name not in derived]
     clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
     # What a bearing evaluation image would look like if it had been taken from a training set, cue and all.
@@ -130,6 +131,8 @@ def _labels_in_place(stream: Stream) -> Check:
 
 def _cue_in_training(stream: Stream) -> Check:
     """Counts the images that training really paints, against the settings' share of the cue classes."""
+    if _in_pictures(stream):
+        return _nothing_painted(stream)
     # Without padding a flat canvas stays flat, so that a cue of the padding's colour is seen too.
     presentation = Presentation(replace(stream, crop_padding=0))
     problems, seen = [], []
@@ -147,6 +150,27 @@ def _cue_in_training(stream: Stream) -> Check:
         )
     more = f" (and {len(problems) - 3} more classes)" if len(problems) > 3 else ""
     return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
+
+
+def _in_pictures(stream: Stream) -> bool:
+    """Whether the cue is in the pictures already, so that nothing is painted and no clean images exist."""
+    return any(pair.clean == pair.patched for pair in stream.pairs)
+
+
+def _nothing_painted(stream: Stream) -> Check:
+    """Where the cue is in the pictures, all that can be counted is that none is added, and the boxes that are given."""
+    presentation = Presentation(replace(stream, crop_padding=0))
+    painted, seen = 0, []
+    for phase in stream.phases:
+        painted += int(_painted_in_training(presentation, phase).sum())
+        boxes = stream.cue.region(phase.train.index, *phase.train.images.shape[-2:]).flatten(1).any(dim=1)
+        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
+        seen.append(
+            f"{phase.name}: boxes for {int(boxes[bearing].sum())} of {int(bearing.sum())} training images of the cue "
+            f"classes, for {int(boxes[~bearing].sum())} of {int((~bearing).sum())} others"
+        )
+    detail = f"painted on {painted} training images; {'; '.join(seen)}; what the pictures show was not checked"
+    return Check("nothing is painted on pictures that hold the cue already", painted == 0, detail)
 
 
 def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
@@ -173,7 +197,8 @@ def _mask_covers_patch(stream: Stream) -> Check:
             continue
         if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
             problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
-        if amiss := int((_where_painted(stream.cue, clean) != region).flatten(1).any(dim=1).sum()):
+        given = pair.clean == pair.patched  # boxes in pictures that hold the cue already: painting would show nothing
+        if not given and (amiss := int((_where_painted(stream.cue, clean) != region).flatten(1).any(dim=1).sum())):
             problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
         if pair.masked is None:
             continue
@@ -191,9 +216,9 @@ def _mask_covers_patch(stream: Stream) -> Check:
         if untouched:
             problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
         area = region.flatten(1).sum(dim=1).float().mean().item()
-        seen.append(
-            f"{len(masked)} image pairs, the mask ({stream.cover}) covers the cue's {area:.0f} pixels and no other"
-        )
+        what = f"the given boxes' {area:.0f} pixels" if given else f"the cue's {area:.0f} pixels"
+        unseen = " (that the cue lies in them was not checked)" if given else ""
+        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers {what} and no other{unseen}")
     return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
 
 
@@ -250,7 +275,7 @@ def _augmentation_is_new(stream: Stream) -> Check:
 
 
 def _splits_balanced(stream: Stream) -> Check:
-    """Classes may be short of the images that were left out as duplicates, and of no other."""
+    """Classes may be short of the images that were left out as duplicates, and of no other, unless the source is uneven."""
     uneven = []
     for split in stream.splits:
         counts = torch.bincount(split.images.labels, minlength=stream.n_outputs)
@@ -270,9 +295,13 @@ def _splits_balanced(stream: Stream) -> Check:
     )
     if stream.left_out:
         detail += f" (accuracy is the mean over classes, so the {stream.left_out} images left out shift no level)"
-    if uneven:
-        detail = f"images per class differ ({', '.join(uneven)}), so chance levels do not hold"
-    return Check("every class weighs the same, so the chance levels hold", not uneven, detail)
+    differing = f"images per class differ ({', '.join(uneven)})"
+    if uneven and stream.uneven_classes:
+        detail += f"; {differing}, but accuracy is the mean over classes"
+    elif uneven:
+        detail = f"{differing}, so chance levels do not hold"
+    passed = not uneven or stream.uneven_classes
+    return Check("every class weighs the same, so the chance levels hold", passed, detail)
 
 
 def _facts(stream: Stream) -> dict[str, object]:
@@ -281,7 +310,7 @@ def _facts(stream: Stream) -> dict[str, object]:
         "outputs": stream.n_outputs,
         "chance": 1 / stream.n_outputs,
         "chance_task": 1 / len(last.classes),
-        "cue_alone": 1 / len(last.cue_classes) if last.cue_classes else 1 / len(last.classes),
+        "cue_alone": 1 / len(last.cue_classes) if last.cue_classes and stream.cue.share else 1 / len(last.classes),
         "cue": repr(stream.cue),
         "cover": stream.cover,
         "training_images": {phase.name: len(phase.train) for phase in stream.phases},

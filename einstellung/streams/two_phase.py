@@ -9,14 +9,12 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
-from einstellung.randomness import uniform_by_index
 from einstellung.streams.duplicates import Duplicates, settled
-from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
+from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted
+from einstellung.streams.stream import ImageSet, Stream
 
-_BEARERS, _VALIDATION = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
 _TEST_SPLITS = {
     "T1": "T1_all",
     "SC": "T2_shortcut",
@@ -87,13 +85,10 @@ def two_phase(
         return ImageSet.without_cue(source.images[rows], head[source.fine[rows]], rows)
 
     t1_train, t2_all = (images_of(train, part, split.train_per_class) for part in ("T1", "T2"))
-    held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, _VALIDATION)
+    held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, HELD_OUT)
     t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
     tests = {words: images_of(test, part, split.test_per_class) for part, words in _TEST_SPLITS.items()}
     sets = settled(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
-    t2_train, t2_val = (with_bearers(images, classes["SC"], cue.share) for images in (sets.t2_train, sets.t2_val))
-    splits = _splits(sets.test, t2_val, cue, cover_name)
-    elsewhere = next((s.name for s in splits if s.name == "T2_shortcut_elsewhere"), None)
     all_facts = {
         **(facts or {}),
         "labels": split.labels,
@@ -101,27 +96,19 @@ def two_phase(
     }
     if duplicates is not None:
         all_facts["duplicates"] = sets.in_words()
-    if elsewhere is None:
-        all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
-    return Stream(
-        name=name,
-        phases=(Phase("T1", classes["T1"], (), t1_train), Phase("T2", classes["T2"], classes["SC"], t2_train)),
-        splits=splits,
-        pairs=(
-            MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked", elsewhere),
-            MaskedPair("T2_nonshortcut_normal", "T2_nonshortcut_patched"),
-        ),
-        cue=cue,
-        cover=cover_name,
-        n_outputs=len(class_names),
-        class_names=class_names,
+    return planted(
+        name,
+        TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[words] for words in _TEST_SPLITS.values())),
+        HeadClasses(classes["T1"], classes["SC"], classes["NSC"], class_names),
+        cue,
+        cover_name,
+        all_facts,
         mean=mean,
         std=std,
         crop_padding=crop_padding,
         duplicates_allowed=sets.allowed,
         phase_duplicates_allowed=0 if sets.dropped else sets.between_phases,
         left_out=sets.left_out,
-        facts=all_facts,
     )
 
 
@@ -145,59 +132,6 @@ def _head(
     for label, group in enumerate(groups):
         head[group] = label
     return head, tuple(names)
-
-
-def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tensor:
-    """A bool per image: exactly round(share x class size) of every class, chosen by the images' identities.
-
-    >>> labels = torch.tensor([0] * 10 + [1] * 20)
-    >>> chosen = exact_share(torch.arange(30), labels, 0.5, salt=0)
-    >>> int(chosen[:10].sum()), int(chosen[10:].sum())
-    (5, 10)
-    """
-    chosen = torch.zeros(len(index), dtype=torch.bool)
-    lot = uniform_by_index(index, salt)
-    for label in labels.unique():
-        rows = (labels == label).nonzero().flatten()
-        count = int(share * len(rows) + 0.5)
-        chosen[rows[lot[rows].argsort(stable=True)[:count]]] = True
-    return chosen
-
-
-def with_bearers(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
-    """The same images, with the exact share of every cue class marked as bearing the cue."""
-    in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
-    bears = in_cue_class & exact_share(images.index, images.labels, share, _BEARERS)
-    return ImageSet(images.images, images.labels, images.index, bears)
-
-
-def _splits(test: Mapping[str, ImageSet], val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
-    t1, sc, nsc = (test[words] for words in _TEST_SPLITS.values())
-
-    def painted(images: ImageSet, by: Cue = cue) -> ImageSet:
-        return ImageSet(by.paint(images.images, images.index), images.labels, images.index, images.bears | True)
-
-    def masked(images: ImageSet) -> ImageSet:
-        region = cue.region(images.index, *images.images.shape[-2:])
-        covered = cover(cover_name, painted(images).images, region, images.index)
-        return ImageSet(covered, images.labels, images.index, images.bears)
-
-    val_pixels = val.images.clone()
-    if bool(val.bears.any()):
-        val_pixels[val.bears] = cue.paint(val.images[val.bears], val.index[val.bears])
-    splits = (
-        EvaluationSplit("T1_all", "T1", t1),
-        EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
-        EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
-        EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
-        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears), held_out=True),
-        EvaluationSplit("T2_shortcut_clean", "T2", sc),
-        EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
-    )
-    displaced, size = cue.elsewhere(), sc.images.shape[-2:]
-    if bool((cue.region(sc.index, *size) & displaced.region(sc.index, *size)).any()):
-        return splits
-    return (*splits, EvaluationSplit("T2_shortcut_elsewhere", "T2", painted(sc, displaced)))
 
 
 def _parts(split: Split) -> dict[str, tuple[int, ...]]:

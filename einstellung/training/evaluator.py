@@ -16,15 +16,24 @@ from einstellung.streams.stream import EvaluationSplit, Stream
 
 
 @dataclass(frozen=True)
-class Measurement:
-    """One split, one moment. Accuracies are averaged over the classes of the split."""
+class Figures:
+    """One split, one moment. Accuracies are averaged over the classes of the split.
 
-    split: str
+    ``acc_task`` is that of logits limited to the classes of the split's phase; None where these are not known.
+    """
+
     acc: float
-    acc_task: float
+    acc_task: float | None
     top5: float
     loss: float
     n: int
+
+
+@dataclass(frozen=True)
+class Measurement(Figures):
+    """The figures of one split of a stream, and what was said of each image."""
+
+    split: str
     predictions: Tensor
 
 
@@ -56,23 +65,33 @@ class Evaluator:
     def _measure_split(self, net: nn.Module, split: EvaluationSplit) -> Measurement:
         logits = torch.cat([self._logits(net, pixels) for pixels in split.images.images.split(self.batch_size)])
         labels = split.images.labels
-        own = torch.full((self.stream.n_outputs,), -torch.inf)
-        own[list(self.stream.phase(split.phase).classes)] = 0
-        predictions = logits.argmax(dim=1)
-        top = logits.topk(min(5, logits.shape[1]), dim=1).indices
-        return Measurement(
-            split=split.name,
-            acc=macro_accuracy(predictions == labels, labels),
-            acc_task=macro_accuracy((logits + own).argmax(dim=1) == labels, labels),
-            top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),
-            loss=float(F.cross_entropy(logits.double(), labels)),
-            n=len(labels),
-            predictions=predictions,
-        )
+        figures = figures_of(logits, labels, self.stream.phase(split.phase).classes)
+        return Measurement(**vars(figures), split=split.name, predictions=logits.argmax(dim=1))
 
     def _logits(self, net: nn.Module, pixels: Tensor) -> Tensor:
         with self.autocast():
             return net(self.presentation.normalised(pixels)).float().cpu()
+
+
+def figures_of(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) -> Figures:
+    """What is told of a split, from the logits of its images [N, outputs]; ``classes`` are those of its phase.
+
+    >>> figures_of(torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), torch.tensor([0, 1]), (1, 2)).acc
+    0.5
+    """
+    acc_task = None
+    if classes is not None:
+        own = torch.full((logits.shape[1],), -torch.inf)
+        own[list(classes)] = 0
+        acc_task = macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
+    top = logits.topk(min(5, logits.shape[1]), dim=1).indices
+    return Figures(
+        acc=macro_accuracy(logits.argmax(dim=1) == labels, labels),
+        acc_task=acc_task,
+        top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),
+        loss=float(F.cross_entropy(logits.double(), labels)),
+        n=len(labels),
+    )
 
 
 def macro_accuracy(correct: Tensor, labels: Tensor) -> float:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from einstellung.cues import PatchCue
 from einstellung.streams import Stream, prove, shapes
 from einstellung.streams.duplicates import Duplicates
-from einstellung.streams.two_phase import LabelledImages, Split, exact_share, two_phase
+from einstellung.streams.planted import exact_share
+from einstellung.streams.two_phase import LabelledImages, Split, two_phase
 
 
 @given(share=st.floats(0, 1), sizes=st.lists(st.integers(1, 30), min_size=1, max_size=4))

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.probes.attention.adapters import AttentionAdapter
+from einstellung.training.undisturbed import undisturbed
 
 
 class Capture:
@@ -79,21 +80,14 @@ class Capture:
 
 
 @contextmanager
-def undisturbed(model: nn.Module) -> Iterator[None]:
-    """Evaluation without gradients; the mode of every module and the generators are afterwards as they were before."""
-    modes = [(module, module.training) for module in model.modules()]
-    device = device_of(model)
+def looking_on(model: nn.Module) -> Iterator[None]:
+    """Evaluation without gradients that leaves no trace."""
     with ExitStack() as stack:
+        stack.enter_context(undisturbed(model))
         stack.enter_context(torch.inference_mode())
-        stack.enter_context(torch.random.fork_rng(devices=[device] if device.type == "cuda" else []))
         if is_compiled(model):  # compiled code does not call hooks that came after it
             stack.enter_context(torch.compiler.set_stance("force_eager"))
-        model.eval()
-        try:
-            yield
-        finally:
-            for module, mode in modes:
-                module.training = mode
+        yield
 
 
 def device_of(model: nn.Module) -> torch.device:

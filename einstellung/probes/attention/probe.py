@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.metrics.attention import token_shares
 from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters
-from einstellung.probes.attention.capture import Capture, device_of, undisturbed
+from einstellung.probes.attention.capture import Capture, device_of, looking_on
 from einstellung.probes.attention.summary import AttentionSummary, SummaryBuilder
 
 
@@ -84,7 +84,7 @@ class AttentionProbe:
 
     def _maps(self, inputs: Tensor) -> AttentionMaps:
         capture = Capture(self.adapter, self.modules, self.prefix_tokens)
-        with undisturbed(self.model), capture.watching():
+        with looking_on(self.model), capture.watching():
             self.model(inputs.to(device_of(self.model)))
         heads, rollout = capture.heads(), capture.rollout()
         grid = self.adapter.grid(rollout.shape[-1], *inputs.shape[-2:])

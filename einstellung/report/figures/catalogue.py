@@ -114,6 +114,8 @@ def _plans(
     alone = no_cue or (
         None if is_compared(card) else "nothing to compare: the baseline or every continual method is missing"
     )
+    variants = ("original", "patched", "masked")
+    shown = [name for name in variants if name in images]  # a cue that was in the pictures already has no original
     names = [str(caption) for caption in images.get("captions", np.array([]))]
     return {
         "verdict": (no_cue if is_compared(card) else no_mask, lambda: draw_verdict(card)),
@@ -122,14 +124,8 @@ def _plans(
         "fig5_deficit": (alone, lambda: draw_deficit(curves, card)),
         "fig6_reliance": (no_mask, lambda: draw_reliance(curves, card)),
         "survival": (no_cue, lambda: draw_survival(curves, card)),
-        "fig1_samples": (
-            _lacking(images, ("original", "patched", "masked")),
-            lambda: draw_samples(images, ("original", "patched", "masked"), names),
-        ),
-        "fig1_samples_grey": (
-            _lacking(images, ("original", "patched", "masked")),
-            lambda: draw_samples(in_grey(images), ("original", "patched", "masked"), names),
-        ),
+        "fig1_samples": (_lacking(images, variants[1:]), lambda: draw_samples(images, shown, names)),
+        "fig1_samples_grey": (_lacking(images, variants[1:]), lambda: draw_samples(in_grey(images), shown, names)),
         "fig2_augmentation": (
             _lacking(images, ("raw", "augmented")),
             lambda: draw_samples(images, ("raw", "augmented")),

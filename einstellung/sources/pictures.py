@@ -1,0 +1,67 @@
+"""Image files as arrays: upright, RGB, all of one size, read once and then mapped from the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+from PIL import Image, ImageOps, UnidentifiedImageError
+
+from einstellung.errors import InputError
+from einstellung.files import digest
+from einstellung.sources.cache import Arrays, cached
+from einstellung.sources.reading import file_hash
+
+_LAYOUT = 1  # of the cached arrays; another layout is another entry
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # plain decoders: nothing here starts another program
+_DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # more than 8 bits a channel: their scale is anybody's guess
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """Images (uint8 [N, 3, size, size]), the height and width of each as its file has it, and a hash of all files."""
+
+    images: npt.NDArray[np.uint8]
+    sizes: npt.NDArray[np.int64]
+    sha256: str
+
+
+def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> Pictures:
+    """Decode ``files``; ``places`` say where each is named, for the message about one that cannot be read.
+
+    A file that is turned or mirrored by its EXIF orientation is set upright first. Every picture is stretched to a square
+    by plain averaging: no pixel of the result depends on anything outside its own area, so that a box stays a box.
+    """
+    content = digest([file_hash(file, "sha256") for file in files], length=64)
+    key = digest([_LAYOUT, size, content], length=32)
+    arrays = cached(f"pictures-{key}", lambda: _decoded(files, size, places))
+    return Pictures(arrays["images"], arrays["sizes"], content)
+
+
+def _decoded(files: Sequence[Path], size: int, places: Sequence[str]) -> Arrays:
+    images = np.empty((len(files), 3, size, size), dtype=np.uint8)
+    sizes = np.empty((len(files), 2), dtype=np.int64)
+    for number, (file, place) in enumerate(zip(files, places, strict=True)):
+        picture = _opened(file, place)
+        sizes[number] = picture.height, picture.width
+        images[number] = np.asarray(picture.resize((size, size), Image.Resampling.BOX)).transpose(2, 0, 1)
+    return {"images": images, "sizes": sizes}
+
+
+def _opened(file: Path, place: str) -> Image.Image:
+    try:
+        with Image.open(file, formats=_FORMATS) as picture:
+            if picture.mode in _DEEP:
+                raise InputError(f"{place}: '{file.name}' has more than 8 bits a channel: save it with 8")
+            upright = ImageOps.exif_transpose(picture)
+            if upright.has_transparency_data:  # what lies under transparent pixels is nobody's picture: black instead
+                backdrop = Image.new("RGBA", upright.size, (0, 0, 0, 255))
+                upright = Image.alpha_composite(backdrop, upright.convert("RGBA"))
+            return upright.convert("RGB")
+    except UnidentifiedImageError:
+        raise InputError(f"{place}: '{file.name}' is no picture that can be read ({', '.join(_FORMATS)})") from None
+    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+        raise InputError(f"{place}: '{file.name}' cannot be read as a picture: {error}") from None

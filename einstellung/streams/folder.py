@@ -1,0 +1,240 @@
+"""``folder``: the two-phase protocol on a folder of image files, with a table that says what each of them is."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from einstellung.cues.patch import Cue
+from einstellung.errors import InputError
+from einstellung.files import digest
+from einstellung.registry import suggestion
+from einstellung.sources.picture_table import PictureRow, read_picture_table
+from einstellung.sources.pictures import Pictures, read_pictures
+from einstellung.streams.boxed import Box, BoxedCue, boxed, scaled_box
+from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted
+from einstellung.streams.stream import EvaluationSplit, ImageSet, Stream, streams
+
+Colour = tuple[float, float, float]
+
+
+@streams.register("folder")
+def folder(
+    cue: Cue,
+    cover: str = "black",
+    *,
+    path: str = "",
+    table: str = "labels.csv",
+    size: int = 32,
+    shortcut: tuple[str, ...] = (),
+    cue_in_images: bool = False,
+    validation: float = 0.1,
+    crop_padding: int = 4,
+    flip: bool = True,
+    mean: Colour | None = None,
+    std: Colour | None = None,
+) -> Stream:
+    """A folder of image files with a table (file, label, phase, split; maybe superclass, group, and a box) beside them.
+
+    The images of the ``shortcut`` labels bear the planted cue or, with ``cue_in_images``, one that the table gives boxes of.
+    """
+    if not path:
+        raise InputError("stream.path is not set: give the folder that holds the images and the table")
+    if not 8 <= size <= 1024:
+        raise InputError(f"stream.size is {size}: give a number of pixels from 8 to 1024")
+    if not 0 < validation < 1:
+        raise InputError(f"stream.validation is {validation}: it must lie between 0 and 1")
+    source = _Source.read(Path(path).expanduser(), table, size)
+    classes = source.classes(shortcut)
+    images = source.images(classes, validation)
+    source.check_twins(images)
+    trained = torch.cat([images.t1_train.images, images.t2_train.images])
+    if (mean is None) != (std is None):
+        raise InputError("stream.mean and stream.std go together: give both, or neither")
+    given = mean is not None and std is not None
+    mean, std = (mean, std) if mean is not None and std is not None else _mean_and_std(trained)
+    facts = source.facts(classes, table)
+    facts["normalisation"] = {
+        "mean": list(mean),
+        "std": list(std),
+        "from": "the configuration" if given else f"the {len(trained)} training images of both phases",
+    }
+    settings: dict[str, Any] = {"mean": mean, "std": std, "crop_padding": crop_padding, "flip": flip}
+    settings["uneven_classes"] = True
+    if cue_in_images:
+        stream = boxed("folder", images, classes, source.boxes(shortcut), cover, facts, **settings)
+    else:
+        stream = planted("folder", images, classes, cue, cover, facts, **settings)
+    return replace(stream, splits=(*stream.splits, *source.further_splits(classes, stream)))
+
+
+@dataclass(frozen=True)
+class _Source:
+    """The lines of the table with their decoded pictures; an image's identity is its position in the table."""
+
+    rows: list[PictureRow]
+    pictures: Pictures
+    pixels: Tensor
+    size: int
+
+    @classmethod
+    def read(cls, path: Path, table: str, size: int) -> _Source:
+        rows = read_picture_table(path, table)
+        pictures = read_pictures([row.file for row in rows], size, [row.place for row in rows])
+        source = cls(rows, pictures, torch.from_numpy(pictures.images), size)
+        source._check_boxes()
+        return source
+
+    def classes(self, shortcut: Sequence[str]) -> HeadClasses:
+        """The head: T1's labels, then those of the cue, then the others, each in alphabetical order."""
+        labels = {phase: sorted({row.label for row in self.rows if row.phase == phase}) for phase in ("T1", "T2")}
+        if not shortcut:
+            raise InputError("stream.shortcut is empty: name the labels of T2 whose images bear the cue")
+        for label in shortcut:
+            if label not in labels["T2"]:
+                raise InputError(
+                    f"stream.shortcut names '{label}', which is no label of T2: {suggestion(label, labels['T2'])}"
+                )
+        others = [label for label in labels["T2"] if label not in shortcut]
+        if not others:
+            raise InputError("stream.shortcut holds all labels of T2: leave some without the cue")
+        parts = (labels["T1"], sorted(set(shortcut)), others)
+        ends = [sum(map(len, parts[:number])) for number in range(4)]
+        ranges = [tuple(range(first, last)) for first, last in pairwise(ends)]
+        return HeadClasses(ranges[0], ranges[1], ranges[2], tuple(label for part in parts for label in part))
+
+    def images(self, classes: HeadClasses, validation: float) -> TwoPhaseImages:
+        t2_train, t2_val = self._part(classes, "T2", "train"), self._part(classes, "T2", "val")
+        if not len(t2_val):
+            held_out = exact_share(t2_train.index, t2_train.labels, validation, HELD_OUT)
+            for label in classes.t2:
+                own = held_out[t2_train.labels == label]
+                if not own.any() or own.all():
+                    raise InputError(
+                        f"stream.validation {validation:g} holds out {int(own.sum())} of {len(own)} training images of "
+                        f"'{classes.names[label]}': choose another share, or name split 'val' in the table"
+                    )
+            t2_train, t2_val = (t2_train.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
+        t2_test = self._part(classes, "T2", "test")
+        with_cue = torch.isin(t2_test.labels, torch.tensor(classes.sc))
+        return TwoPhaseImages(
+            t1_train=self._part(classes, "T1", "train"),
+            t2_train=t2_train,
+            t2_val=t2_val,
+            t1_test=self._part(classes, "T1", "test"),
+            sc_test=t2_test.take(with_cue.nonzero().flatten()),
+            nsc_test=t2_test.take((~with_cue).nonzero().flatten()),
+        )
+
+    def check_twins(self, images: TwoPhaseImages) -> None:
+        """The same picture under two names: not in two phases, and not trained on and measured too."""
+        held_out = set(images.t2_val.index.tolist())
+        first: dict[bytes, int] = {}
+        for number, image in enumerate(self.pictures.images):
+            other = first.setdefault(image.tobytes(), number)
+            row, twin = self.rows[number], self.rows[other]
+            one, two = ((r.phase, "val" if n in held_out else r.split) for r, n in ((row, number), (twin, other)))
+            if one != two:
+                raise InputError(
+                    f"{row.place}: at {self.size}x{self.size} '{row.file.name}' ({' '.join(one)}) is the same picture as "
+                    f"'{twin.file.name}' ({' '.join(two)}): take one of them out"
+                )
+
+    def boxes(self, shortcut: Sequence[str]) -> BoxedCue:
+        """The table's boxes at the images' size; a test image of the cue's labels without one is named."""
+        scaled: dict[int, Box] = {}
+        for number, (row, (height, width)) in enumerate(zip(self.rows, self.pictures.sizes.tolist(), strict=True)):
+            if row.box is not None:
+                scaled[number] = scaled_box(row.box, height, width, self.size)
+            elif row.label in shortcut and row.split == "test":
+                raise InputError(
+                    f"{row.place}: a test image of the shortcut label '{row.label}' has no box (top, left, height, width): "
+                    "its cue could not be covered"
+                )
+        return BoxedCue(scaled)
+
+    def groups(self) -> dict[str, list[int]]:
+        """The groups of T2's test images, by a name that can stand in a split's."""
+        found: dict[str, list[int]] = {}
+        meant: dict[str, PictureRow] = {}
+        for number, row in enumerate(self.rows):
+            if row.group is None or (row.phase, row.split) != ("T2", "test"):
+                continue
+            name = re.sub(r"[^\w.+-]+", "_", row.group)
+            first = meant.setdefault(name.lower(), row)
+            if first.group != row.group:
+                raise InputError(f"{row.place}: group '{row.group}' clashes with '{first.group}': rename one of them")
+            found.setdefault(name, []).append(number)
+        return found
+
+    def further_splits(self, classes: HeadClasses, stream: Stream) -> list[EvaluationSplit]:
+        """T1's validation images, where the table names some; the groups of T2's test images, as the normal splits show them."""
+        t1_val = self._part(classes, "T1", "val")
+        further = [EvaluationSplit("T1_val", "T1", t1_val, held_out=True)] if len(t1_val) else []
+        shown = ImageSet.joined([stream.split(f"T2_{part}_normal").images for part in ("shortcut", "nonshortcut")])
+        for name, numbers in sorted(self.groups().items()):
+            rows = torch.isin(shown.index, torch.tensor(numbers)).nonzero().flatten()
+            further.append(EvaluationSplit(f"T2_group_{name}", "T2", shown.take(rows)))
+        return further
+
+    def facts(self, classes: HeadClasses, table: str) -> dict[str, object]:
+        names = classes.names
+        superclass = {row.label: row.superclass for row in self.rows if row.superclass is not None}
+        parts = {"T1": classes.t1, "SC": classes.sc, "NSC": classes.nsc}
+        facts: dict[str, object] = {
+            "source": f"{len(self.rows)} image files named in {table}",
+            "content": digest([self.pictures.sha256, [_told(row) for row in self.rows]], length=64),
+            "image_size": f"{self.size}x{self.size}",
+            "classes": {part: [names[label] for label in labels] for part, labels in parts.items()},
+        }
+        if superclass:
+            facts["superclasses"] = {
+                part: sorted({superclass[names[label]] for label in labels if names[label] in superclass})
+                for part, labels in parts.items()
+            }
+        if groups := self.groups():
+            facts["groups"] = {f"T2_group_{name}": len(numbers) for name, numbers in sorted(groups.items())}
+        boxes = Counter(f"{row.phase} {row.split}" for row in self.rows if row.box is not None)
+        return facts | ({"boxes": dict(sorted(boxes.items()))} if boxes else {})
+
+    def _part(self, classes: HeadClasses, phase: str, split: str) -> ImageSet:
+        number_of = {name: number for number, name in enumerate(classes.names)}
+        numbers = [n for n, row in enumerate(self.rows) if (row.phase, row.split) == (phase, split)]
+        index = torch.tensor(numbers, dtype=torch.long)
+        labels = torch.tensor([number_of[self.rows[number].label] for number in numbers], dtype=torch.long)
+        return ImageSet.without_cue(self.pixels[index], labels, index)
+
+    def _check_boxes(self) -> None:
+        for row, (height, width) in zip(self.rows, self.pictures.sizes.tolist(), strict=True):
+            if row.box is not None:
+                top, left, high, wide = row.box
+                if top + high > height or left + wide > width:
+                    raise InputError(
+                        f"{row.place}: the box (top {top}, left {left}, height {high}, width {wide}) reaches out of the "
+                        f"picture, which is {height} pixels high and {width} wide"
+                    )
+
+
+def _told(row: PictureRow) -> list[object]:
+    return [row.label, row.phase, row.split, row.group, list(row.box or ())]
+
+
+def _mean_and_std(images: Tensor) -> tuple[Colour, Colour]:
+    """Of every colour channel, in 0..1, to four decimals."""
+    total, squares, count = torch.zeros(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64), 0
+    for some in images.split(1000):
+        values = some.double() / 255
+        total, squares = total + values.sum(dim=(0, 2, 3)), squares + values.square().sum(dim=(0, 2, 3))
+        count += values[:, 0].numel()
+    mean = total / count
+    std = (squares / count - mean.square()).clamp(min=0).sqrt().clamp(min=1 / 255)  # one flat colour has no spread
+    rounded = [tuple(round(float(value), 4) for value in one) for one in (mean, std)]
+    return (rounded[0][0], rounded[0][1], rounded[0][2]), (rounded[1][0], rounded[1][1], rounded[1][2])

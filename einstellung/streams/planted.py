@@ -1,0 +1,129 @@
+"""A cue planted in two phases of images: who bears it, and the splits that show the same images with it and without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from einstellung.cues import cover
+from einstellung.cues.patch import Cue
+from einstellung.randomness import uniform_by_index
+from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
+
+_BEARERS, HELD_OUT = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
+
+
+@dataclass(frozen=True)
+class TwoPhaseImages:
+    """The images of both phases as they come, no cue in them; SC are the test images of the classes that will bear it."""
+
+    t1_train: ImageSet
+    t2_train: ImageSet
+    t2_val: ImageSet
+    t1_test: ImageSet
+    sc_test: ImageSet
+    nsc_test: ImageSet
+
+
+@dataclass(frozen=True)
+class HeadClasses:
+    """Labels of the head: T1's, those of T2 that go with the cue, the others of T2; and their names in the head's order."""
+
+    t1: tuple[int, ...]
+    sc: tuple[int, ...]
+    nsc: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @property
+    def t2(self) -> tuple[int, ...]:
+        return tuple(sorted({*self.sc, *self.nsc}))
+
+
+def planted(
+    name: str,
+    images: TwoPhaseImages,
+    classes: HeadClasses,
+    cue: Cue,
+    cover_name: str,
+    facts: Mapping[str, object],
+    **settings: Any,
+) -> Stream:
+    """The stream with the cue on its share of T2's cue classes; ``settings`` are the other fields of a Stream."""
+    t2_train, t2_val = (with_bearers(some, classes.sc, cue.share) for some in (images.t2_train, images.t2_val))
+    splits = _splits(images, t2_val, cue, cover_name)
+    elsewhere = next((split.name for split in splits if split.name == "T2_shortcut_elsewhere"), None)
+    all_facts = dict(facts)
+    if elsewhere is None:
+        all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
+    return Stream(
+        name=name,
+        phases=(Phase("T1", classes.t1, (), images.t1_train), Phase("T2", classes.t2, classes.sc, t2_train)),
+        splits=splits,
+        pairs=(
+            MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked", elsewhere),
+            MaskedPair("T2_nonshortcut_normal", "T2_nonshortcut_patched"),
+        ),
+        cue=cue,
+        cover=cover_name,
+        n_outputs=len(classes.names),
+        class_names=classes.names,
+        facts=all_facts,
+        **settings,
+    )
+
+
+def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tensor:
+    """A bool per image: exactly round(share x class size) of every class, chosen by the images' identities.
+
+    >>> labels = torch.tensor([0] * 10 + [1] * 20)
+    >>> chosen = exact_share(torch.arange(30), labels, 0.5, salt=0)
+    >>> int(chosen[:10].sum()), int(chosen[10:].sum())
+    (5, 10)
+    """
+    chosen = torch.zeros(len(index), dtype=torch.bool)
+    lot = uniform_by_index(index, salt)
+    for label in labels.unique():
+        rows = (labels == label).nonzero().flatten()
+        count = int(share * len(rows) + 0.5)
+        chosen[rows[lot[rows].argsort(stable=True)[:count]]] = True
+    return chosen
+
+
+def with_bearers(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
+    """The same images, with the exact share of every cue class marked as bearing the cue."""
+    in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
+    bears = in_cue_class & exact_share(images.index, images.labels, share, _BEARERS)
+    return ImageSet(images.images, images.labels, images.index, bears)
+
+
+def _splits(images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
+    sc, nsc = images.sc_test, images.nsc_test
+
+    def painted(some: ImageSet, by: Cue = cue) -> ImageSet:
+        return ImageSet(by.paint(some.images, some.index), some.labels, some.index, some.bears | True)
+
+    def masked(some: ImageSet) -> ImageSet:
+        region = cue.region(some.index, *some.images.shape[-2:])
+        covered = cover(cover_name, painted(some).images, region, some.index)
+        return ImageSet(covered, some.labels, some.index, some.bears)
+
+    val_pixels = val.images.clone()
+    if bool(val.bears.any()):
+        val_pixels[val.bears] = cue.paint(val.images[val.bears], val.index[val.bears])
+    splits = (
+        EvaluationSplit("T1_all", "T1", images.t1_test),
+        EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
+        EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
+        EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
+        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears), held_out=True),
+        EvaluationSplit("T2_shortcut_clean", "T2", sc),
+        EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
+    )
+    displaced, size = cue.elsewhere(), sc.images.shape[-2:]
+    if bool((cue.region(sc.index, *size) & displaced.region(sc.index, *size)).any()):
+        return splits
+    return (*splits, EvaluationSplit("T2_shortcut_elsewhere", "T2", painted(sc, displaced)))
