@@ -10,7 +10,7 @@ run: $(VENV)/.installed
 	$(BIN)/einstellung demo
 
 test: $(VENV)/.installed-dev lint types
-	$(BIN)/python -m pytest -n auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 
 # Frameworks that want packages of their own (avalanche-lib, lightning, timm, transformers) are tested in an environment of their own.
 test-bridges: $(BRIDGES)/.installed

@@ -79,7 +79,9 @@ class Recording:
         return self.recorder.timeline()
 
     def on_train_start(self, trainer: Any, pl_module: Any) -> None:
-        self.recorder.begin_phase(self.phase, samples=self.samples or _training_samples(trainer))
+        self.recorder.begin_phase(
+            self.phase, samples=_training_samples(trainer) if self.samples is None else self.samples
+        )
         self.recorder.saw(self._seen)
         self._measured = self.recorder.effective_epoch
         if self._seen == 0:  # not where a checkpoint is taken up

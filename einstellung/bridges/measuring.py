@@ -16,7 +16,6 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from einstellung.errors import InputError
 from einstellung.streams import Presentation, Stream
 from einstellung.training.evaluator import Figures, figures_of
-from einstellung.training.undisturbed import module_of
 
 Model = Callable[..., Any]
 Splits = Stream | Mapping[str, Any]
@@ -89,9 +88,11 @@ def measure(
             given = inputs.to(device) if device is not None and hasattr(inputs, "to") else inputs
             outputs.append(_logits(model(given), split.name).float().cpu())
         targets.append(_checked_labels(labels, outputs[-1], split.name))
-    if not targets:
+    if not sum(map(len, targets)):
         raise InputError(f"split '{split.name}' holds no images")
-    figures = figures_of(torch.cat(outputs), torch.cat(targets), split.classes)
+    logits, truth = torch.cat(outputs), torch.cat(targets)
+    _check_classes(split, truth, logits.shape[1])
+    figures = figures_of(logits, truth, split.classes)
     if not math.isfinite(figures.loss):
         raise InputError(f"split '{split.name}': the loss is {figures.loss}; are the model's outputs finite?")
     return figures
@@ -124,11 +125,18 @@ def _checked_labels(labels: Tensor, logits: Tensor, name: str) -> Tensor:
     return labels
 
 
-def device_of(model: Model) -> torch.device | None:
-    """Where the model's weights are; None where it has none, and inputs are then handed over as they come."""
-    module = module_of(model)
-    first = None if module is None else next(module.parameters(), None)
-    return None if first is None else first.device
+def _check_classes(split: SplitData, labels: Tensor, outputs: int) -> None:
+    if split.classes is None:
+        return
+    if outside := sorted(set(labels.tolist()) - set(split.classes)):
+        raise InputError(
+            f"split '{split.name}' has the label {outside[0]}, which is not among the classes of its phase"
+        )
+    if not all(0 <= one < outputs for one in split.classes):
+        raise InputError(
+            f"split '{split.name}': the classes of its phase reach from {min(split.classes)} to {max(split.classes)}; "
+            f"the model has {outputs} outputs"
+        )
 
 
 def autocast_to(amp: torch.dtype | None, device: torch.device | None) -> Callable[[], AbstractContextManager[Any]]:

@@ -17,16 +17,16 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 import pandas as pd
 import torch
 
-from einstellung.bridges.measuring import Model, Splits, autocast_to, device_of, measure, split_data
+from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS
-from einstellung.training.undisturbed import undisturbed
+from einstellung.training.undisturbed import device_of, undisturbed
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split
 
@@ -54,13 +54,15 @@ class Recorder:
             raise InputError(
                 f"the method's name is '{method}': it names a folder, so use letters, digits, '-', '_', '.'"
             )
-        if isinstance(seed, bool) or int(seed) != seed:
+        if not _is_whole(seed):
             raise InputError(f"the seed is {seed!r}: give a whole number")
+        if batch_size < 1:
+            raise InputError(f"batch_size is {batch_size}: it must be at least 1")
         self.method = method
         self.seed = int(seed)
         self.batch_size = batch_size
-        #: The timeline's file, or None where it is kept in memory only.
-        self.path = None if folder is None else Path(folder) / f"{method}-seed{self.seed}" / "timeline.csv"
+        #: The timeline's file, or None where it is kept in memory only; one place, even if the working directory changes.
+        self.path = None if folder is None else Path(folder).absolute() / f"{method}-seed{self.seed}" / "timeline.csv"
         self._rows: dict[_Moment, dict[str, Any]] = {}
         self._earlier: set[_Moment] = set()
         self._phase: str | None = None
@@ -92,10 +94,10 @@ class Recorder:
             raise InputError(f"{name} cannot begin: {self._phase} has not ended")
         if int(number[1]) <= self._last_phase:
             raise InputError(f"{name} cannot begin after T{self._last_phase}: phases go forward")
-        if samples is not None and samples < 1:
+        if samples is not None and (not _is_whole(samples) or samples < 1):
             raise InputError(f"{name} has {samples} samples: give the size of its training set")
         self._phase, self._last_phase = name, int(number[1])
-        self._samples, self._seen, self._last_epoch = samples, 0, 0.0
+        self._samples, self._seen, self._last_epoch = None if samples is None else int(samples), 0, 0.0
 
     def end_phase(self) -> None:
         """The phase's second half."""
@@ -105,8 +107,8 @@ class Recorder:
     def saw(self, count: int) -> None:
         """So many real samples of the phase's training set were trained on; replayed ones do not count."""
         self._current()
-        if count < 0:
-            raise InputError(f"saw({count}): a number of samples is not below 0")
+        if not _is_whole(count) or count < 0:
+            raise InputError(f"saw({count!r}): give a whole number of samples, not below 0")
         self._seen += int(count)
 
     @property
@@ -156,14 +158,17 @@ class Recorder:
         acc_task: float | None = None,
         top5: float | None = None,
     ) -> None:
-        """Take down what was measured elsewhere; accuracies lie in 0..1."""
+        """Take down what was measured elsewhere, as numbers or tensors of one; accuracies lie in 0..1."""
         moment = self._moment(epoch)
-        for name, value in (("acc", acc), ("acc_task", acc_task), ("top5", top5)):
+        given = {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "top5": top5}
+        values = {name: one.item() if isinstance(one, torch.Tensor) else one for name, one in given.items()}
+        for name in ("acc", "acc_task", "top5"):
+            value = values[name]
             if value is not None and not 0 <= value <= 1 + 1e-9:
                 percent = "; per cent? divide by 100" if 1.5 < value <= 100 else ""
                 raise InputError(f"split '{split}': {name} is {value}, which is outside 0..1{percent}")
         self._refuse_repetition(moment, [split])
-        self._add(moment, {split: {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "top5": top5}})
+        self._add(moment, {split: values})
 
     def timeline(self) -> Timeline:
         """Everything recorded so far."""
@@ -212,6 +217,15 @@ class Recorder:
                 str(name): value for name, value in row.items()
             }
         self._earlier = set(self._rows)
+
+
+def _is_whole(value: object) -> bool:
+    """Whether a value is a whole number, of Python, numpy or torch.
+
+    >>> _is_whole(3), _is_whole(torch.tensor(3)), _is_whole(2.5), _is_whole("3"), _is_whole(None)
+    (True, True, False, False, False)
+    """
+    return isinstance(value, SupportsFloat) and not isinstance(value, bool) and float(value).is_integer()
 
 
 def _frame(rows: Mapping[_Moment, Mapping[str, Any]]) -> pd.DataFrame:

@@ -130,7 +130,7 @@ def _values(
 ) -> tuple[dict[str, Any], str]:
     """The configuration as it was given, and what to call it in a message."""
     from einstellung.experiments.config import read_config, read_preset, with_assignments
-    from einstellung.guide.settings import translated, with_guide_keys
+    from einstellung.guide.settings import translated, with_guide_keys, with_its_backbone
 
     def tell(line: str) -> None:
         click.echo(line, err=True)
@@ -141,7 +141,7 @@ def _values(
     values = read_preset(preset) if preset is not None else read_config(path or Path())
     values.setdefault("name", preset or (path or Path()).stem)
     try:
-        values = translated(values, tell)
+        values = translated(with_its_backbone(values, assignments), tell)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     values = with_guide_keys(with_assignments(values, assignments), tell)

@@ -121,9 +121,12 @@ class AttentionLog:
         return images.take(_spread(len(images), min(self.config.examples, len(images))))
 
     def _batches(self, images: ImageSet) -> Iterator[tuple[Tensor, Tensor | None]]:
-        boxed = bool(self._region(images).flatten(1).any(dim=1).all())  # a share of nothing would mean nothing
-        for start in range(0, len(images), self.config.batch_size):
-            some = images.take(torch.arange(start, min(start + self.config.batch_size, len(images))))
+        size = self.config.batch_size
+        batches = [torch.arange(start, min(start + size, len(images))) for start in range(0, len(images), size)]
+        # A share of nothing would mean nothing: where an image has no place for the cue, the split is unboxed.
+        boxed = all(bool(self._region(images.take(rows)).flatten(1).any(dim=1).all()) for rows in batches)
+        for rows in batches:
+            some = images.take(rows)
             yield self.presentation.normalised(some.images), self._region(some) if boxed else None
 
     def _region(self, images: ImageSet) -> Tensor:

@@ -300,13 +300,13 @@ def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any
     return merged(values, value)
 
 
-def build_config(values: Mapping[str, Any], where: str = "the configuration") -> StudyConfig:
-    """Check everything that can be checked without torch; the first problem is named with its key."""
+def build_config(values: Mapping[str, Any], where: str | None = "the configuration") -> StudyConfig:
+    """Check everything that can be checked without torch; the first problem is named with its key, after ``where`` it is."""
     try:
         return StudyConfig.model_validate(dict(values))
     except ValidationError as error:
-        problem = error.errors()[0]
-        raise InputError(f"{where}: {_in_words(problem)}") from None
+        problem = _in_words(error.errors()[0])
+        raise InputError(problem if where is None else f"{where}: {problem}") from None
 
 
 def _in_words(problem: Mapping[str, Any]) -> str:

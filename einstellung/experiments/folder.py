@@ -107,6 +107,8 @@ class ResultsFolder:
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}
+        named = {plugin["file"] for plugin in new["plugins"]}  # those of methods that are there stay on record
+        new["plugins"] += [plugin for plugin in old["plugins"] if plugin["file"] not in named]
         return build_config(new, str(self.config_file))
 
     def write_config(self, config: StudyConfig) -> None:

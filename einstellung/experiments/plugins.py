@@ -52,6 +52,7 @@ def _run(path: Path, name: str) -> None:
     sys.modules[name] = module  # before it runs: dataclasses look their module up
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
-        raise InputError(f"plugins: {path} cannot be run: {type(error).__name__}: {error}") from error
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        raise InputError(f"plugins: {path} cannot be run: {reason}") from error

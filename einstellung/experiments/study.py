@@ -69,6 +69,9 @@ def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
         require_tensorboard()
     stream = build_stream(config)
     check_backbone(config, stream)
+    validation = f"{stream.phases[-1].name}_val"
+    if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
+        raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
     return Prepared(config, recorded, stream, prove(stream))
 
 

@@ -16,14 +16,18 @@ T2_SUPERCLASSES = [8, 9, 10, 11]
 SHORTCUT_SUPERCLASSES = [8, 9]
 
 if TYPE_CHECKING:
-    from einstellung.bridges.mammoth import enable_einstellung_integration, get_einstellung_evaluator
+    from einstellung.bridges.mammoth import get_einstellung_evaluator
     from einstellung.guide.attention import EinstellungAttentionAnalyzer
     from einstellung.guide.calculator import (
         EinstellungMetrics,
         EinstellungMetricsCalculator,
         calculate_cross_experiment_eri_statistics,
     )
-    from einstellung.guide.evaluator import EinstellungEvaluator, create_einstellung_evaluator
+    from einstellung.guide.evaluator import (
+        EinstellungEvaluator,
+        create_einstellung_evaluator,
+        enable_einstellung_integration,
+    )
     from einstellung.guide.files import write_guide_files
     from einstellung.guide.patch import MagentaPatchInjector
     from einstellung.guide.runner import EinstellungExperimentRunner
@@ -37,7 +41,7 @@ _PLACES = {
     "MagentaPatchInjector": "einstellung.guide.patch",
     "calculate_cross_experiment_eri_statistics": "einstellung.guide.calculator",
     "create_einstellung_evaluator": "einstellung.guide.evaluator",
-    "enable_einstellung_integration": "einstellung.bridges.mammoth",
+    "enable_einstellung_integration": "einstellung.guide.evaluator",
     "get_einstellung_evaluator": "einstellung.bridges.mammoth",
     "write_guide_files": "einstellung.guide.files",
 }

@@ -45,6 +45,8 @@ class EinstellungAttentionAnalyzer:
         mean: Sequence[float] | None = None,
         std: Sequence[float] | None = None,
     ) -> None:
+        if (mean is None) != (std is None):
+            raise InputError("mean and std go together: give both, or neither")
         _check_device(model, device)
         self.probe = AttentionProbe(model, adapter, batch_size)
         self.mean, self.std = mean, std

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from einstellung.bridges import mammoth
 from einstellung.bridges.mammoth import MammothEvaluator
 from einstellung.guide.calculator import EinstellungMetrics
 from einstellung.metrics.guide import THRESHOLD
@@ -21,6 +22,13 @@ class EinstellungEvaluator(MammothEvaluator):
         """The guide's metrics of what was measured so far, with band and threshold."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)
         return EinstellungMetrics.of(super().get_final_metrics(), THRESHOLD if threshold is None else float(threshold))
+
+
+def enable_einstellung_integration(args: Any, **more: Any) -> EinstellungEvaluator:
+    """Have the next model that Mammoth builds measured; ``more`` as the bridge takes it (``results``, ``method``)."""
+    evaluator = mammoth.enable_einstellung_integration(args, kind=EinstellungEvaluator, **more)
+    assert isinstance(evaluator, EinstellungEvaluator)
+    return evaluator
 
 
 def create_einstellung_evaluator(args: Any, results: Path | str | None = None) -> EinstellungEvaluator:

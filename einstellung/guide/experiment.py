@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from einstellung.arguments import workers_for
 from einstellung.backbones.weights import weights_digest
@@ -28,6 +28,7 @@ from einstellung.guide.files import COMPREHENSIVE
 from einstellung.guide.reporting import report_with_guide_files
 from einstellung.guide.settings import Tell
 from einstellung.learners.learner import learner_options
+from einstellung.registry import suggestion
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
 _NOT_SHAPING = ("name", "methods", "seeds", "score", "logging", "guide_files")
@@ -43,6 +44,14 @@ class Request:
     workers: int | None = None
     command: str = "einstellung.guide"
     display: Callable[[Path, Sequence[Job]], Display] = lambda folder, jobs: display_for(jobs)
+
+    def __post_init__(self) -> None:
+        if self.checkpoints not in (known := get_args(Checkpoints)):
+            raise InputError(
+                f"unknown value '{self.checkpoints}' of checkpoints: {suggestion(str(self.checkpoints), known)}"
+            )
+        if self.workers is not None and self.workers < 1:
+            raise InputError(f"workers is {self.workers}: give a number from 1")
 
 
 @dataclass(frozen=True)
@@ -115,6 +124,7 @@ def _without_training(
     with results.in_use():
         for job in runs:
             tell(remeasure(prepared, results.path, job).in_words())
+        results.write_config(prepared.recorded)  # what it is scored with may have changed
         card, page = report_with_guide_files(results, request.root)
     return Performed(results, (), card, page)
 

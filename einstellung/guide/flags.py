@@ -19,6 +19,7 @@ from einstellung.guide.settings import (
     listed,
     training_for,
     with_guide_keys,
+    with_its_backbone,
 )
 from einstellung.registry import suggestion
 
@@ -81,7 +82,8 @@ def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
         values = merged(values, {"training": CODE_OPTIMIZATION[flags.code_optimization]})
     logs = {"csv": flags.csv_log or flags.verbose, "tensorboard": flags.tensorboard}
     values["logging"] = [kind for kind, wanted in logs.items() if wanted]
-    values = with_guide_keys(with_assignments(fitted_to_backbone(values), flags.assignments), tell)
+    values = fitted_to_backbone(with_its_backbone(values, flags.assignments))
+    values = with_guide_keys(with_assignments(values, flags.assignments), tell)
     return build_config(values, "the flags")
 
 

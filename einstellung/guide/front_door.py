@@ -30,7 +30,7 @@ def main(words: list[str] | None = None) -> None:
         _say(f"{_NAME}: {str(error).replace('--out', '--results_root')}")  # where folders are chosen by another flag
         code = 2
     except KeyboardInterrupt:
-        _say(f"{_NAME}: stopped; the same command goes on from here")
+        _say(f"{_NAME}: stopped; the same command with --auto_checkpoint goes on from here")
         code = 130
     except Exception as error:  # noqa: BLE001 (whatever it is, it is reported, and the exit code says so)
         if "--verbose" in given:
@@ -68,8 +68,6 @@ def _request(flags: argparse.Namespace, config: StudyConfig, command: str) -> Re
         checkpoints = "force_retrain"
     elif flags.auto_checkpoint:
         checkpoints = "auto_checkpoint"
-    if flags.workers is not None and flags.workers < 1:
-        raise InputError(f"--workers is {flags.workers}: give a number from 1")
     request = Request(config, flags.results_root, checkpoints, flags.workers, command)
     if not flags.verbose:
         return request

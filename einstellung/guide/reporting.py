@@ -12,12 +12,12 @@ from einstellung.report.study import report_study
 
 
 def report_with_guide_files(results: ResultsFolder, into: Path | None = None) -> tuple[dict[str, Any], Path]:
-    """The scorecard and the path of the page; ``guide_files: true`` has the guide's files written ``into`` a folder too.
+    """The scorecard and the path of the page, and the guide's files where ``into`` or ``guide_files: true`` asks for them.
 
-    Unless it is named, that is the root of the guide's command for a study that lies below one, else the results folder.
+    Without ``into`` they go to the root of the guide's command for a study that lies below one, else to the results folder.
     """
     card, page = report_study(results)
-    if results.config().guide_files:
+    if into is not None or results.config().guide_files:
         write_guide_files(results, into or _place_of(results.path))
     return card, page
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, build_config, merged
 from einstellung.experiments.failures import failures_in_words
@@ -67,7 +69,7 @@ class ExperimentConfig:
             config,
             scenarios=tuple(listed("scenarios", config.scenarios)),
             strategies=tuple(listed("strategies", config.strategies)),
-            seeds=tuple(config.seeds),
+            seeds=_seeds(config.seeds),
         )
 
     @property
@@ -114,9 +116,37 @@ class EinstellungExperimentRunner:
             workers=config.workers,
             command="EinstellungExperimentRunner.run_comprehensive_experiment()",
         )
-        self.performed = perform(request, self.tell)
+        with _script_left_out():
+            self.performed = perform(request, self.tell)
         lines, code = failures_in_words(self.performed.failures)
         if lines:
             raise InputError("; ".join(lines)) if code == 2 else RuntimeError("; ".join(lines))
         results: dict[str, Any] = read_json(self.performed.comprehensive)
         return results
+
+
+def _seeds(value: Any) -> tuple[int, ...]:
+    """One seed, a comma list, or several."""
+    if isinstance(value, str):
+        return tuple(whole_numbers("seeds", value))
+    if isinstance(value, int):
+        return (value,)
+    if not isinstance(value, Iterable):
+        raise InputError(f"seeds is {value!r}: give whole numbers from 0")
+    return tuple(value)
+
+
+@contextmanager
+def _script_left_out() -> Iterator[None]:
+    """Worker processes import the script that started them: one without ``if __name__`` would start the experiment again.
+
+    They need nothing of it: learners of the user's own come as ``plugins``.
+    """
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}
+    vars(main).pop("__file__", None)
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        vars(main).update(kept)

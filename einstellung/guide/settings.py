@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, merged, read_preset, with_value
+from einstellung.experiments.config import (
+    PluginConfig,
+    StudyConfig,
+    build_config,
+    merged,
+    read_preset,
+    with_assignments,
+    with_value,
+)
 from einstellung.registry import suggestion
 
 Tell = Callable[[str], None]
@@ -64,6 +72,7 @@ _OTHERS = (
     "einstellung_extract_attention",
     "einstellung_attention_epochs",
 )
+_OTHER_SPELLINGS = {"ewc-on": "ewc_on", "scratch-t2": "scratch_t2"}  # Mammoth's, and what one might make of it
 KEYS = (*_OTHERS, *_SAME_VALUE, *_OF_LEARNERS)
 
 
@@ -96,6 +105,9 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
     _refuse_unknown(values)
     result = {key: value for key, value in values.items() if key not in KEYS}
     given = {key: values[key] for key in KEYS if key in values}
+    if not given:
+        return result
+    ours = build_config(result, None)  # whatever is read below is what it should be
     for key, place in _SAME_VALUE.items():
         if key in given:
             result = with_value(result, place, given[key])
@@ -103,7 +115,7 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
         if key in given:
             result = merged(result, put(given[key], result))
     for key in (key for key in _OF_LEARNERS if key in given):
-        result = merged(result, {"learners": _learner_option(key, given[key], result)})
+        result = merged(result, {"learners": _learner_option(key, given[key], result, ours.plugins)})
     return _with_attention(result, given, tell)
 
 
@@ -127,6 +139,18 @@ def fitted_to_backbone(values: dict[str, Any], dataset_chosen: bool = False) -> 
     return values if "shown_size" in stream else with_value(values, "stream.shown_size", size)
 
 
+def with_its_backbone(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
+    """The backbone of ``--set``, and the data set where one is named: they decide what else there is, so they come first.
+
+    >>> with_its_backbone({"backbone": "resnet18"}, ["backbone=vit", "lr=0.1"])
+    {'backbone': 'vit'}
+    """
+    first = {"backbone", *({"dataset"} & set(values))}
+    return with_assignments(
+        values, [one for one in assignments if one.partition("=")[0].split(".")[0].strip() in first]
+    )
+
+
 def listed(key: str, value: Any) -> list[Any]:
     """One name, a comma list of names, or a list.
 
@@ -136,7 +160,7 @@ def listed(key: str, value: Any) -> list[Any]:
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names) or not names:
         raise InputError(f"{key} is {value!r}: give a name, or several separated by commas")
-    plain = [name.strip().replace("-", "_") for name in names if name.strip()]
+    plain = [_OTHER_SPELLINGS.get(name.strip(), name.strip()) for name in names if name.strip()]
     if not plain:
         raise InputError(f"{key} is {value!r}: give a name, or several separated by commas")
     return list(dict.fromkeys(plain))
@@ -165,14 +189,14 @@ def backbone_name(values: Mapping[str, Any]) -> str:
 
 
 def _dataset(name: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    if name not in DATASETS:
+    if not isinstance(name, str) or name not in DATASETS:
         hint = suggestion(str(name), DATASETS)
         raise InputError(f"Integration not enabled: dataset '{name}' is none of the guide's: {hint}")
     return {"stream": {"name": "cifar100", "shown_size": DATASETS[name]}}
 
 
 def _code_optimization(level: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    if isinstance(level, bool) or level not in CODE_OPTIMIZATION:
+    if not isinstance(level, int) or isinstance(level, bool) or level not in CODE_OPTIMIZATION:
         raise InputError(f"code_optimization is {level!r}: give 0, 1, 2 or 3")
     return {"training": CODE_OPTIMIZATION[level]}
 
@@ -209,10 +233,12 @@ _PUT: dict[str, Callable[[Any, Mapping[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _learner_option(key: str, value: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """The option, for every method of the study that has it."""
+def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Sequence[PluginConfig]) -> dict[str, Any]:
+    """The option, for every method of the study that has it, the user's own among them."""
+    from einstellung.experiments.plugins import load_plugins
     from einstellung.learners import learners
 
+    load_plugins(plugins)
     methods = values.get("methods", ())
     having = [name for name in methods if _OF_LEARNERS[key] in {field.name for field in fields(learners[name].Options)}]
     if not having:

@@ -138,6 +138,21 @@ def checkpoint_epoch(curves: Mapping[str, Curve], rule: Literal["last", "best-va
     return float(shared[np.argmax(acc >= acc.max() - SAME_ACCURACY)])
 
 
+def unwatched_epochs(curves: Mapping[str, Curve]) -> FloatArray:
+    """Epochs at which validation was measured but the patched split was not: with such gaps it has an end, but no curve.
+
+    >>> at = lambda *epochs: Curve(np.array(epochs), np.full(len(epochs), 0.5), np.full(len(epochs), 500.0))
+    >>> unwatched_epochs({VAL: at(0.0, 1.0, 2.0), SC_PATCH: at(2.0)}).tolist()
+    [0.0, 1.0]
+    >>> unwatched_epochs({SC_PATCH: at(2.0)}).tolist()
+    []
+    """
+    if VAL not in curves or SC_PATCH not in curves:
+        return np.empty(0)
+    moments = curves[VAL].epochs
+    return moments[~np.isin(moments, shared_epochs([moments, curves[SC_PATCH].epochs]))]
+
+
 def shared_epochs(grids: Sequence[FloatArray]) -> FloatArray:
     """The epochs of the first grid that all the others hold too, within 1e-9.
 

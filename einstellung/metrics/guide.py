@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from einstellung.metrics.baseline import resolve_baseline
-from einstellung.metrics.curves import TOLERANCE, times_to_thresholds
+from einstellung.metrics.curves import TOLERANCE, times_to_thresholds, unwatched_epochs
 from einstellung.metrics.log_checks import Check, log_checks
 from einstellung.metrics.measurements import final_rule, measure
 from einstellung.metrics.settings import FinalRule, ScoreSettings
@@ -192,7 +192,9 @@ def _run(
     timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, baseline: str | None
 ) -> GuideRun:
     epochs, acc = timeline.curve(method, seed, "T1", T1_ALL)
-    delay = adaptation_delay(epochs, acc, settings.guide_threshold)
+    # Where subsets are measured at the end of a phase only, the first look is no crossing.
+    end_only = len(acc) == 1 and epochs[0] > 1 and len(unwatched_epochs(timeline.curves(method, seed, "T2"))) > 0
+    delay = None if end_only else adaptation_delay(epochs, acc, settings.guide_threshold)
     measured = measure(timeline, method, seed, settings, rule, baseline)
     own = measured.accuracies
     patched, masked, nonshortcut = own.SC_patch, own.SC_mask, own.NSC
@@ -202,6 +204,8 @@ def _run(
     reasons = []
     if delay is None and len(acc) == 0:
         reasons.append(f"no {T1_ALL} curve in T1")
+    elif end_only:
+        reasons.append(f"{T1_ALL} was measured at the end of T1 only")
     elif delay is None:
         reasons.append(f"{T1_ALL} never reached {settings.guide_threshold:g} in T1 (best {acc.max():.3f})")
     if missing := [split for split in (SC_PATCH, SC_MASK, NSC) if accuracies[split] is None]:

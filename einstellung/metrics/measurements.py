@@ -18,6 +18,7 @@ from einstellung.metrics.curves import (
     shared_epochs,
     smooth,
     times_to_thresholds,
+    unwatched_epochs,
     value_at,
 )
 from einstellung.metrics.eri import cue_delta
@@ -59,7 +60,10 @@ class PhaseAccuracies:
 
 @dataclass(frozen=True)
 class RunMeasures:
-    """Everything that is read from one run's curves. ``budget`` is None where no patched curve was recorded."""
+    """Everything that is read from one run's curves.
+
+    ``budget`` is None where no patched curve was recorded, or one with gaps: its first crossing would only be the first look.
+    """
 
     method: str
     seed: int
@@ -108,7 +112,8 @@ def measure(
     taus = (settings.tau, *settings.tau_grid)
     times: list[float | None] = [None for _ in taus]
     budget = None
-    if patched is not None and patched.epochs[-1] > TOLERANCE:
+    watched = not (unwatched_epochs(t2) > TOLERANCE).any()
+    if patched is not None and watched and patched.epochs[-1] > TOLERANCE:
         smoothed = smooth(patched.epochs, patched.acc, settings.window, settings.smoothing)
         times = times_to_thresholds(patched.epochs, smoothed, taus)
         budget = float(patched.epochs[-1])

@@ -205,7 +205,8 @@ def next_probe(case: Case) -> str | None:
         return (
             f"train {case.baseline} on T2 with {listed_seeds(case.seeds)}: without it AD, PD and SFR_rel are undefined"
         )
-    if case.facets["PD"].mean is None:
+    unwatched = case.facets["AD"].mean is None and not case.censored
+    if case.facets["PD"].mean is None or unwatched:
         return f"measure {SC_PATCH} for {case.method} and {case.baseline} at every epoch of T2"
     if case.facets["SFR_rel"].mean is None:
         return f"measure {SC_MASK} for {case.method} and {case.baseline} at every epoch of T2"

@@ -52,13 +52,14 @@ def folder(
         raise InputError(f"stream.size is {size}: give a number of pixels from 8 to 1024")
     if not 0 < validation < 1:
         raise InputError(f"stream.validation is {validation}: it must lie between 0 and 1")
+    if not 0 <= crop_padding < size:
+        raise InputError(f"stream.crop_padding is {crop_padding}: give 0 to {size - 1} for images {size} pixels wide")
+    _check_colours(mean, std)
     source = _Source.read(Path(path).expanduser(), table, size)
     classes = source.classes(shortcut)
     images = source.images(classes, validation)
     source.check_twins(images)
     trained = torch.cat([images.t1_train.images, images.t2_train.images])
-    if (mean is None) != (std is None):
-        raise InputError("stream.mean and stream.std go together: give both, or neither")
     given = mean is not None and std is not None
     mean, std = (mean, std) if mean is not None and std is not None else _mean_and_std(trained)
     facts = source.facts(classes, table)
@@ -113,7 +114,13 @@ class _Source:
 
     def images(self, classes: HeadClasses, validation: float) -> TwoPhaseImages:
         t2_train, t2_val = self._part(classes, "T2", "train"), self._part(classes, "T2", "val")
-        if not len(t2_val):
+        if len(t2_val):
+            if absent := sorted(set(classes.t2) - set(t2_val.labels.tolist())):
+                raise InputError(
+                    f"label '{classes.names[absent[0]]}' of T2 has no image of split 'val', others have: the checkpoint would "
+                    "be chosen without it; name some, or none at all"
+                )
+        else:
             held_out = exact_share(t2_train.index, t2_train.labels, validation, HELD_OUT)
             for label in classes.t2:
                 own = held_out[t2_train.labels == label]
@@ -221,6 +228,15 @@ class _Source:
                         f"{row.place}: the box (top {top}, left {left}, height {high}, width {wide}) reaches out of the "
                         f"picture, which is {height} pixels high and {width} wide"
                     )
+
+
+def _check_colours(mean: Colour | None, std: Colour | None) -> None:
+    if (mean is None) != (std is None):
+        raise InputError("stream.mean and stream.std go together: give both, or neither")
+    if mean is not None and not all(0 <= value <= 1 for value in mean):
+        raise InputError(f"stream.mean is {list(mean)}: give numbers from 0 to 1; of 0..255, divide by 255")
+    if std is not None and not all(0 < value <= 1 for value in std):
+        raise InputError(f"stream.std is {list(std)}: give numbers above 0, up to 1; of 0..255, divide by 255")
 
 
 def _told(row: PictureRow) -> list[object]:

@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from einstellung.errors import InputError
 from einstellung.streams.stream import ImageSet, Stream
 
 
@@ -18,6 +19,12 @@ class Presentation:
     """
 
     def __init__(self, stream: Stream, device: torch.device | str = "cpu", channels_last: bool = False) -> None:
+        height, width = stream.phases[0].train.images.shape[-2:]
+        if stream.shown_size is not None and stream.shown_size < max(height, width):
+            # between the pixels that a smaller image keeps, a small cue would be lost
+            raise InputError(
+                f"stream.shown_size is {stream.shown_size}: images of {height}x{width} are only ever enlarged"
+            )
         self.stream = stream
         self.device = torch.device(device)
         self.layout = torch.channels_last if channels_last else torch.contiguous_format

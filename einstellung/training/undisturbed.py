@@ -39,6 +39,13 @@ def module_of(model: Callable[..., Any]) -> nn.Module | None:
     return owner if isinstance(owner, nn.Module) else None
 
 
+def device_of(model: Callable[..., Any]) -> torch.device | None:
+    """Where the model's weights are; None where it has none, and inputs are then handed over as they come."""
+    module = module_of(model)
+    first = None if module is None else next(module.parameters(), None)
+    return None if first is None else first.device
+
+
 def _random_states(sources: Iterable[Any]) -> list[Callable[[], object]]:
     """How to put back every generator that a model or a data loader may draw from."""
     cpu, numpy_state, python_state = torch.get_rng_state(), np.random.get_state(), random.getstate()

@@ -94,6 +94,8 @@ def test_wrong_options_are_refused():
     callback = Recording("mine", 1, None, SPLITS)
     with pytest.raises(InputError, match="give samples="):
         callback.on_train_start(SimpleNamespace(train_dataloader=[]), Net(3, 2))
+    with pytest.raises(InputError, match="T2 has 0 samples"):
+        Recording("mine", 1, None, SPLITS, samples=0).on_train_start(SimpleNamespace(), Net(3, 2))
 
 
 def test_without_lightning_one_line_says_what_to_install(monkeypatch):

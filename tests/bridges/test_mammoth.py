@@ -388,6 +388,33 @@ def test_the_launcher_trains_and_leaves_a_timeline(mammoth, monkeypatch, tmp_pat
     assert f"next: einstellung score {results}" in printed
 
 
+def test_an_interrupted_training_is_no_finished_run(mammoth, monkeypatch, tmp_path, capsys):
+    """Mammoth ends its process politely when it is interrupted, and its main returns as if all were done."""
+
+    def interrupted(args=None):
+        monkeypatch.setattr(stand_in.ContinualModel, "meta_end_epoch", lambda *_: sys.exit(0))
+        with pytest.raises(SystemExit):
+            stand_in.main(args)
+
+    monkeypatch.setattr(mammoth["main"], "main", interrupted)
+    monkeypatch.setattr("einstellung.bridges.mammoth.integration.check_contract", lambda: None)
+    words = (
+        "--model",
+        "er",
+        "--dataset",
+        SHAPES,
+        "--n_epochs",
+        1,
+        *(w for key in SMALL for w in (f"--{key}", SMALL[key])),
+    )
+    with pytest.raises(SystemExit) as stopped:
+        launched(monkeypatch, "--mammoth", stand_in.folder(tmp_path / "mammoth"), "--results", tmp_path, "--", *words)
+    assert stopped.value.code == 2
+    printed = capsys.readouterr()
+    assert "the training was stopped in T1, so" in printed.err
+    assert "next: einstellung score" not in printed.out
+
+
 def test_the_launcher_says_in_a_line_what_is_wrong(mammoth, monkeypatch, tmp_path, capsys):
     checkout = stand_in.folder(tmp_path / "mammoth")
     for words, expected in (

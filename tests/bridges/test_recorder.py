@@ -229,6 +229,18 @@ def test_score_takes_the_folder(tmp_path, monkeypatch, capsys):
     assert "scratch_t2" in shown
 
 
+def test_a_changed_working_directory_does_not_part_the_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    recorder = Recorder("mine", 1, "logs")
+    (tmp_path / "elsewhere").mkdir()
+    with recorder.phase("T1"):
+        recorder.record("T1_all", 0.5, epoch=0)
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        recorder.record("T1_all", 0.6, epoch=1)
+    assert len(Timeline.read(tmp_path / "logs" / "mine-seed1" / "timeline.csv").frame) == 2
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_killed_between_two_measurements_the_file_is_whole(tmp_path, monkeypatch):
     """Every state that a reader could ever find on disk, the one just before the file is put in place included."""
     seen: list[int] = []
@@ -301,6 +313,7 @@ def test_another_runs_file_is_not_continued(tmp_path):
         (lambda r: (r.begin_phase("T1"), r.begin_phase("T2")), "T2 cannot begin: T1 has not ended"),
         (lambda r: (r.begin_phase("T2"), r.end_phase(), r.begin_phase("T1")), "T1 cannot begin after T2"),
         (lambda r: (r.begin_phase("T1"), r.saw(-1)), "not below 0"),
+        (lambda r: (r.begin_phase("T1"), r.saw(2.5)), r"saw\(2.5\): give a whole number"),
         (lambda r: (r.begin_phase("T1"), r.record("a", 0.5)), "the size of T1 is not known"),
         (lambda r: (r.begin_phase("T1"), r.record("a", 55.0, epoch=0)), "split 'a': acc is 55.0.*divide by 100"),
         (lambda r: (r.begin_phase("T1"), r.record("a", float("nan"), epoch=0)), "split 'a': acc is nan"),
@@ -323,6 +336,7 @@ def test_wrong_use_is_one_line(use, words):
         ({"a": 3}, "split 'a' is a int"),
         ({"a": iter([batch()])}, "split 'a' is an iterator"),
         ({"a": []}, "split 'a' holds no images"),
+        ({"a": (torch.zeros(0, 4), torch.zeros(0).long())}, "split 'a' holds no images"),
         ({"a": [torch.zeros(3, 4)]}, "split 'a' yields a Tensor"),
         ({"a": (torch.zeros(3, 4), torch.zeros(2).long())}, "3 inputs and 2 labels"),
         ({"a": (torch.zeros(3, 4), torch.zeros(3))}, r"labels are torch.float32 of shape \[3\]"),
@@ -333,6 +347,39 @@ def test_wrong_use_is_one_line(use, words):
 def test_wrong_splits_are_named(splits, words):
     with pytest.raises(InputError, match=words), Recorder("mine", 1).phase("T1") as recorder:
         recorder.evaluate(lambda x: x, splits, epoch=0)
+
+
+@pytest.mark.parametrize(
+    ("classes", "words"),
+    [
+        ({"T1": range(3)}, "split 'T1_all' has the label 3, which is not among the classes of its phase"),
+        ({"T1": range(9)}, "reach from 0 to 8; the model has 4 outputs"),
+        ({"T1": range(-1, 4)}, "reach from -1 to 3; the model has 4 outputs"),
+    ],
+)
+def test_classes_that_do_not_fit_are_named(classes, words):
+    with pytest.raises(InputError, match=words), Recorder("mine", 1).phase("T1") as recorder:
+        recorder.evaluate(lambda x: x, {"T1_all": batch()}, epoch=0, classes=classes)
+
+
+def test_tensors_of_one_number_are_recorded_as_numbers():
+    recorder = Recorder("mine", 1)
+    with recorder.phase("T1", samples=torch.tensor(8)):
+        recorder.saw(torch.tensor(4))
+        recorder.record("T1_all", torch.tensor(0.5), loss=torch.tensor(2.0), n=torch.tensor(10))
+    row = recorder.timeline().frame.iloc[0]
+    assert (row["epoch"], row["acc"], row["loss"], row["n"]) == (0.5, 0.5, 2.0, 10)
+
+
+@pytest.mark.parametrize("seed", [1.5, "1", None, True, float("nan")])
+def test_a_seed_is_a_whole_number(seed):
+    with pytest.raises(InputError, match="the seed is"):
+        Recorder("mine", seed)
+
+
+def test_a_batch_size_of_0_is_refused():
+    with pytest.raises(InputError, match="batch_size is 0"):
+        Recorder("mine", 1, batch_size=0)
 
 
 @pytest.mark.parametrize("method", ["", "../mine", "a/b", ".hidden"])

@@ -92,6 +92,7 @@ def test_looking_changes_nothing(finished):
 def test_a_stopped_run_leaves_the_same_attention(finished, tmp_path):
     config = resolve(build_config(vit(SMALL, WATCHED)))
     stream = build_stream(config)
+    torch.set_num_threads(config.training.threads)  # as a worker does: sums depend on it
     first, run = (job for job in plan(config, stream) if job.method == "sgd")
     JobExecution(first, config, tmp_path, stream, lambda *_: None).run()
 

@@ -11,6 +11,7 @@ import yaml
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import PluginConfig, build_config, merged, read_config
+from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.plugins import load_plugins
 from einstellung.learners import learners
@@ -57,12 +58,13 @@ def test_a_learner_of_ones_own_runs_like_any_other(tmp_path):
     ]
 
 
-def test_paths_are_relative_to_the_configuration_and_a_plugin_is_run_once(tmp_path):
+def test_paths_are_relative_to_the_configuration_and_a_plugin_is_run_once(tmp_path, capsys):
     path = written(tmp_path, "lazy_once", LEARNER + "\nprint('ran')\n")
     (tmp_path / "mine.yaml").write_text("plugins: [lazy_once.py]")
     assert read_config(tmp_path / "mine.yaml")["plugins"] == [str(path)]
     first, second = (load_plugins([PluginConfig(file=str(path))]) for _ in range(2))
     assert first == second
+    assert capsys.readouterr().out == "ran\n"
     assert learners["lazy_once"].__name__ == "Lazy"
 
 
@@ -86,6 +88,8 @@ def test_only_runs_that_use_a_plugin_depend_on_what_is_in_it(tmp_path):
         ("import nowhere_to_be_found", "cannot be run: ModuleNotFoundError"),
         ("def broken(:", "cannot be run: SyntaxError"),
         (LEARNER.replace("{name}", "sgd"), "two learners are named 'sgd'"),
+        ("raise ValueError('one\\ntwo')", "cannot be run: ValueError: one$"),
+        ("raise SystemExit(0)", "cannot be run: SystemExit"),
     ],
 )
 def test_a_wrong_plugin_gets_one_line(tmp_path, text, words):
@@ -104,3 +108,14 @@ def test_a_plugin_that_changes_between_preparation_and_work_is_refused(tmp_path)
     path.write_text(path.read_text() + "\n# changed\n")
     with pytest.raises(InputError, match="has changed since"):
         load_plugins([loaded])
+
+
+def test_plugins_of_runs_that_are_there_stay_on_record(tmp_path):
+    """A second call that needs no plug-in adds its methods to a folder, and forgets nothing of it."""
+    path = written(tmp_path, "lazy_kept")
+    with_it = resolve(build_config(merged(SMALL, {"plugins": [str(path)], "methods": ["lazy_kept"]})))
+    folder = ResultsFolder(tmp_path / "out")
+    folder.write_config(with_it)
+    recorded = folder.adopt(resolve(build_config(merged(SMALL, {"methods": ["sgd"]}))))
+    assert recorded.methods == ("lazy_kept", "sgd")
+    assert recorded.plugins == with_it.plugins

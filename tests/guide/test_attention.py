@@ -145,3 +145,10 @@ def test_what_cannot_be_looked_at_is_refused(net, images, look, tmp_path):
     with pytest.raises(InputError, match="one of the three batches is empty"):
         analyzer.visualize_einstellung_attention_comparison(images, images, images[:0], tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_mean_and_std_go_together():
+    with pytest.raises(InputError, match="mean and std go together"):
+        EinstellungAttentionAnalyzer(
+            VisionTransformer(4, dim=12, depth=1, heads=2, patch=4, image=8), mean=(0.5, 0.5, 0.5)
+        )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.bridges.mammoth import MammothEvaluator, integration, register_datasets
+from einstellung.bridges.mammoth import integration, register_datasets
 from einstellung.errors import InputError
 from einstellung.guide import (
     EinstellungEvaluator,
@@ -72,7 +72,8 @@ def test_both_ways_measure_the_same(mammoth):
     enable_einstellung_integration(args, results=None)
     stand_in.main(args)
     attached = get_einstellung_evaluator()
-    assert isinstance(attached, MammothEvaluator)
+    assert isinstance(attached, EinstellungEvaluator)
+    assert isinstance(attached.get_final_metrics(), EinstellungMetrics)
     assert attached.timeline().frame.equals(by_hand.timeline().frame)
     both = [attached.get_final_metrics(), by_hand.get_final_metrics()]
     stats = calculate_cross_experiment_eri_statistics(both)

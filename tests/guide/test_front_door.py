@@ -86,6 +86,13 @@ def test_results_root(root):
     assert not elsewhere.exists()
 
 
+def test_the_guides_files_are_written_whatever_the_study_says(root):
+    (root / "comprehensive_results.json").unlink()
+    words = ("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    assert front_door(*words, "--set=guide_files=false").code == 0
+    assert (root / "comprehensive_results.json").exists()
+
+
 def test_the_report_verb_renews_the_guides_files_where_they_are(root, monkeypatch):
     (study,) = root.glob("studies/resnet18-*")
     view = root / "sgd_resnet18_seed1" / "detailed_results.json"
@@ -160,6 +167,13 @@ def test_skip_training_measures_what_is_stored(root):
     assert said.err.count("7 splits as in its timeline") == 2
     assert written(root) == before
     assert (root / "comprehensive_results.json").exists()
+
+
+def test_skip_training_scores_with_the_settings_that_are_given(root):
+    again = ("--model=sgd", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
+    assert front_door(*again, "--set=einstellung_adaptation_threshold=0.01").code == 0
+    final = json.loads((root / "sgd_resnet18_seed1/einstellung_final_results.json").read_text())["final_metrics"]
+    assert final["adaptation_threshold"] == 0.01
 
 
 def test_skip_training_says_what_is_missing(root):
@@ -251,6 +265,7 @@ def test_model_and_backbone():
     tiny = config("--backbone=vit")
     assert (tiny.backbone.name, tiny.stream.shown_size) == ("vit", None)
     assert tiny.attention is not None
+    assert config("--set=backbone=vit").attention is not None
     base = config("--backbone=vit_base_patch16_224")
     assert (base.stream.name, base.stream.shown_size) == ("cifar100", 224)
     assert base.attention is not None
@@ -270,7 +285,9 @@ def test_model_and_backbone():
         (["--epochs=1,2,3"], "n_epochs is [1, 2, 3]: give one whole number from 1, or one for each of the two phases"),
         (["--epochs=0"], "n_epochs is 0: give one whole number"),
         (["--code_optimization=4"], "argument --code_optimization: invalid choice: 4"),
-        (["--workers=0"], "--workers is 0: give a number from 1"),
+        (["--workers=0"], "workers is 0: give a number from 1"),
+        (["--set=dataset=[1]"], "Integration not enabled: dataset '[1]' is none of the guide's"),
+        (["--set=logging=5", "--set=csv_log=true"], "logging: input should be a valid tuple (got 5)"),
         (["--data=nowhere"], "--data nowhere: no such file or folder"),
         (["--set=cue.sise=4"], "unknown key 'cue.sise': did you mean 'size'?"),
         (
@@ -384,7 +401,7 @@ def test_stopped_by_hand(monkeypatch):
     monkeypatch.setattr(module, "configured", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     said = front_door()
     assert said.code == 130
-    assert "the same command goes on from here" in said.err
+    assert "the same command with --auto_checkpoint goes on from here" in said.err
 
 
 def test_the_study_is_one_of_ours(finished):

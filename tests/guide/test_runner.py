@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import dataclass
+from multiprocessing.spawn import get_preparation_data
 from pathlib import Path
 from statistics import mean, stdev
 
@@ -11,6 +13,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.guide import EinstellungExperimentRunner
+from einstellung.guide import runner as module
 from einstellung.guide.runner import ExperimentConfig
 from einstellung.metrics.statistics import holm, paired_t_test
 
@@ -118,3 +121,42 @@ def test_unknown_strategy_is_named(config):
     with pytest.raises(InputError, match="unknown learner 'derp': did you mean 'derpp'"):
         EinstellungExperimentRunner({**config, "strategies": ["derp"]}).run_comprehensive_experiment()
     assert not Path(config["results_root"]).exists()
+
+
+def test_seeds_as_they_may_be_written():
+    assert ExperimentConfig.of({"seeds": "42,123"}).seeds == (42, 123)
+    assert ExperimentConfig.of({"seeds": 7}).seeds == (7,)
+    with pytest.raises(InputError, match=r"seeds is 1\.5: give whole numbers"):
+        ExperimentConfig.of({"seeds": 1.5})
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"checkpoints": "force_retain"}, "of checkpoints: did you mean 'force_retrain'"),
+        ({"workers": 0}, "workers is 0: give a number from 1"),
+    ],
+)
+def test_what_cannot_be_done_is_said_before_anything_is_written(config, change, words):
+    with pytest.raises(InputError, match=words):
+        EinstellungExperimentRunner({**config, **change}).run_comprehensive_experiment()
+    assert not Path(config["results_root"]).exists()
+
+
+def test_workers_do_not_start_the_callers_script_again(config, monkeypatch):
+    """A script without ``if __name__`` would start the experiment anew in every worker that imports it."""
+    seen = []
+
+    def look(*_: object) -> None:
+        seen.append(get_preparation_data("worker"))
+        raise InputError("enough")
+
+    script = sys.modules["__main__"]
+    monkeypatch.setattr(script, "__spec__", None)
+    monkeypatch.setattr(script, "__file__", "/mine/experiment.py", raising=False)
+    assert get_preparation_data("worker")["init_main_from_path"] == "/mine/experiment.py"
+    monkeypatch.setattr(module, "perform", look)
+    with pytest.raises(InputError, match="enough"):
+        EinstellungExperimentRunner(config).run_comprehensive_experiment()
+    assert not [name for name in seen[0] if name.startswith("init_main")]
+    assert script.__file__ == "/mine/experiment.py"

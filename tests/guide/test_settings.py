@@ -21,20 +21,8 @@ from einstellung.streams import Presentation, prove
 from einstellung.timeline import Timeline
 from tests.experiments.conftest import typed
 
-GUIDE_YAML = """\
-# datasets/configs/seq-cifar100/einstellung.yaml
-dataset: seq-cifar100-einstellung
-model: derpp
-backbone: resnet18
+from .blocks import CONFIGURATION as GUIDE_YAML
 
-# Einstellung parameters
-einstellung_apply_shortcut: true
-einstellung_patch_size: 4
-einstellung_patch_color: [255, 0, 255]
-einstellung_adaptation_threshold: 0.8
-einstellung_evaluation_subsets: true
-einstellung_extract_attention: true
-"""
 SHAPES = {"stream": {"name": "shapes", "size": 16, "train_per_class": 5, "test_per_class": 1}}
 SMALL = ("--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}", "--set=backbone.width=8")
 
@@ -121,6 +109,23 @@ def test_a_file_of_ours_stays_as_it_is():
     assert translated(ours) == ours
 
 
+@pytest.mark.parametrize(
+    ("guide", "ours"),
+    [
+        ({"n_epochs": 3}, {"training": 5}),
+        ({"csv_log": True}, {"logging": None}),
+        ({"einstellung_attention_epochs": [1]}, {"attention": True}),
+        ({"alpha": 0.1}, {"methods": [1]}),
+        ({"dataset": ["seq-cifar100-einstellung"]}, {}),
+        ({"code_optimization": [1]}, {}),
+    ],
+)
+def test_what_is_no_setting_at_all_gets_one_line_too(guide, ours):
+    with pytest.raises(InputError, match=next(iter(ours or guide))) as error:
+        build_config(translated({"backbone": "vit", **guide, **ours}))
+    assert "\n" not in str(error.value)
+
+
 def test_both_kinds_of_keys_side_by_side():
     config = study(lr=0.5, training={"momentum": 0.0}, name="mine", cover="mean")
     assert (config.training.lr, config.training.momentum, config.name, config.cover) == (0.5, 0.0, "mine", "mean")
@@ -195,6 +200,21 @@ def test_options_of_learners():
     assert study(model="ewc_on", e_lambda=5, gamma=0.9).learners == {"ewc_on": {"e_lambda": 5, "gamma": 0.9}}
     with pytest.raises(InputError, match=r"buffer_size is given, but none of the models \(sgd\) has it"):
         study(model="sgd", buffer_size=9)
+
+
+def test_options_of_a_learner_of_ones_own(tmp_path):
+    plugin = tmp_path / "mine.py"
+    plugin.write_text(
+        "from dataclasses import dataclass\n"
+        "from einstellung.learners import Learner, learners\n"
+        "@learners.register('guide_mine')\n"
+        "class Mine(Learner):\n"
+        "    @dataclass(frozen=True)\n"
+        "    class Options:\n"
+        "        alpha: float = 0.1\n"
+    )
+    config = study(model="guide_mine", alpha=0.5, plugins=[str(plugin)])
+    assert config.learners == {"guide_mine": {"alpha": 0.5}}
 
 
 def test_logs():
@@ -277,6 +297,29 @@ def test_attention():
     assert study(backbone="resnet18", einstellung_extract_attention=True).attention is None
     with pytest.raises(InputError, match="leave one of them out"):
         study(backbone="vit", einstellung_extract_attention=False, einstellung_attention_epochs=[1])
+
+
+def test_a_backbone_chosen_on_the_command_line_counts_for_the_file(tmp_path, monkeypatch, capsys):
+    """The file asks for attention: with a transformer it is extracted, whatever net the file itself names."""
+    seen = []
+
+    def looked(config, *_):
+        seen.append(config)
+        raise InputError("enough")
+
+    monkeypatch.setattr("einstellung.experiments.study.prepare_study", looked)
+    file = tmp_path / "guide.yaml"
+    file.write_text(GUIDE_YAML)
+    typed(monkeypatch, "validate", file, "--set", "backbone=vit")
+    assert "none is extracted" not in capsys.readouterr().err
+    base = ("--set", "backbone=vit_base_patch16_224")
+    typed(monkeypatch, "validate", file, *base, "--set", "dataset=seq-cifar100-einstellung-224")
+    assert [(config.backbone.name, config.attention is None, config.stream.shown_size) for config in seen] == [
+        ("vit", False, None),
+        ("vit_base_patch16_224", False, 224),
+    ]
+    typed(monkeypatch, "validate", file, *base)
+    assert "write dataset: seq-cifar100-einstellung-224" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("key", ["apply_shortcut", "evaluation_subsets", "extract_attention"])

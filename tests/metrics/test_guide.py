@@ -130,3 +130,16 @@ def test_it_is_strict_json_with_checks_and_needs_no_baseline():
     card = guide_score(timeline(run("sgd", 1, [0.5], [0.5])), ScoreSettings(final="last")).to_dict()
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     assert len(card["checks"]) == 8
+
+
+def test_subsets_at_the_end_only_give_no_delay():
+    """T1 looked at once, after epoch 3, and T2 but for validation at the chosen and the last epoch: that is no crossing."""
+    t2 = run(
+        "sgd", 1, {2: 0.9, 4: 0.8}, {2: 0.5, 4: 0.4}, {2: 0.5, 4: 0.4}, T2_val={0: 0.1, 1: 0.2, 2: 0.9, 3: 0.5, 4: 0.6}
+    )
+    seen = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {3: 0.9}))).runs["sgd"][1]
+    assert (seen.adaptation_delay, seen.eri_score) == (None, None)
+    assert seen.why_undefined == "T1_all was measured at the end of T1 only"
+    assert seen.performance_deficit == pytest.approx(4 / 9)
+    one_epoch = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {1: 0.9}))).runs["sgd"][1]
+    assert one_epoch.adaptation_delay == 1.0  # nothing was missed

@@ -325,3 +325,19 @@ def test_a_floor_needs_both_masked_accuracies_down(scratch, own, floor):
     assert methods["sgd"]["masked_floor"] is floor
     assert ("next to nothing is left" in methods["sgd"]["verdict"]) is floor
     assert methods["scratch_t2"]["masked_floor"] is False
+
+
+def test_a_patched_curve_with_gaps_has_an_end_but_no_delay():
+    """Measured at the chosen and the last epoch only, while validation was at every one: a crossing would be a first look."""
+    every = {0: 0.1, 1: 0.2, 2: 0.9, 3: 0.5, 4: 0.6}
+    table = run("scratch_t2", 1, {4: 0.7}, {4: 0.4}, T2_val={**every, 4: 0.95})
+    table += run("sgd", 1, {2: 0.9, 4: 0.8}, {2: 0.5, 4: 0.4}, T2_val=every)
+    result = card(table)
+    sgd = result["methods"]["sgd"]
+    assert (sgd["AD"]["mean"], sgd["AD"]["censored"]) == (None, {})
+    assert all(delay["mean"] is None for delay in sgd["AD_tau"].values())
+    assert sgd["PD"]["mean"] == pytest.approx(0.7 - 0.9)
+    assert sgd["next_probe"] == "measure T2_shortcut_normal for sgd and scratch_t2 at every epoch of T2"
+    (grid,) = (check for check in result["checks"] if "epoch grid" in check["name"])
+    assert grid["passed"]
+    assert grid["detail"].startswith("4 epochs, measured at 4 points")

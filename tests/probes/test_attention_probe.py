@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import weakref
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
 
-from einstellung.backbones import VisionTransformer
+from einstellung.backbones import VisionTransformer, build_backbone
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.metrics.attention import diversity, entropy
 from einstellung.probes.attention import AttentionProbe
 from einstellung.probes.attention.adapters import QkvAttention
+from einstellung.streams import Presentation, shapes
 
 from .transformers import FusedAttention, TokenNet, plain_attention
 
@@ -203,6 +205,22 @@ def test_a_region_of_32_pixels_fits_an_image_enlarged_to_224(images):
     assert probe.summarise([(large, large_region)]).share_rollout == pytest.approx(summary.share_rollout)
 
 
+def test_vit_base_answers_and_is_looked_at_on_images_of_224():
+    """Two images of 32x32 pixels, shown at 224 with the cue on them, through the whole of ViT-B/16."""
+    stream = replace(shapes(PatchCue(), size=32, train_per_class=5, test_per_class=1), shown_size=224)
+    images = stream.split("T2_shortcut_normal").images.take(torch.arange(2))
+    inputs = Presentation(stream).normalised(images.images)
+    net = build_backbone("vit_base_patch16_224", {}, stream.n_outputs, seed=1).eval()
+    with torch.inference_mode():
+        assert net(inputs).shape == (2, stream.n_outputs)
+    summary = AttentionProbe(net).summarise([(inputs, stream.cue.region(images.index, 32, 32))])
+    assert summary.mean_map_heads.shape == (12, 12, 14, 14)
+    assert summary.mean_map_heads.sum(axis=(-2, -1)) == pytest.approx(np.ones((12, 12)))
+    mean = summary.mean_map_rollout
+    by_hand = mean[0, 0] + 0.75 * (mean[0, 1] + mean[1, 0]) + 0.75**2 * mean[1, 1]  # 28 pixels are 1.75 tokens
+    assert summary.share_rollout == pytest.approx(by_hand)
+
+
 def test_without_a_region_there_is_no_share(net, images):
     summary = AttentionProbe(net).summarise([(images[:1], None)])
     assert summary.share_heads is None
@@ -262,6 +280,18 @@ def test_images_of_several_sizes_and_wrong_batch_sizes_are_refused(images):
         AttentionProbe(net).summarise([(images, None), (images[..., :16, :16], None)])
     with pytest.raises(InputError, match="batch_size is 0"):
         AttentionProbe(net, batch_size=0)
+    for inputs in (images[0], images[:0]):
+        with pytest.raises(InputError, match="inputs have the shape"):
+            AttentionProbe(net).maps(inputs)
+
+
+def test_an_empty_batch_adds_nothing(net, images):
+    assert AttentionProbe(net).summarise([(images[:0], None), (images, None)]).n == 5
+
+
+def test_an_adapter_is_an_instance(net):
+    with pytest.raises(InputError, match=r"give an instance, QkvAttention\(\)"):
+        AttentionProbe(net, adapter=QkvAttention)
 
 
 def test_a_net_that_has_diverged_is_named(images):

@@ -125,6 +125,12 @@ def test_validation_images_that_the_table_names_are_taken_as_they_are(tmp_path, 
     assert bearing.bears.tolist() == [label == 2 for label in bearing.labels.tolist()]
 
 
+def test_validation_images_of_some_labels_only_are_refused(tmp_path, rows):
+    next(line for line in rows if line["label"] == "cat" and line["split"] == "train")["split"] = "val"
+    with pytest.raises(InputError, match="label 'dog' of T2 has no image of split 'val'"):
+        made(tmp_path, rows)
+
+
 def test_uneven_classes_are_allowed_and_said(tmp_path, rows):
     del rows[-2:]  # two test images of 'eel'
     proof = prove(made(tmp_path, rows))
@@ -363,6 +369,9 @@ def test_a_line_of_another_length_and_a_table_that_is_none(tmp_path, rows):
         ({"shortcut": ("ant",)}, "stream.shortcut names 'ant', which is no label of T2"),
         ({"shortcut": ("cat", "dog", "eel")}, "holds all labels of T2"),
         ({"mean": (0.5, 0.5, 0.5)}, "stream.mean and stream.std go together"),
+        ({"mean": (127.0, 127.0, 127.0), "std": (60.0, 60.0, 60.0)}, "stream.mean is .*divide by 255"),
+        ({"mean": (0.5, 0.5, 0.5), "std": (0.2, 0.0, 0.2)}, "stream.std is .*give numbers above 0"),
+        ({"crop_padding": -1}, "stream.crop_padding is -1: give 0 to"),
         ({"cue_in_images": True}, "line 51: a test image of the shortcut label 'dog' has no box"),
     ],
 )

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 import torch
 import torch.nn.functional as F
 
+from einstellung.errors import InputError
 from einstellung.randomness import generator
 from einstellung.streams import Presentation
 from einstellung.streams.presentation import crop_and_flip
@@ -47,3 +51,22 @@ def test_same_address_same_pixels_next_epoch_other_pixels(small_stream):
 
     assert torch.equal(epoch(1), epoch(1))
     assert (epoch(1) != epoch(2)).flatten(1).any(dim=1).float().mean() > 0.9
+
+
+def test_images_are_enlarged_last_with_what_is_painted_on_them(small_stream):
+    """4 pixels of 32 become 28 of 224, and blur into what is around them by half an old pixel on either side."""
+    presentation = Presentation(replace(small_stream, shown_size=224))
+    splits = (small_stream.split(f"T2_shortcut_{kind}").images.images[:3] for kind in ("normal", "masked"))
+    patched, masked = (presentation.normalised(pixels) for pixels in splits)
+    assert patched.shape == masked.shape == (3, 3, 224, 224)
+    for shown, colour in ((patched, (2, -2, 2)), (masked, (-2, -2, -2))):  # magenta and black, normalised
+        assert torch.allclose(shown[..., :24, :24], torch.tensor(colour).float().view(1, 3, 1, 1), atol=1e-5)
+    differ = (patched != masked).any(dim=1)
+    assert differ[:, :32, :32].any()
+    assert not differ[:, 32:].any()
+    assert not differ[:, :, 32:].any()
+
+
+def test_images_are_never_shrunk(small_stream):
+    with pytest.raises(InputError, match=r"stream\.shown_size is 16: images of 32x32 are only ever enlarged"):
+        Presentation(replace(small_stream, shown_size=16))

@@ -39,6 +39,11 @@ def launch(folder: Path, results: Path, method: str | None, seed: int, words: tu
     args = main.parse_args(verbose=True)
     evaluator = enable_einstellung_integration(args, results=results, method=method)
     main.main(args)
+    if evaluator.open_phase is not None:
+        raise InputError(
+            f"the training was stopped in {evaluator.open_phase}, so {evaluator.recorder.path} ends there and is no run to "
+            "score: take it away and train again"
+        )
     metrics = evaluator.get_final_metrics()
     click.echo(f"\n{evaluator.recorder.path}")
     for name in GUIDE_METRICS:

@@ -87,6 +87,11 @@ class MammothEvaluator:
         self.recorder.end_phase()
         self._phase = None
 
+    @property
+    def open_phase(self) -> str | None:
+        """The phase that has begun and not ended; Mammoth returns from an interrupted training as from a whole one."""
+        return None if self._phase is None else self._phase.name
+
     def get_final_metrics(self) -> GuideRun:
         """The guide's numbers of this run: adaptation_delay, performance_deficit, shortcut_feature_reliance, eri_score."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)

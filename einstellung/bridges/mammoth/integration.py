@@ -17,18 +17,20 @@ _current: MammothEvaluator | None = None
 
 
 def enable_einstellung_integration(
-    args: Any, *, results: Path | str | None = RESULTS, method: str | None = None
+    args: Any,
+    *,
+    results: Path | str | None = RESULTS,
+    method: str | None = None,
+    kind: type[MammothEvaluator] = MammothEvaluator,
 ) -> MammothEvaluator:
     """Measure Mammoth's next run, without changing its files.
 
-    ``args`` are what Mammoth's ``parse_args`` gave. The next model that Mammoth builds gets the evaluator; the timeline is
-    written below ``results`` (None: kept in memory). A run that continues a checkpoint (``--loadcheck``) continues its
-    timeline.
+    ``args`` are what Mammoth's ``parse_args`` gave. The next model that Mammoth builds gets the evaluator, one of ``kind``; the
+    timeline is written below ``results`` (None: kept in memory). A run that continues a checkpoint (``--loadcheck``) continues
+    its timeline.
     """
     global _current
-    evaluator = MammothEvaluator(
-        args, results=results, method=method, resume=getattr(args, "loadcheck", None) is not None
-    )
+    evaluator = kind(args, results=results, method=method, resume=getattr(args, "loadcheck", None) is not None)
     check_contract()
     register_datasets()
     models: Any = import_module("models")

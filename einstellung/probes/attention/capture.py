@@ -90,9 +90,5 @@ def looking_on(model: nn.Module) -> Iterator[None]:
         yield
 
 
-def device_of(model: nn.Module) -> torch.device:
-    return next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-
-
 def is_compiled(model: nn.Module) -> bool:
     return hasattr(model, "_orig_mod") or any(module._compiled_call_impl is not None for module in model.modules())

@@ -11,8 +11,9 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.metrics.attention import token_shares
 from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters
-from einstellung.probes.attention.capture import Capture, device_of, looking_on
+from einstellung.probes.attention.capture import Capture, looking_on
 from einstellung.probes.attention.summary import AttentionSummary, SummaryBuilder
+from einstellung.training.undisturbed import device_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,8 @@ class AttentionProbe:
     def __init__(self, model: nn.Module, adapter: AttentionAdapter | str | None = None, batch_size: int = 50) -> None:
         if batch_size < 1:
             raise InputError(f"batch_size is {batch_size}: it must be at least 1")
+        if isinstance(adapter, type):
+            raise InputError(f"adapter is the class {adapter.__name__}: give an instance, {adapter.__name__}()")
         self.model = model
         self.adapter = adapter if isinstance(adapter, AttentionAdapter) else _adapter_for(model, adapter)
         self.batch_size = batch_size
@@ -54,6 +57,8 @@ class AttentionProbe:
 
     def maps(self, inputs: Tensor) -> AttentionMaps:
         """The maps of every image, on the CPU; ``inputs`` [B, C, H, W] as the model takes them."""
+        if inputs.dim() != 4 or not len(inputs):
+            raise InputError(f"inputs have the shape {tuple(inputs.shape)}, not [images, channels, height, width]")
         parts = [self._maps(part) for part in inputs.split(self.batch_size)]
         return AttentionMaps(torch.cat([part.heads for part in parts]), torch.cat([part.rollout for part in parts]))
 
@@ -70,8 +75,8 @@ class AttentionProbe:
                 raise InputError(
                     f"a region has the shape {tuple(region.shape)}, not ({len(inputs)}, 1, height, width) as its images"
                 )
-            for rows in torch.arange(len(inputs)).split(self.batch_size):
-                some = slice(int(rows[0]), int(rows[-1]) + 1)
+            for start in range(0, len(inputs), self.batch_size):
+                some = slice(start, start + self.batch_size)
                 maps = self._maps(inputs[some])
                 if grid not in (None, maps.grid):
                     raise InputError(f"images of one summary have grids of {grid} and {maps.grid}: give one size")
@@ -85,7 +90,7 @@ class AttentionProbe:
     def _maps(self, inputs: Tensor) -> AttentionMaps:
         capture = Capture(self.adapter, self.modules, self.prefix_tokens)
         with looking_on(self.model), capture.watching():
-            self.model(inputs.to(device_of(self.model)))
+            self.model(inputs.to(device_of(self.model) or inputs.device))
         heads, rollout = capture.heads(), capture.rollout()
         grid = self.adapter.grid(rollout.shape[-1], *inputs.shape[-2:])
         return AttentionMaps(heads.unflatten(-1, grid).cpu(), rollout.unflatten(-1, grid).cpu())
