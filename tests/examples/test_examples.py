@@ -142,6 +142,12 @@ def test_own_learner_goes_on_where_it_was_interrupted(lwf):
         assert torch.equal(one, other)
 
 
+def test_the_example_of_attention_can_start():
+    prepared = prepare_study(build_config(read_config(EXAMPLES / "vit_attention.yaml")))
+    prepared.proof.require()
+    assert prepared.config.attention.epochs == (2, 4, 8, 12)
+
+
 def test_own_cue_and_own_model():
     prepared = prepare_study(build_config(merged(read_config(EXAMPLES / "own_cue_and_model.yaml"), TINY)))
     prepared.proof.require()
