@@ -127,7 +127,8 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
     if "content" in stream.facts:  # what is in the user's own files, not where they lie
         shape["stream"] = {**shape["stream"], "path": None, "content": stream.facts["content"]}
     if config.attention is not None:
-        shape["attention"] = whole["attention"]
+        # any plug-in may hold the adapter by which attention is found
+        shape["attention"] = {**whole["attention"], "plugins": sorted(str(one.sha256) for one in config.plugins)}
     if weights := config.backbone.options.get("weights"):
         shape["backbone"] = {
             **shape["backbone"],

@@ -81,6 +81,17 @@ def test_only_runs_that_use_a_plugin_depend_on_what_is_in_it(tmp_path):
     assert keys["lazy_a"]["lazy_a"] != keys["lazy_b"]["lazy_b"]
 
 
+def test_attention_depends_on_every_plugin_because_any_may_hold_its_adapter(tmp_path):
+    vit = {"backbone": {"name": "vit", "dim": 12, "depth": 1, "heads": 2, "patch": 4, "image": 12}, "methods": ["sgd"]}
+    keys = []
+    for name in ("lazy_c", "lazy_d"):
+        path = written(tmp_path, name)
+        values = {**SMALL, **vit, "attention": {}, "plugins": [str(path)]}
+        config = resolve(build_config(values))
+        keys.append([job.key for job in plan(config, build_stream(config))])
+    assert not set(keys[0]) & set(keys[1])
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
