@@ -50,3 +50,21 @@ def raw_cifar100(tmp_path_factory) -> Iterator[dict[str, dict[bytes, Any]]]:
         for part in ("train", "test"):
             raw[part] = {key: np.array(value) for key, value in raw[part].items() if key != b"filenames"}
         yield raw
+
+
+@pytest.fixture
+def own_names() -> Iterator[None]:
+    """What a test registers under a name of its own is forgotten afterwards, as it would be with its process."""
+    from einstellung.backbones import backbones
+    from einstellung.cues import covers, cues
+    from einstellung.experiments import plugins
+    from einstellung.learners import learners
+    from einstellung.probes.attention import attention_adapters
+    from einstellung.streams import streams
+
+    kept = [registry._things for registry in (learners, streams, cues, covers, backbones, attention_adapters)]
+    before = [dict(things) for things in (*kept, plugins._loaded)]
+    yield
+    for things, earlier in zip((*kept, plugins._loaded), before, strict=True):
+        things.clear()
+        things.update(earlier)

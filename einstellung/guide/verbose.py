@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 import pandas as pd
 
@@ -14,32 +12,21 @@ from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import PlainLines
 
 
-class MeasurementLines:
+class MeasurementLines(PlainLines):
     """The plain lines of a study, and between them what was measured since the last one."""
 
     def __init__(self, folder: Path, jobs: Sequence[Job]) -> None:
+        super().__init__(jobs)
         self.folder = folder
-        self._lines = PlainLines(jobs)
         self._shown: dict[str, int] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
-    def started(self, job: Job) -> None:
-        self._lines.started(job)
 
     def advanced(self, job: Job, work: float, where: str) -> None:
         self._show(job)
-        self._lines.advanced(job, work, where)
+        super().advanced(job, work, where)
 
     def ended(self, job: Job, failure: str | None) -> None:
         self._show(job)
-        self._lines.ended(job, failure)
+        super().ended(job, failure)
 
     def _show(self, job: Job) -> None:
         file = self.folder / job.folder / "log.csv"

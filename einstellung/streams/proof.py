@@ -7,26 +7,17 @@ should be there from the protocol's settings, never from the flags that are unde
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 
 import torch
 from torch import Tensor
 
-from einstellung.cues import cover
-from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
+from einstellung.streams.check import Check
+from einstellung.streams.cue_checks import cue_elsewhere, cue_in_training, mask_covers_patch
 from einstellung.streams.presentation import Presentation
-from einstellung.streams.stream import ImageSet, Phase, Stream
-
-
-@dataclass(frozen=True)
-class Check:
-    """One thing that was looked at, and what was found."""
-
-    name: str
-    passed: bool
-    detail: str
+from einstellung.streams.stream import Phase, Stream
 
 
 @dataclass(frozen=True)
@@ -129,136 +120,6 @@ def _labels_in_place(stream: Stream) -> Check:
     return Check("labels belong to their phase", not problems, detail)
 
 
-def _cue_in_training(stream: Stream) -> Check:
-    """Counts the images that training really paints, against the settings' share of the cue classes."""
-    if _in_pictures(stream):
-        return _nothing_painted(stream)
-    # Without padding a flat canvas stays flat, so that a cue of the padding's colour is seen too.
-    presentation = Presentation(replace(stream, crop_padding=0))
-    problems, seen = [], []
-    for phase in stream.phases:
-        differs = _painted_in_training(presentation, phase)
-        for label in phase.classes:
-            rows = phase.train.labels == label
-            expected = int(stream.cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
-            if (found := int(differs[rows].sum())) != expected:
-                problems.append(f"class {label} of {phase.name}: cue on {found} training images, should be {expected}")
-        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
-        seen.append(
-            f"{phase.name}: on {int(differs[bearing].sum())} of {int(bearing.sum())} training images of the cue classes, "
-            f"on {int(differs[~bearing].sum())} of {int((~bearing).sum())} others"
-        )
-    more = f" (and {len(problems) - 3} more classes)" if len(problems) > 3 else ""
-    return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
-
-
-def _in_pictures(stream: Stream) -> bool:
-    """Whether the cue is in the pictures already, so that nothing is painted and no clean images exist."""
-    return any(pair.clean == pair.patched for pair in stream.pairs)
-
-
-def _nothing_painted(stream: Stream) -> Check:
-    """Where the cue is in the pictures, all that can be counted is that none is added, and the boxes that are given."""
-    presentation = Presentation(replace(stream, crop_padding=0))
-    painted, seen = 0, []
-    for phase in stream.phases:
-        painted += int(_painted_in_training(presentation, phase).sum())
-        boxes = stream.cue.region(phase.train.index, *phase.train.images.shape[-2:]).flatten(1).any(dim=1)
-        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
-        seen.append(
-            f"{phase.name}: boxes for {int(boxes[bearing].sum())} of {int(bearing.sum())} training images of the cue "
-            f"classes, for {int(boxes[~bearing].sum())} of {int((~bearing).sum())} others"
-        )
-    detail = f"painted on {painted} training images; {'; '.join(seen)}; what the pictures show was not checked"
-    return Check("nothing is painted on pictures that hold the cue already", painted == 0, detail)
-
-
-def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
-    """Which training images the training pipeline paints, seen on two flat canvases: a cue cannot match both."""
-    train, painted = phase.train, torch.zeros(len(phase.train), dtype=torch.bool)
-    for shade in (0, 255):
-        canvas = torch.full_like(train.images, shade)
-        shown = presentation.training_pixels(
-            ImageSet(canvas, train.labels, train.index, train.bears),
-            generator(0, "proof", phase.name),
-            generator(0, "proof-cue", phase.name),
-        )
-        painted |= (shown != shade).flatten(1).any(dim=1)
-    return painted
-
-
-def _mask_covers_patch(stream: Stream) -> Check:
-    problems, seen = [], []
-    for pair in stream.pairs:
-        clean, patched = stream.split(pair.clean).images, stream.split(pair.patched).images
-        region = stream.cue.region(clean.index, *clean.images.shape[-2:])
-        if not torch.equal(clean.index, patched.index) or not torch.equal(clean.labels, patched.labels):
-            problems.append(f"{pair.patched} does not hold the images of {pair.clean} in the same order")
-            continue
-        if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
-            problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
-        given = pair.clean == pair.patched  # boxes in pictures that hold the cue already: painting would show nothing
-        if not given and (amiss := int((_where_painted(stream.cue, clean) != region).flatten(1).any(dim=1).sum())):
-            problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
-        if pair.masked is None:
-            continue
-        masked = stream.split(pair.masked).images
-        if not torch.equal(patched.index, masked.index) or not torch.equal(patched.labels, masked.labels):
-            problems.append(f"{pair.masked} does not hold the images of {pair.patched} in the same order")
-            continue
-        changed = (patched.images != masked.images).any(dim=1, keepdim=True)
-        beside = int((changed & ~region).flatten(1).any(dim=1).sum())
-        if beside:
-            problems.append(f"the mask changes pixels beside the cue in {beside} of {len(masked)} images")
-        if not torch.equal(masked.images, cover(stream.cover, patched.images, region, patched.index)):
-            problems.append(f"{pair.masked} is not {pair.patched} with the cue's region covered ({stream.cover})")
-        untouched = int((~(changed & region).flatten(1).any(dim=1)).sum())
-        if untouched:
-            problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
-        area = region.flatten(1).sum(dim=1).float().mean().item()
-        what = f"the given boxes' {area:.0f} pixels" if given else f"the cue's {area:.0f} pixels"
-        unseen = " (that the cue lies in them was not checked)" if given else ""
-        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers {what} and no other{unseen}")
-    return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
-
-
-def _cue_elsewhere(stream: Stream) -> Check:
-    """Both places are taken from what painting really changes, not from what the cue says of itself."""
-    problems, seen = [], []
-    for pair in stream.pairs:
-        if pair.elsewhere is None:
-            continue
-        clean, moved = stream.split(pair.clean).images, stream.split(pair.elsewhere).images
-        if not torch.equal(clean.index, moved.index) or not torch.equal(clean.labels, moved.labels):
-            problems.append(f"{pair.elsewhere} does not hold the images of {pair.clean} in the same order")
-            continue
-        displaced = stream.cue.elsewhere()
-        usual, other = _where_painted(stream.cue, clean), _where_painted(displaced, clean)
-        area = usual.flatten(1).sum(dim=1)
-        beside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
-        for wrong, words in (
-            ((usual & other).flatten(1).any(dim=1), "the cue touches its usual place"),
-            (other.flatten(1).sum(dim=1) != area, "the cue is not as large as at its usual place"),
-            (beside, "pixels are changed beside the cue"),
-        ):
-            if count := int(wrong.sum()):
-                problems.append(f"{words} in {count} of {len(moved)} images of {pair.elsewhere}")
-        if not torch.equal(moved.images, displaced.paint(clean.images, clean.index)):
-            problems.append(f"{pair.elsewhere} is not {pair.clean} with the cue painted at its other place")
-        seen.append(f"{len(moved)} images with the cue's {area.float().mean():.0f} pixels clear of its usual place")
-    detail = "; ".join(problems or seen) or "no split shows the cue elsewhere"
-    return Check("the displaced cue is there, and not at its usual place", not problems, detail)
-
-
-def _where_painted(cue: Cue, images: ImageSet) -> Tensor:
-    """The pixels that painting really changes, seen on two flat canvases: bool [N, 1, H, W]."""
-    changed = torch.zeros(len(images), 1, *images.images.shape[-2:], dtype=torch.bool)
-    for shade in (0, 255):
-        canvas = torch.full_like(images.images, shade)
-        changed |= (cue.paint(canvas, images.index) != canvas).any(dim=1, keepdim=True)
-    return changed
-
-
 def _augmentation_is_new(stream: Stream) -> Check:
     presentation, train = Presentation(stream), stream.phases[0].train
     few = train.take(torch.arange(min(64, len(train))))
@@ -338,9 +199,9 @@ _CHECKS: tuple[Callable[[Stream], Check], ...] = (
     _images_disjoint,
     _evaluation_unseen,
     _labels_in_place,
-    _cue_in_training,
-    _mask_covers_patch,
-    _cue_elsewhere,
+    cue_in_training,
+    mask_covers_patch,
+    cue_elsewhere,
     _augmentation_is_new,
     _splits_balanced,
 )

@@ -16,6 +16,8 @@ from einstellung.options import checked_options
 from einstellung.streams import streams
 from einstellung.timeline import Timeline
 
+pytestmark = pytest.mark.usefixtures("own_names")
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/bring-your-own.md").read_text(encoding="utf-8")
 

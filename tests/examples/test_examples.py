@@ -21,6 +21,8 @@ from einstellung.learners import Batch
 from einstellung.streams import Presentation, prove, shapes
 from einstellung.timeline import Timeline
 
+pytestmark = pytest.mark.usefixtures("own_names")
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TINY = {
     "stream": {"size": 12, "train_per_class": 8, "test_per_class": 2},

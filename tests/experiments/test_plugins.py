@@ -18,6 +18,8 @@ from einstellung.learners import learners
 
 from .conftest import SMALL, study
 
+pytestmark = pytest.mark.usefixtures("own_names")
+
 LEARNER = '''
 """Fine-tuning that stops after the first step of an epoch."""
 from einstellung.learners import Learner, learners

@@ -49,8 +49,7 @@ def front_door(*words: object) -> Said:
     return Said(int(stopped.value.code or 0), out.getvalue(), err.getvalue())
 
 
-@pytest.fixture
-def without_figures(monkeypatch):
+def leave_figures_out(patch: pytest.MonkeyPatch) -> None:
     """Figures take seconds and are looked at elsewhere: the card is scored, the page is a stub."""
 
     def report(results: ResultsFolder):
@@ -59,21 +58,29 @@ def without_figures(monkeypatch):
         page.write_text("a page")
         return card, page
 
-    monkeypatch.setattr(reporting, "report_study", report)
+    patch.setattr(reporting, "report_study", report)
 
 
-@pytest.fixture
-def in_process(monkeypatch):
+def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
     """Jobs one after the other in this very process: starting others takes longer than such small runs."""
 
     def run_jobs(jobs, config, root, digests, workers, display):
+        threads = torch.get_num_threads()
         for job in jobs:
             display.started(job)
             execute(job, config, root, digests, lambda work, where, job=job: display.advanced(job, work, where))
             display.ended(job, None)
+        torch.set_num_threads(threads)
         return []
 
-    monkeypatch.setattr(study, "run_jobs", run_jobs)
-    threads = torch.get_num_threads()
-    yield
-    torch.set_num_threads(threads)
+    patch.setattr(study, "run_jobs", run_jobs)
+
+
+@pytest.fixture
+def without_figures(monkeypatch):
+    leave_figures_out(monkeypatch)
+
+
+@pytest.fixture
+def in_process(monkeypatch):
+    run_jobs_here(monkeypatch)

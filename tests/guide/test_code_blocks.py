@@ -21,19 +21,16 @@ from PIL import Image
 import einstellung.guide
 from einstellung.backbones import VisionTransformer
 from einstellung.bridges.mammoth import integration, register_datasets
-from einstellung.experiments import study
 from einstellung.experiments.config import build_config, read_config, with_assignments
-from einstellung.experiments.execution import execute
-from einstellung.guide import flags, reporting
+from einstellung.guide import flags
 from einstellung.guide.settings import translated
-from einstellung.metrics.scorecard import score
 from einstellung.streams.two_phase import Split
 from einstellung.timeline import Timeline
 from tests.bridges import mammoth_stand_in as stand_in
 from tests.experiments.conftest import typed
 
 from . import blocks
-from .conftest import front_door
+from .conftest import front_door, leave_figures_out, run_jobs_here
 
 STREAM = "{name: shapes, size: 8, train_per_class: 5, test_per_class: 1, validation: 0.2, shown_size: null}"
 SMALL = (
@@ -95,22 +92,8 @@ def quick(monkeypatch):
 
 
 def speed_up(patch):
-    """Jobs in this process, one after the other, and no figures: both are looked at elsewhere."""
-
-    def run_here(jobs, config, root, digests, workers, display):
-        for job in jobs:
-            display.started(job)
-            execute(job, config, root, digests, lambda work, where, job=job: display.advanced(job, work, where))
-            display.ended(job, None)
-        return []
-
-    def report(results):
-        return score(
-            results.merge_timelines(), results.config().score.settings()
-        ).to_dict(), results.path / "report.html"
-
-    patch.setattr(study, "run_jobs", run_here)
-    patch.setattr(reporting, "report_study", report)
+    run_jobs_here(patch)
+    leave_figures_out(patch)
 
 
 @pytest.fixture(scope="module")

@@ -202,6 +202,7 @@ def test_options_of_learners():
         study(model="sgd", buffer_size=9)
 
 
+@pytest.mark.usefixtures("own_names")
 def test_options_of_a_learner_of_ones_own(tmp_path):
     plugin = tmp_path / "mine.py"
     plugin.write_text(
