@@ -195,7 +195,10 @@ class Recorder:
         for split in splits:
             key = self._key(epoch, split)
             if key in self._rows and key not in self._earlier:
-                raise InputError(f"split '{split}' was recorded at epoch {epoch:g} of {self._phase} already")
+                raise InputError(
+                    f"split '{split}' was recorded at epoch {epoch:g} of {self._phase} already: "
+                    "give epoch=, or tell saw(number) what was trained on in between"
+                )
 
     def _add(self, epoch: float, values: Mapping[str, Mapping[str, Any]]) -> None:
         rows = dict(self._rows)

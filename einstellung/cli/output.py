@@ -5,9 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from einstellung.experiments.folder import ResultsFolder
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")
@@ -29,6 +32,19 @@ def show_card(card: dict[str, Any], as_json: bool, page: Path | None) -> None:
     render_terminal(card, Console())
     if page is not None:
         click.echo(f"\nreport: {page}")
+
+
+def show_guide(results: ResultsFolder) -> None:
+    """The guide's table of a study, and where its files lie."""
+    from rich.console import Console
+
+    from einstellung.guide.files import COMPREHENSIVE
+    from einstellung.guide.reporting import guide_card, guide_place
+    from einstellung.report import render_terminal
+
+    click.echo()
+    render_terminal(guide_card(results), Console())
+    click.echo(f"\nresults: {guide_place(results) / COMPREHENSIVE}")
 
 
 def show_sweep(root: Path, page: Path, as_json: bool) -> None:

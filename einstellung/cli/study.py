@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.arguments import look_for_data_in, whole_numbers, workers_for
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_sweep
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide, show_sweep
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -164,6 +164,8 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: b
         if outcome.timeline is not None:
             card, page = report_with_guide_files(results)
             show_card(card, as_json, page)
+            if config.guide_files and not as_json:
+                show_guide(results)
     _exit_on_failures([outcome])
 
 

@@ -15,11 +15,12 @@ from einstellung.cues import covers, cues
 from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.config import StudyConfig, TrainingConfig, build_config
-from einstellung.experiments.plugins import load_plugins
-from einstellung.learners import Context, Learner, make_learner
+from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
+from einstellung.learners import Batch, Context, Learner, learners, make_learner
 from einstellung.learners.learner import learner_options
 from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
+from einstellung.training.checkpoint import state_bytes
 from einstellung.training.precision import Precision, suits_channels_last
 
 
@@ -98,6 +99,27 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         raise InputError(f"backbone '{config.backbone.name}' gives {tuple(outputs.shape)}, not (1, {stream.n_outputs})")
     if config.attention is not None:
         check_attention(config.attention, stream, learner.net, inputs, max(config.training.epochs))
+
+
+def check_own_learners(config: StudyConfig, stream: Stream) -> None:
+    """One step and a look at the memory of every learner from a plug-in: a slip in it is found before anything is trained."""
+    phase = stream.phases[-1]
+    some = phase.train.take(torch.arange(min(4, len(phase.train))))
+    for method in config.methods:
+        if not plugins_behind([learners[method]]):
+            continue
+        learner = build_learner(config, method, 0, stream)
+        try:
+            learner.begin_phase(phase)
+            learner.begin_epoch(phase, 1)
+            inputs = learner.context.presentation.unaugmented(some)
+            loss = learner.observe(Batch(inputs, some.labels.to(inputs.device), some))
+            state_bytes(learner.state_dict())
+        except Exception as error:
+            what = f"{type(error).__name__}: {error}".splitlines()[0] if not isinstance(error, InputError) else error
+            raise InputError(f"learner '{method}': {what}{place_in_plugin(error, config.plugins)}") from error
+        if loss is None:
+            raise InputError(f"learner '{method}': observe returned nothing; end it with 'return self.step(loss)'")
 
 
 def _sgd(parameters: Iterable[nn.Parameter], training: TrainingConfig) -> torch.optim.Optimizer:

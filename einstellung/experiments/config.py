@@ -91,6 +91,12 @@ class TrainingConfig(_Section):
         own = self.milestones[phase] if self.milestones and isinstance(self.milestones[0], tuple) else self.milestones
         return tuple(own)  # type: ignore[arg-type]
 
+    @field_validator("epochs", mode="before")
+    @classmethod
+    def _both_phases(cls, value: Any) -> Any:
+        """``epochs: 3`` is short for three epochs of each of two phases."""
+        return (value, value) if isinstance(value, int) and not isinstance(value, bool) else value
+
     @field_validator("milestones", mode="wrap")
     @classmethod
     def _either_form(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
@@ -195,12 +201,15 @@ class StudyConfig(_Section):
     @model_validator(mode="before")
     @classmethod
     def _name_alone(cls, value: Any) -> Any:
-        """``stream: shapes`` is short for ``stream: {name: shapes}``, a file's name for ``{file: name}``."""
+        """``stream: shapes`` is short for ``stream: {name: shapes}``, ``seeds: 1`` for a list of one, and so on."""
         if isinstance(value, Mapping):
             value = dict(value)
             for key in ("stream", "cue", "backbone"):
                 if isinstance(value.get(key), str):
                     value[key] = {"name": value[key]}
+            for key in ("methods", "seeds", "logging"):
+                if isinstance(value.get(key), str | int):
+                    value[key] = [value[key]]
             if isinstance(value.get("plugins"), list | tuple):
                 value["plugins"] = [{"file": one} if isinstance(one, str) else one for one in value["plugins"]]
         return value

@@ -124,7 +124,10 @@ def _work(job: Job, config: StudyConfig, root: Path, digests: dict[str, str], me
     except InputError as error:
         messages.put(("end", job.folder, (str(error), True, "")))
     except Exception as error:  # noqa: BLE001 (whatever it is, it is reported as this job's failure and the study goes on)
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        from einstellung.experiments.plugins import place_in_plugin
+
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        reason = f"{what}{place_in_plugin(error, config.plugins)}; the trace is in {job.folder}/status.json"
         messages.put(("end", job.folder, (reason, False, traceback.format_exc())))
     else:
         messages.put(("end", job.folder, None))

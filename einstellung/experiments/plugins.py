@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 import sys
+import traceback
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,13 @@ def plugins_behind(things: Iterable[Any]) -> dict[str, str]:
     """Which plug-ins these registered things come from: name of the file -> hash, for the key of what they shape."""
     behind = [_loaded[module] for thing in things if (module := getattr(thing, "__module__", "")) in _loaded]
     return {Path(plugin.file).name: str(plugin.sha256) for plugin in behind}
+
+
+def place_in_plugin(error: BaseException, plugins: Iterable[PluginConfig]) -> str:
+    """`` (mine.py, line 7)``: the last line of a plug-in that an error came through; empty where it came through none."""
+    files = {plugin.file for plugin in plugins}
+    own = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
+    return f" ({Path(own[-1].filename).name}, line {own[-1].lineno})" if own else ""
 
 
 def _load(plugin: PluginConfig) -> PluginConfig:

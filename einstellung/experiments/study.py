@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from einstellung.errors import InputError
-from einstellung.experiments.assembly import build_stream, check_backbone, data_digests, resolve
+from einstellung.experiments.assembly import build_stream, check_backbone, check_own_learners, data_digests, resolve
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.image_archive import image_archive
@@ -69,6 +69,7 @@ def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
         require_tensorboard()
     stream = build_stream(config)
     check_backbone(config, stream)
+    check_own_learners(config, stream)
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")

@@ -9,6 +9,7 @@ from typing import Any
 from einstellung.errors import InputError
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide.calculator import as_guide_writes
+from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.metrics.guide import BANDS, GUIDE_METRICS, guide_score
 from einstellung.metrics.guide_claims import guide_claims
 from einstellung.metrics.guide_tests import guide_tests
@@ -52,6 +53,7 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
     paper = score(timeline, settings).to_dict()
     return {
         "configuration": {key: whole[key] for key in _SHAPE},
+        "debug": is_debug(config),
         "adaptation_threshold": card["threshold"],
         "final": card["final"],
         "methods": {method: method_results(record) for method, record in card["methods"].items()},
@@ -59,7 +61,7 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
         "claims": [claim.to_dict() for claim in guide_claims(card)],
         "triplet": _triplet(paper),
         "checks": card["checks"],
-        "warnings": [*results.failures(), *paper["warnings"]],
+        "warnings": [*debug_warnings(config), *results.failures(), *paper["warnings"]],
     }
 
 

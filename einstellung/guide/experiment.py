@@ -134,10 +134,10 @@ def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[
     runs = [job for job in jobs if job.kind == "run"]
     finished = [job for job in runs if job.folder in done]
     if finished and request.checkpoints == "stop":
-        one = len(finished) == 1
+        are, them = ("is", "it") if len(finished) == 1 else ("are", "them")
         raise InputError(
-            f"{', '.join(job.label for job in finished)} {'is' if one else 'are'} finished already in {results.path}: "
-            f"--auto_checkpoint uses {'it' if one else 'them'}, --force_retrain trains {'it' if one else 'them'} anew"
+            f"{', '.join(job.label for job in finished)} {are} finished already in {results.path}: --auto_checkpoint "
+            f"uses {them}, --force_retrain trains {them} anew, --skip_training measures {them} anew"
         )
     for job in finished:
         tell(f"{job.label}: finished already, used as it is ({results.path / job.folder})")

@@ -21,6 +21,7 @@ from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import read_json, write_json
 from einstellung.guide.calculator import TASKS, EinstellungMetrics
 from einstellung.guide.comprehensive import comprehensive_results
+from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.metrics.guide import guide_score
 from einstellung.report.attention_files import AttentionRun, read_attention
 from einstellung.report.attention_summary import attention_of_run, attention_summary
@@ -114,6 +115,7 @@ def _views(results: ResultsFolder, timeline: Timeline, into: Path) -> Iterator[_
             "timeline_data": timeline_data(timeline, method, seed),
             "final_metrics": {**metrics, "final": card.final},
             "attention_analysis": _analysis(attention.get((method, seed)), method, seed),
+            "debug": is_debug(config),
             "origin": {
                 "run_key": status["key"],
                 "study": study,
@@ -121,7 +123,7 @@ def _views(results: ResultsFolder, timeline: Timeline, into: Path) -> Iterator[_
                 "chosen_epoch": status.get("chosen_epoch"),
                 **{key: provenance.get(key) for key in _VERSIONS},
                 "checks": checks,
-                "warnings": [*card.warnings, *problems],
+                "warnings": [*debug_warnings(config), *card.warnings, *problems],
             },
         }
         yield _View(into / f"{method}_{config.backbone.name}_seed{seed}", detailed)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, build_config, merged, read_preset, with_assignments
+from einstellung.guide.debug import check_mark, made_small
 from einstellung.guide.settings import (
     CODE_OPTIMIZATION,
     PRESET,
     STRATEGIES,
     Tell,
-    backbone_name,
     fitted_to_backbone,
     listed,
     training_for,
@@ -24,18 +24,6 @@ from einstellung.guide.settings import (
 from einstellung.registry import suggestion
 
 COMPARED = ("scratch_t2", *STRATEGIES, "interleaved")
-_DEBUG: dict[str, Any] = {
-    "stream": {"train_per_class": 10, "test_per_class": 4},
-    "training": {"epochs": [2, 2], "milestones": []},
-    # What a hardly trained net can bear, and what takes seconds.
-    "learners": {"ewc_on": {"e_lambda": 0.01}, "dgr": {"generator_epochs": 1}},
-}
-_FEW_CLASSES = {"train_per_class": 5, "test_per_class": 1, "t1": [0, 1], "t2": [8, 10], "shortcut": [8]}
-_DEBUG_OF: dict[str, tuple[str, dict[str, Any]]] = {
-    "resnet18": ("width 8", {"backbone": {"width": 8}}),
-    "vit": ("2 blocks of 24 channels", {"backbone": {"dim": 24, "depth": 2}}),
-    "vit_base_patch16_224": ("10 + 10 classes because the net is what it is", {"stream": _FEW_CLASSES}),
-}
 
 
 class _Parser(argparse.ArgumentParser):
@@ -71,10 +59,7 @@ def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
     values["methods"] = list(dict.fromkeys([*named, *COMPARED])) if flags.comparative else named or ["derpp"]
     values["seeds"] = _seeds(flags)
     if flags.debug:
-        words, smaller = _DEBUG_OF.get(backbone_name(values), ("the whole net", {}))
-        values = merged(values, merged(_DEBUG, smaller))
-        few = values["stream"]["train_per_class"]
-        tell(f"--debug: {few} training images per class, 2 + 2 epochs, {words}; the numbers mean nothing")
+        values = made_small(values)
     if flags.epochs is not None:
         epochs = whole_numbers("--epochs", flags.epochs)
         values = merged(values, training_for(epochs if len(epochs) > 1 else epochs[0], read_preset(PRESET)))
@@ -84,7 +69,10 @@ def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
     values["logging"] = [kind for kind, wanted in logs.items() if wanted]
     values = fitted_to_backbone(with_its_backbone(values, flags.assignments))
     values = with_guide_keys(with_assignments(values, flags.assignments), tell)
-    return build_config(values, "the flags")
+    config = build_config(values, "the flags")
+    if flags.debug:
+        check_mark(config)
+    return config
 
 
 def _seeds(flags: argparse.Namespace) -> list[int]:

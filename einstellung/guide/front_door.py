@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from einstellung.arguments import look_for_data_in
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, to_yaml
+from einstellung.guide.debug import debug_in_words
 from einstellung.guide.flags import configured, parsed
 
 if TYPE_CHECKING:
@@ -45,10 +46,17 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     look_for_data_in(flags.data)
     _choose_cache(flags)
     config = configured(flags, _say)
+    from einstellung.experiments.assembly import resolve
     from einstellung.experiments.failures import failures_in_words
     from einstellung.guide.experiment import perform
 
-    performed = perform(_request(flags, config, command), _say)
+    resolved = resolve(config)  # an unknown name is an error before anything else is said
+    request = _request(flags, config, command)
+    if flags.debug:
+        _say(debug_in_words(resolved))
+    if flags.verbose:
+        _say(to_yaml(resolved).rstrip())
+    performed = perform(request, _say)
     if performed.card is not None:
         _show(performed, performed.card, flags.comparative)
     lines, code = failures_in_words(performed.failures)
@@ -58,7 +66,6 @@ def _run(flags: argparse.Namespace, command: str) -> int:
 
 
 def _request(flags: argparse.Namespace, config: StudyConfig, command: str) -> Request:
-    from einstellung.experiments.assembly import resolve
     from einstellung.guide.experiment import Request
 
     checkpoints: Checkpoints = "stop"
@@ -75,7 +82,6 @@ def _request(flags: argparse.Namespace, config: StudyConfig, command: str) -> Re
 
     from einstellung.guide.verbose import MeasurementLines
 
-    _say(to_yaml(resolve(config)).rstrip())
     return replace(request, display=MeasurementLines)
 
 
@@ -92,18 +98,18 @@ def _choose_cache(flags: argparse.Namespace) -> None:
 def _show(performed: Performed, card: Mapping[str, Any], comparative: bool) -> None:
     """The guide's table, then the triplet's verdicts (as a whole scorecard where methods are compared), then the paths."""
     from rich.console import Console
+    from rich.text import Text
 
-    from einstellung.metrics.guide import guide_score
+    from einstellung.guide.reporting import guide_card
     from einstellung.report import render_terminal
-    from einstellung.timeline import Timeline
 
-    console, config = Console(), performed.results.config()
-    timeline = Timeline.read(performed.results.timeline_file)
-    guide_card = guide_score(timeline, config.score.settings()).to_dict()
-    render_terminal(guide_card, console)
+    console, guides = Console(), guide_card(performed.results)
+    if not console.is_terminal:
+        console.width = max(console.width, 120)  # for verdicts; tables are as wide
+    render_terminal(guides, console)
     print()
     if comparative:
-        for line in _comparison(guide_card):
+        for line in _comparison(guides):
             print(line)
         print()
     if card["baseline"] not in card["methods"]:
@@ -113,7 +119,7 @@ def _show(performed: Performed, card: Mapping[str, Any], comparative: bool) -> N
     else:
         for method, record in card["methods"].items():
             if record["verdict"]:
-                print(f"{method}: {record['verdict']}")
+                console.print(Text(f"{method}: {record['verdict']}"))
     print(f"\nreport: {performed.page}\nresults: {performed.comprehensive}")
 
 

@@ -8,7 +8,9 @@ from typing import Any
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE, write_guide_files
+from einstellung.metrics.guide import guide_score
 from einstellung.report.study import report_study
+from einstellung.timeline import Timeline
 
 
 def report_with_guide_files(results: ResultsFolder, into: Path | None = None) -> tuple[dict[str, Any], Path]:
@@ -18,10 +20,16 @@ def report_with_guide_files(results: ResultsFolder, into: Path | None = None) ->
     """
     card, page = report_study(results)
     if into is not None or results.config().guide_files:
-        write_guide_files(results, into or _place_of(results.path))
+        write_guide_files(results, into or guide_place(results))
     return card, page
 
 
-def _place_of(study: Path) -> Path:
-    root = study.parent.parent
+def guide_place(results: ResultsFolder) -> Path:
+    """Where the guide's files of a study lie unless another place is asked for."""
+    study, root = results.path, results.path.parent.parent
     return root if study.parent.name == STUDIES and (root / COMPREHENSIVE).exists() else study
+
+
+def guide_card(results: ResultsFolder) -> dict[str, Any]:
+    """The guide's scores of a study whose timelines are merged."""
+    return guide_score(Timeline.read(results.timeline_file), results.config().score.settings()).to_dict()

@@ -23,6 +23,7 @@ Tell = Callable[[str], None]
 PRESET = "guide"
 STRATEGIES = ("sgd", "ewc_on", "derpp")
 SEEDS = (42, 123, 456, 789, 1011)
+_STREAM = "cifar100"  # of every data set of the guide
 DATASETS: dict[str, int | None] = {"seq-cifar100-einstellung": None, "seq-cifar100-einstellung-224": 224}
 WITH_ATTENTION = {"vit": None, "vit_base_patch16_224": 224}  # and the side of the images they are made for
 _WITHOUT_ATTENTION = ("resnet18",)
@@ -79,8 +80,8 @@ KEYS = (*_OTHERS, *_SAME_VALUE, *_OF_LEARNERS)
 def translated(values: Mapping[str, Any], tell: Tell = lambda line: None) -> dict[str, Any]:
     """A configuration in which the guide's keys may stand beside ours, in ours alone; without any of them, as it is.
 
-    What neither names is as in the preset ``guide``; where both name one setting, the guide's key counts. ``tell`` hears
-    what a reader of the file would not expect.
+    What neither names is as in the preset ``guide``; where both name one setting, the guide's key counts, but a ``dataset``
+    beside another stream is an error. ``tell`` hears what a reader of the file would not expect.
 
     >>> changed = translated({"model": "derpp", "einstellung_patch_size": 6, "training": {"lr": 0.1}})
     >>> changed["methods"], changed["cue"]["size"], changed["training"]["lr"], changed["cue"]["place"]
@@ -108,6 +109,8 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
     if not given:
         return result
     ours = build_config(result, None)  # whatever is read below is what it should be
+    # One name may stand for a list of one.
+    result |= {key: list(getattr(ours, key)) for key in ("methods", "seeds", "logging") if key in result}
     for key, place in _SAME_VALUE.items():
         if key in given:
             result = with_value(result, place, given[key])
@@ -192,7 +195,11 @@ def _dataset(name: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(name, str) or name not in DATASETS:
         hint = suggestion(str(name), DATASETS)
         raise InputError(f"Integration not enabled: dataset '{name}' is none of the guide's: {hint}")
-    return {"stream": {"name": "cifar100", "shown_size": DATASETS[name]}}
+    stream = values.get("stream")
+    other = stream.get("name", _STREAM) if isinstance(stream, Mapping) else stream or _STREAM
+    if other != _STREAM:
+        raise InputError(f"dataset '{name}' and stream.name '{other}' contradict each other: leave one of them out")
+    return {"stream": {"name": _STREAM, "shown_size": DATASETS[name]}}
 
 
 def _code_optimization(level: Any, values: Mapping[str, Any]) -> dict[str, Any]:

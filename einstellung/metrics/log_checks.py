@@ -11,10 +11,13 @@ from typing import Any
 import numpy as np
 
 from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
-from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Timeline
+from einstellung.metrics.verdict import counted
+from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Timeline
+from einstellung.timeline.schema import FloatArray, IntArray
 
 UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for all classes, on classes it never saw
 LEARNED_ABOVE = 0.10  # chance is 1 / classes: 1/60 with the paper's fine labels, 1/12 with its superclasses
+ROUNDING = 1e-6  # relative, in losses: the same images may differ by rounding, a mask that acts changes more
 Run = tuple[str, int]
 
 
@@ -128,7 +131,7 @@ def patched_and_masked_match(timeline: Timeline) -> Check:
             images.append((method, seed))
     if compared == 0:
         return Check(name, None, f"no run has both {SC_PATCH} and {SC_MASK}")
-    detail = f"{compared} runs compared"
+    detail = f"{counted(compared, 'run')} compared"
     if uncounted:
         detail += f"; number of images not recorded in {uncounted}"
     if epochs:
@@ -139,24 +142,58 @@ def patched_and_masked_match(timeline: Timeline) -> Check:
 
 
 def mask_does_something(timeline: Timeline) -> Check:
-    """A masked curve equal to the patched one at every epoch is a mask that covers nothing, or a copied split."""
+    """A masked split equal to the patched one in all that is known of it is a mask that covers nothing, or a copy.
+
+    Equal accuracies alone are no fault: a model may ignore the cue. Its loss still moves when the cue is covered.
+    """
     name = "masking changes something"
-    judged, same = 0, []
+    judged = 0
+    found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": []}
     for method, seed in timeline.runs:
-        epochs, patched = timeline.curve(method, seed, "T2", SC_PATCH)
-        other_epochs, masked = timeline.curve(method, seed, "T2", SC_MASK)
-        trained = epochs > TOLERANCE
+        curves = timeline.curves(method, seed, "T2")
+        if SC_PATCH not in curves or SC_MASK not in curves:
+            continue
+        patched, masked = curves[SC_PATCH], curves[SC_MASK]
+        shared, here, there = np.intersect1d(patched.epochs, masked.epochs, return_indices=True)
+        trained = shared > TOLERANCE
         # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
-        if not np.array_equal(epochs, other_epochs) or trained.sum() < 2 or np.ptp(patched[trained]) == 0:
+        if trained.sum() < 2 or np.ptp(patched.acc[here][trained]) == 0:
             continue
         judged += 1
-        if np.array_equal(patched[trained], masked[trained]):
-            same.append((method, seed))
+        if np.array_equal(patched.acc[here], masked.acc[there]):
+            found[_beside_equal_accuracies(patched, masked, here, there)].append((method, seed))
     if judged == 0:
         return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
-    if same:
-        return Check(name, False, f"patched and masked accuracy are equal at every epoch in {_runs(same)}")
-    return Check(name, True, f"patched and masked curves differ in all {judged} runs")
+    equal = "accuracies equal at every epoch in"
+    words = {
+        "copy": f"patched and masked {equal} {{}}, and so is every known loss",
+        "open": f"patched and masked {equal} {{}}, no loss known in both: cannot be told apart from a mask that does nothing",
+        "loss": f"{equal} {{}}, losses differ: the mask acts, the answers stay",
+        "acc_task": f"{equal} {{}}, task accuracies differ: the mask acts",
+    }
+    differ = judged - sum(map(len, found.values()))
+    details = [words[kind].format(_runs(runs)) for kind, runs in found.items() if runs]
+    if differ:
+        details.append(f"patched and masked curves differ in {differ} of {counted(judged, 'run')}")
+    return Check(name, False if found["copy"] else None if found["open"] else True, "; ".join(details))
+
+
+def _beside_equal_accuracies(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
+    """What tells the two apart where the accuracies do not: 'loss', 'acc_task', nothing ('copy'), or 'open'."""
+
+    def differ(one: FloatArray | None, other: FloatArray | None) -> bool | None:
+        if one is None or other is None:
+            return None
+        known = ~np.isnan(one[here]) & ~np.isnan(other[there])
+        close = np.isclose(one[here][known], other[there][known], rtol=ROUNDING, atol=0.0)
+        return not close.all() if len(close) else None
+
+    losses_differ = differ(patched.loss, masked.loss)
+    if losses_differ:
+        return "loss"
+    if differ(patched.acc_task, masked.acc_task):
+        return "acc_task"
+    return "open" if losses_differ is None else "copy"
 
 
 def same_budget(timeline: Timeline) -> Check:
@@ -174,10 +211,15 @@ def same_budget(timeline: Timeline) -> Check:
             spans[epochs.tobytes()] = (float(epochs[-1]), len(epochs))
     if not grids:
         return Check(name, None, f"no {SC_PATCH} curve in T2")
-    described = [f"{spans[grid][0]:g} epochs, {spans[grid][1]} points: {_runs(grids[grid], 3)}" for grid in grids]
+    described = [
+        f"{counted(spans[grid][0], 'epoch')}, {counted(spans[grid][1], 'point')}: {_runs(grids[grid], 3)}"
+        for grid in grids
+    ]
     if len(grids) == 1:
         ((budget, points),) = spans.values()
-        return Check(name, True, f"{budget:g} epochs, measured at {points} points, in all {len(timeline.runs)} runs")
+        measured = f"{counted(budget, 'epoch')}, measured at {counted(points, 'point')}"
+        everywhere = "the only run" if len(timeline.runs) == 1 else f"all {len(timeline.runs)} runs"
+        return Check(name, True, f"{measured}, in {everywhere}")
     return Check(name, False, " | ".join(described[:6]))
 
 
@@ -226,7 +268,9 @@ def seeds_are_paired(timeline: Timeline, baseline: str | None) -> Check:
             odd.append(f"{method}: only there {_numbers(seeds - known)}, only in {baseline} {_numbers(known - seeds)}")
     if odd:
         return Check(name, False, " | ".join(odd[:6]))
-    return Check(name, True, f"{len(known)} common seeds in {len(others)} methods: {_numbers(known)}")
+    return Check(
+        name, True, f"{counted(len(known), 'common seed')} in {counted(len(others), 'method')}: {_numbers(known)}"
+    )
 
 
 def _numbers(numbers: Iterable[int], most: int = 8) -> str:
@@ -244,7 +288,7 @@ def splits_are_known(timeline: Timeline) -> Check:
         asked = ", ".join(f"'{split}' (did you mean '{meant}'?)" for split, meant in slips.items())
         return Check(name, False, f"not used: {asked}")
     aside = f"; kept but not used: {', '.join(unknown)}" if unknown else ""
-    return Check(name, True, f"{len(timeline.splits) - len(unknown)} known splits{aside}")
+    return Check(name, True, f"{counted(len(timeline.splits) - len(unknown), 'known split')}{aside}")
 
 
 def _meant(split: str) -> str | None:

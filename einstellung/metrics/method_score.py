@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from einstellung.metrics import continual
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.eri import (
@@ -20,7 +22,7 @@ from einstellung.metrics.patterns import Condition, Decision, decide, high_rigid
 from einstellung.metrics.settings import DEFAULT_BASELINE, ScoreSettings, tau_name
 from einstellung.metrics.statistics import PairedTest, Summary, mean_and_sd, paired_t_test, summarise_all
 from einstellung.metrics.survival import Survival, TimeToThreshold, survival
-from einstellung.metrics.verdict import Case, Delay, at_the_floor, next_probe, verdict
+from einstellung.metrics.verdict import Case, Delay, Ends, at_the_floor, next_probe, unlearned, verdict
 
 PAIRED_FACETS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
 SHOWN = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
@@ -74,6 +76,7 @@ class MethodScore:
     decision: Decision | None
     high_rigidity: bool | None
     masked_floor: bool
+    unlearned: bool
     verdict: str | None
     next_probe: str | None
     per_seed: Mapping[int, SeedScore]
@@ -98,6 +101,7 @@ class MethodScore:
             "certainty": decision.certainty if decision else None,
             "high_rigidity": self.high_rigidity,
             "masked_floor": self.masked_floor,
+            "unlearned": self.unlearned,
             "verdict": self.verdict,
             "conditions": [condition.to_dict() for condition in conditions],
             "next_probe": self.next_probe,
@@ -147,7 +151,7 @@ def score_method(
         budget=min((run.budget for run in own.values() if run.budget is not None), default=None),
         margins=settings.margins,
         decision=decision,
-        masked=_masked(own, reference, paired),
+        ends=_ends(own, reference, paired),
     )
     return MethodScore(
         facets=facets,
@@ -161,6 +165,7 @@ def score_method(
         decision=decision,
         high_rigidity=None if is_baseline else high_rigidity(facets, settings.margins),
         masked_floor=at_the_floor(case) if case else False,
+        unlearned=unlearned(case) if case else False,
         verdict=verdict(case) if case else None,
         next_probe=next_probe(case) if case else None,
         per_seed=per_seed,
@@ -244,15 +249,15 @@ def _summaries(summaries: Mapping[str, Summary] | None) -> dict[str, Any] | None
     return None if summaries is None else {name: summary.to_dict() for name, summary in summaries.items()}
 
 
-def _masked(
-    own: Mapping[int, RunMeasures], reference: Mapping[int, RunMeasures], seeds: Sequence[int]
-) -> tuple[float, float] | None:
-    """Mean accuracy with the cue covered, of the method and of the baseline, over the seeds in which both have it."""
-    pairs = [(own[seed].accuracies.SC_mask, reference[seed].accuracies.SC_mask) for seed in seeds if seed in reference]
-    known = [(one, other) for one, other in pairs if one is not None and other is not None]
-    if not known:
+def _ends(own: Mapping[int, RunMeasures], reference: Mapping[int, RunMeasures], seeds: Sequence[int]) -> Ends | None:
+    """Means over the seeds of SFR_rel: those in which method and baseline have both accuracies."""
+    pairs = [(own[seed].accuracies, reference[seed].accuracies) for seed in seeds if seed in reference]
+    values = [(one.SC_patch, other.SC_patch, one.SC_mask, other.SC_mask) for one, other in pairs]
+    known = np.array([row for row in values if None not in row], dtype=np.float64)
+    if not len(known):
         return None
-    return sum(one for one, _ in known) / len(known), sum(other for _, other in known) / len(known)
+    own_patched, other_patched, own_masked, other_masked = known.mean(axis=0).tolist()
+    return Ends((own_patched, other_patched), (own_masked, other_masked))
 
 
 def _whole(value: float | None) -> float | int | None:

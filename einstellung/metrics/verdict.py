@@ -20,6 +20,13 @@ class Delay(NamedTuple):
     n: int
 
 
+class Ends(NamedTuple):
+    """Mean final accuracies on the shortcut classes over the paired seeds: of the method and of the baseline."""
+
+    patched: tuple[float, float]
+    masked: tuple[float, float]
+
+
 @dataclass(frozen=True)
 class Case:
     """What is known about one method when its verdict is written."""
@@ -36,7 +43,7 @@ class Case:
     budget: float | None
     margins: Margins
     decision: Decision
-    masked: tuple[float, float] | None = None  # mean accuracy with the cue covered: of the method and of the baseline
+    ends: Ends | None = None
 
 
 OPENINGS = {
@@ -50,7 +57,7 @@ OPENINGS = {
     "better ({PD}) and leans no more on the cue ({SFR_rel}).",
 }
 SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
-FLOOR = 0.1  # accuracy with the cue covered below which there is nothing left for the cue to take away
+FLOOR = 0.1  # accuracy on the shortcut classes below which next to nothing is known of them
 
 
 def verdict(case: Case) -> str:
@@ -129,7 +136,7 @@ def _directions(case: Case) -> str:
         return f"{words} ({_shown(case.facets, facet)})"
 
     baseline, margins = case.baseline, case.margins
-    speed = side("AD", margins.AD, "sooner than", "later than", f"within {margins.AD:g} epochs of")
+    speed = side("AD", margins.AD, "sooner than", "later than", f"within {counted(margins.AD, 'epoch')} of")
     end = side("PD", margins.PD, "ends higher", "ends lower", "ends as high")
     reliance = side("SFR_rel", margins.SFR, "leans less on the cue", "leans more on the cue", "leans on it as much")
     speed, _, number = speed.partition(" (")
@@ -156,6 +163,16 @@ def listed_seeds(seeds: Sequence[int], most: int = 8) -> str:
     return f"seed {listed}" if len(seeds) == 1 else f"seeds {listed}"
 
 
+def counted(number: float, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "run"), counted(1.5, "epoch"), counted(0, "run")
+    ('1 run', '1.5 epochs', '0 runs')
+    """
+    shown = str(number) if isinstance(number, int) else f"{number:g}"
+    return f"{shown} {noun}" if number == 1 else f"{shown} {noun}s"
+
+
 def _reliance(case: Case) -> str:
     if case.facets["delta"].mean is None:
         return ""
@@ -165,15 +182,34 @@ def _reliance(case: Case) -> str:
     return text + "."
 
 
+def unlearned(case: Case) -> bool:
+    """Neither knows the shortcut classes, with the cue or without: differences of such accuracies are noise."""
+    return case.ends is not None and max(*case.ends.patched, *case.ends.masked) < FLOOR
+
+
 def at_the_floor(case: Case) -> bool:
-    """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD."""
-    return case.masked is not None and case.facets["SFR_rel"].mean is not None and max(case.masked) < FLOOR
+    """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD.
+
+    Only where the cue is what lifts both above it: Delta is at least half of each accuracy with the cue.
+    """
+    if case.ends is None or unlearned(case):
+        return False
+    carried = all(masked <= patched / 2 for patched, masked in zip(*case.ends, strict=True))
+    return carried and max(case.ends.masked) < FLOOR
 
 
 def _floor(case: Case) -> str:
-    if case.masked is None or not at_the_floor(case):
+    if case.ends is None:
         return ""
-    own, other = case.masked
+    if unlearned(case):
+        own, other = case.ends.patched
+        return (
+            f"Neither has learned the shortcut classes ({own:.3f} and {other:.3f} even with the cue): "
+            "no facet means anything yet."
+        )
+    if not at_the_floor(case):
+        return ""
+    own, other = case.ends.masked
     return (
         f"With the cue covered next to nothing is left in either ({own:.3f} and {other:.3f}): Delta is nearly all of the "
         "accuracy with the cue, and SFR_rel hardly says more than -PD; read the absolute reliance."
@@ -213,7 +249,7 @@ def next_probe(case: Case) -> str | None:
     if case.facets["AD"].mean is None:
         return _probe_for_delay(case)
     if len(case.paired) < FEWEST_SEEDS:
-        return f"run {FEWEST_SEEDS - len(case.paired)} more seeds of {case.method} and {case.baseline}"
+        return f"run {counted(FEWEST_SEEDS - len(case.paired), 'more seed')} of {case.method} and {case.baseline}"
     unsettled = [condition.facet for condition in case.decision.conditions if not _settled(case, condition)]
     if unsettled:
         return f"run more seeds: the 95 % interval of {', '.join(unsettled)} is wide enough for another verdict"
@@ -233,10 +269,10 @@ def _settled(case: Case, condition: Condition) -> bool:
 
 
 def _probe_for_delay(case: Case) -> str:
-    longer = "train longer" if case.budget is None else f"train longer than {case.budget:g} effective epochs"
+    longer = "train longer" if case.budget is None else f"train longer than {counted(case.budget, 'effective epoch')}"
     defined = [(tau, delay) for tau, delay in case.delays.items() if tau < case.tau and 2 * delay.n > len(case.paired)]
     if not defined:
         return f"{longer}, or lower tau: {case.tau:g} is out of reach"
     tau, delay = max(defined, key=lambda entry: entry[0])
-    counted = f"AD = {delay.mean:+.1f} on {delay.n} of {len(case.paired)} seeds"
-    return f"lower tau to {tau:g}, where {counted}, or {longer}"
+    known = f"AD = {delay.mean:+.1f} on {delay.n} of {len(case.paired)} seeds"
+    return f"lower tau to {tau:g}, where {known}, or {longer}"

@@ -61,6 +61,13 @@ def _patterns(card: Mapping[str, Any]) -> list[str]:
             f"With the cue covered next to nothing is left in {among}: what is said relative to {card['baseline']} says "
             "little there, the reliance itself says more."
         )
+    unlearned = [method for method in methods if card["methods"][method].get("unlearned")]
+    if unlearned:
+        each = f"Neither {card['baseline']} nor {' nor '.join(unlearned)}"
+        among = "None of them" if len(unlearned) == len(methods) > 1 else each
+        sentences.append(
+            f"{among} has learned the shortcut classes, even with the cue: no facet means anything there yet."
+        )
     return sentences
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from einstellung.metrics.guide_claims import Claim, guide_claims
-from einstellung.report.notation import MINUS
+from einstellung.report.notation import DASH, MINUS
 from einstellung.report.tables import Cell, Table
 
 _NOTE = (
@@ -25,14 +25,14 @@ def claims_table(card: Mapping[str, Any]) -> Table:
             Cell(claim.method),
             Cell(claim.claim),
             Cell(claim.compared),
-            Cell(claim.measured.replace("-", MINUS)),
+            Cell(DASH if claim.mean is None else claim.measured.replace("-", MINUS)),
             Cell(claim.holds, claim.why),
         )
         for claim in claims
     ]
     notes = dict.fromkeys(f"'{claim.claim}': {claim.note}." for claim in claims if claim.note is not None)
     note = " ".join([_NOTE.format(threshold=card["threshold"]), *notes])
-    return Table("The guide's claims", note, _HEAD, tuple(rows), tuple(map(_numbers, claims)))
+    return Table("The guide's claims", note, _HEAD, tuple(rows), tuple(map(_numbers, claims)), words=len(_HEAD))
 
 
 def _numbers(claim: Claim) -> dict[str, Any]:

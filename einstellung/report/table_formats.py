@@ -74,7 +74,7 @@ def to_markdown(table: Table) -> str:
 
     lines = [f"**{table.title}.** {table.note}", ""]
     lines.append("| " + " | ".join(text(Cell(head)) for head in table.head) + " |")
-    lines.append("| --- |" + " ---: |" * (len(table.head) - 1))
+    lines.append("|" + " --- |" * table.words + " ---: |" * (len(table.head) - table.words))
     lines += ["| " + " | ".join(text(cell) for cell in row) + " |" for row in table.rows]
     lines += ["", *(f"({letter}) {text(Cell(reason))}  " for reason, letter in notes.items())] if notes else []
     return "\n".join(lines) + "\n"
@@ -100,7 +100,8 @@ def to_latex(table: Table, *, label: str) -> str:
     explained = [rf"$^{{{letter}}}$ {escape_latex(reason)}." for reason, letter in notes.items()]
     caption = " ".join([f"{escape_latex(table.title)}. {escape_latex(table.note)}", *explained])
     lines = [r"% needs \usepackage{booktabs}", r"\begin{table}", r"\centering", rf"\caption{{{caption}}}"]
-    lines += [rf"\label{{tab:{label}}}", rf"\begin{{tabular}}{{l{'r' * (len(table.head) - 1)}}}", r"\toprule"]
+    columns = "l" * table.words + "r" * (len(table.head) - table.words)
+    lines += [rf"\label{{tab:{label}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
     lines += [rf"{heads} \\", r"\midrule", *(" & ".join(map(text, row)) + r" \\" for row in table.rows)]
     lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
     return "\n".join(lines) + "\n"

@@ -24,13 +24,17 @@ class Cell:
 
 @dataclass(frozen=True)
 class Table:
-    """Text for people. ``values`` are the same rows as plain numbers, one column each, for CSV."""
+    """Text for people. ``values`` are the same rows as plain numbers, one column each, for CSV.
+
+    ``words``: how many columns, from the left, hold words rather than numbers.
+    """
 
     title: str
     note: str
     head: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     values: tuple[dict[str, Any], ...]
+    words: int = 1
 
 
 def table_one(card: Mapping[str, Any]) -> Table:

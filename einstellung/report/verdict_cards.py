@@ -37,6 +37,7 @@ def verdict_card(card: Mapping[str, Any], method: str) -> dict[str, Any]:
         "verdict": record["verdict"],
         "high_rigidity": record["high_rigidity"],
         "masked_floor": record.get("masked_floor", False),
+        "unlearned": record.get("unlearned", False),
         "next_probe": record["next_probe"],
         "facets": [_facet_row(card, method, key) for key in _CARD_FACETS if record.get(key) is not None],
         "conditions": [_condition(condition) for condition in record["conditions"] or ()],

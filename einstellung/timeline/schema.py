@@ -116,6 +116,7 @@ def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> No
         found = ", ".join(map(str, frame.columns)) or "none"
         raise InputError(
             f"{name}: column {names} is missing (columns found: {found}){_meant(missing, list(frame.columns))}"
+            + ("; it may be empty, but must be there" if set(missing) <= {"loss", "n"} else "")
         )
 
 

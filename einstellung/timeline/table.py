@@ -25,6 +25,7 @@ class Curve:
     acc: FloatArray
     n: FloatArray
     acc_task: FloatArray | None = None
+    loss: FloatArray | None = None
 
 
 class Timeline:
@@ -116,12 +117,12 @@ def _curves_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, dict[str,
     order = np.lexsort((frame["epoch"].to_numpy(), key))
     starts = np.flatnonzero(np.r_[True, np.diff(key[order]) != 0])
     ends = np.r_[starts[1:], len(order)]
-    epochs, acc, n = (frame[column].to_numpy()[order] for column in ("epoch", "acc", "n"))
+    epochs, acc, n, loss = (frame[column].to_numpy()[order] for column in ("epoch", "acc", "n", "loss"))
     acc_task = frame["acc_task"].to_numpy()[order] if "acc_task" in frame.columns else None
     labels = frame[["method", "seed", "phase", "split"]].iloc[order[starts]]
     curves: dict[tuple[str, int], dict[str, dict[str, Curve]]] = {}
     for (method, seed, phase, split), start, end in zip(labels.itertuples(index=False), starts, ends, strict=True):
         task = None if acc_task is None else acc_task[start:end]
-        curve = Curve(epochs[start:end], acc[start:end], n[start:end], task)
+        curve = Curve(epochs[start:end], acc[start:end], n[start:end], task, loss[start:end])
         curves.setdefault((method, int(seed)), {}).setdefault(phase, {})[split] = curve
     return curves

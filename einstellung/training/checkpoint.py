@@ -20,13 +20,18 @@ _HEADER = "einstellung"  # one key only: safetensors writes several in any order
 
 def save_state(path: Path, state: Mapping[str, Any]) -> Path:
     """Write a nested dict of tensors and plain values atomically."""
+    return write_bytes(path, state_bytes(state))
+
+
+def state_bytes(state: Mapping[str, Any]) -> bytes:
+    """What :func:`save_state` writes."""
     tensors: dict[str, Tensor] = {}
     plain = _split(state, "", tensors)
     # safetensors knows no memory layout; elementwise arithmetic must find the same one after loading
     permuted = sorted(key for key, value in tensors.items() if _is_channels_last(value))
     content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
     header = json.dumps({"plain": plain, "channels_last": permuted}, allow_nan=False)
-    return write_bytes(path, save(content, metadata={_HEADER: header}))
+    return save(content, metadata={_HEADER: header})
 
 
 def load_state(path: Path) -> dict[str, Any]:
@@ -69,6 +74,8 @@ def _split(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
             else:
                 plain[str(name)] = _split(member, address, tensors)
         return plain
+    if isinstance(value, (list, tuple)) and any(isinstance(member, Tensor) for member in value):
+        raise InputError(f"'{key}' of a state is a list of tensors: use a dict of them, or torch.stack")
     return value
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
@@ -104,6 +105,10 @@ class PhaseLoop:
             raw = self._images.take(rows)
             inputs = presentation.training(raw, augmentation, cue)
             loss = learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
+            if loss is None:
+                raise InputError(
+                    f"{type(learner).__name__}.observe returned nothing: end it with 'return self.step(loss)'"
+                )
             counts = self._taken(rows)
             consumed += counts[phase.name]
             self.on_step(counts)

@@ -173,3 +173,9 @@ def test_the_command_lines_defaults_are_the_metrics_defaults():
     assert grid("--tau-grid", options["tau_grid"]) == pytest.approx(settings.tau_grid)
     assert Margins(*numbers("--margins", options["margins"], 3)) == settings.margins
     assert build_config({}).score.settings() == settings
+
+
+def test_one_of_a_kind_needs_no_list():
+    config = build_config({"training": {"epochs": 3}, "seeds": 7, "methods": "sgd", "logging": "csv"})
+    assert config.training.epochs == (3, 3)
+    assert (config.seeds, config.methods, config.logging) == ((7,), ("sgd",), ("csv",))

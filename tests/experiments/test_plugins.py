@@ -14,6 +14,7 @@ from einstellung.experiments.config import PluginConfig, build_config, merged, r
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.plugins import load_plugins
+from einstellung.experiments.study import prepare_study
 from einstellung.learners import learners
 
 from .conftest import SMALL, study
@@ -132,3 +133,43 @@ def test_plugins_of_runs_that_are_there_stay_on_record(tmp_path):
     recorded = folder.adopt(resolve(build_config(merged(SMALL, {"methods": ["sgd"]}))))
     assert recorded.methods == ("lazy_kept", "sgd")
     assert recorded.plugins == with_it.plugins
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (("return self.step(loss)", "self.step(loss)"), "observe returned nothing; end it with 'return self.step"),
+        (
+            ("return self.step(loss)", "return self.step(loss.missing)"),
+            r"AttributeError: .*missing.* \(\w+\.py, line 14\)",
+        ),
+        (
+            (
+                "    def observe",
+                "    def state_dict(self):\n        return {'old': [self.net.head.bias]}\n\n    def observe",
+            ),
+            "'old' of a state is a list of tensors: use a dict of them, or torch.stack",
+        ),
+    ],
+)
+def test_a_slip_in_a_learner_is_found_before_anything_is_trained(tmp_path, change, words):
+    name = f"lazy_slip_{len(words)}"
+    text = (
+        LEARNER.replace(*change).replace("return loss.detach()", "return None")
+        if "returned" in words
+        else LEARNER.replace(*change)
+    )
+    path = written(tmp_path, name, text)
+    with pytest.raises(InputError, match=f"learner '{name}': {words}"):
+        prepare_study(build_config(merged(SMALL, {"plugins": [str(path)], "methods": [name]})))
+
+
+def test_a_learner_that_fails_in_training_is_named_with_its_line(tmp_path):
+    later = LEARNER.replace("self.rested = False", "self.rested = 1 // (3 - epoch) < 0")
+    written(tmp_path, "lazy_late", later)
+    change = {"plugins": ["lazy_late.py"], "methods": ["lazy_late"], "training": {"epochs": 3}}
+    (tmp_path / "mine.yaml").write_text(yaml.safe_dump(merged(SMALL, change)))
+    outcome = study(tmp_path / "mine.yaml", tmp_path / "out")
+    first = outcome.failures[0]
+    assert "ZeroDivisionError" in first.reason
+    assert "(lazy_late.py, line 8); the trace is in " in first.reason

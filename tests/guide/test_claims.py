@@ -180,7 +180,11 @@ def test_the_guides_page_and_its_files_show_the_claims(tmp_path):
     assert rows[0]["holds"] == "yes"
     assert float(rows[0]["mean"]) == pytest.approx(0.71)
     assert {row["source"] for row in rows} == {"Expected Results", "Scientific Validation"}
-    assert "no run of ewc" in (tmp_path / "tables" / "guide_claims.md").read_text().replace("\\_on", "")
+    markdown = (tmp_path / "tables" / "guide_claims.md").read_text()
+    assert "no run of ewc" in markdown.replace("\\_on", "")
+    assert "\n| --- | --- | --- | --- | --- |\n" in markdown
+    assert "| ewc\\_on | EWC: moderate rigidity: score from 0.4 to 0.6 | eri\\_score | – | cannot be told (" in markdown
+    assert r"\begin{tabular}{lllll}" in (tmp_path / "tables" / "guide_claims.tex").read_text()
 
 
 @pytest.mark.parametrize("asked_for", [True, False])

@@ -79,7 +79,11 @@ def test_the_tree_is_the_guides(root):
 
 def test_detailed_results_hold_the_run_and_where_it_comes_from(root):
     detailed = read(root[0] / "sgd_vit_seed2" / "detailed_results.json")
-    assert list(detailed) == ["configuration", "timeline_data", "final_metrics", "attention_analysis", "origin"]
+    assert list(detailed) == [
+        *("configuration", "timeline_data", "final_metrics", "attention_analysis", "debug", "origin")
+    ]
+    assert detailed["debug"] is False
+    assert not any("--debug" in warning for warning in detailed["origin"]["warnings"])
     configuration = detailed["configuration"]
     assert (configuration["model"], configuration["seed"], configuration["backbone"]["name"]) == ("sgd", 2, "vit")
     assert configuration["score"]["guide_threshold"] == 0.5
@@ -95,7 +99,8 @@ def test_detailed_results_hold_the_run_and_where_it_comes_from(root):
     assert len(origin["checks"]) == 9
     final = read(root[0] / "sgd_vit_seed2" / "einstellung_final_results.json")
     assert final["final_metrics"] == detailed["final_metrics"]
-    assert (final["model"], final["seed"]) == ("sgd", 2)
+    assert list(final) == ["model", "backbone", "seed", "final_metrics", "origin"]
+    assert (final["model"], final["backbone"]["name"], final["seed"]) == ("sgd", "vit", 2)
 
 
 def test_the_timeline_goes_through_the_calculator_and_gives_the_same_metrics(root):
@@ -143,6 +148,7 @@ def test_comprehensive_results_are_statistics_over_the_runs_files(root):
     own = whole["studies"][name]
     assert name == "vit-0a1b2c3d"
     assert own["adaptation_threshold"] == 0.5
+    assert own["debug"] is False
     for metric in METRICS:
         runs = [read(root[0] / f"sgd_vit_seed{seed}" / "einstellung_final_results.json") for seed in SEEDS]
         values = [run["final_metrics"][metric] for run in runs]

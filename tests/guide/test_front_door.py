@@ -65,6 +65,9 @@ def test_it_ends_with_the_table_the_verdict_and_the_paths(finished):
     assert "performance deficit" in said.out
     assert "feature reliance" in said.out
     assert "sgd: Ambiguous" in said.out
+    verdict = next(line for line in said.out.splitlines() if line.startswith("sgd: Ambiguous"))
+    assert 90 < len(verdict) <= 120  # wrapped as the table is
+    assert max(map(len, said.out.partition("\nreport: ")[0].splitlines())) <= 120
     (study,) = root.glob("studies/resnet18-*")
     assert f"report: {study / 'report.html'}" in said.out
     assert f"results: {root / 'comprehensive_results.json'}" in said.out
@@ -109,6 +112,7 @@ def test_a_finished_run_stops_the_command(root):
     assert said.error.startswith("sgd seed 1 is finished already in ")
     assert "--auto_checkpoint uses it" in said.error
     assert "--force_retrain trains it anew" in said.error
+    assert "--skip_training measures it anew" in said.error
     assert written(root) == before
 
 
@@ -287,7 +291,7 @@ def test_model_and_backbone():
         (["--code_optimization=4"], "argument --code_optimization: invalid choice: 4"),
         (["--workers=0"], "workers is 0: give a number from 1"),
         (["--set=dataset=[1]"], "Integration not enabled: dataset '[1]' is none of the guide's"),
-        (["--set=logging=5", "--set=csv_log=true"], "logging: input should be a valid tuple (got 5)"),
+        (["--set=logging=5", "--set=csv_log=true"], "logging.0: input should be 'csv' or 'tensorboard' (got 5)"),
         (["--data=nowhere"], "--data nowhere: no such file or folder"),
         (["--set=cue.sise=4"], "unknown key 'cue.sise': did you mean 'size'?"),
         (
@@ -319,16 +323,61 @@ def test_epochs():
 
 
 def test_debug():
-    said: list[str] = []
-    small = flags.configured(flags.parsed(["--debug"]), said.append)
+    small = config("--debug")
+    assert small.name == "guide-debug"
+    assert config().name == "guide"
     assert small.training.epochs == (2, 2)
     assert small.stream.options["train_per_class"] == 10
     assert small.backbone.options == {"width": 8}
-    assert said == ["--debug: 10 training images per class, 2 + 2 epochs, width 8; the numbers mean nothing"]
     assert config("--debug", "--epochs=3").training.epochs == (3, 3)
     assert "train_per_class" not in config().stream.options
     assert config("--debug", "--backbone=vit").backbone.options == {"dim": 24, "depth": 2}
     assert config("--debug", "--backbone=vit_base_patch16_224").stream.options["train_per_class"] == 5
+    with pytest.raises(InputError, match="--debug names its study 'guide-debug': leave name=mine out"):
+        config("--debug", "--set=name=mine")
+
+
+@pytest.mark.parametrize(
+    ("words", "small"),
+    [
+        ((), "10 training images per class, 2 + 2 epochs, width 8"),
+        (("--epochs=3",), "10 training images per class, 3 + 3 epochs, width 8"),
+        (("--set=backbone=vit",), "10 training images per class, 2 + 2 epochs, the net as it is set"),
+        (("--backbone=vit",), "10 training images per class, 2 + 2 epochs, 2 blocks of 24 channels"),
+    ],
+)
+def test_debug_says_what_it_makes_smaller(words, small, monkeypatch):
+    def enough(*_: object) -> Performed:
+        raise InputError("enough")
+
+    monkeypatch.setattr(experiment, "perform", enough)
+    said = front_door("--debug", *words)
+    assert said.err.splitlines()[0] == f"--debug: {small}; the numbers mean nothing"
+
+
+@pytest.mark.parametrize("words", ["--backbone=resnet81", "--model=derp", "--workers=0"])
+def test_debug_says_nothing_of_what_cannot_be_run(words):
+    said = front_door("--debug", words)
+    assert said.code == 2
+    assert len(said.err.splitlines()) == 1
+
+
+def test_debug_marks_its_results(tmp_path, monkeypatch, without_figures, in_process):
+    words = ("--debug", "--model=sgd", "--seed=1", f"--results_root={tmp_path}", *TINY)
+    assert front_door(*words).code == 0
+    (study,) = tmp_path.glob("studies/*")
+    run = tmp_path / "sgd_resnet18_seed1"
+    warning = "--debug: 8 training images per class, 1 + 2 epochs: the numbers mean nothing"
+    for renewed in (False, True):
+        if renewed:
+            shutil.rmtree(run)
+            assert typed(monkeypatch, "report", study) == 0
+        detailed = json.loads((run / "detailed_results.json").read_text())
+        final = json.loads((run / "einstellung_final_results.json").read_text())
+        (whole,) = json.loads((tmp_path / "comprehensive_results.json").read_text())["studies"].values()
+        assert detailed["debug"] is whole["debug"] is True
+        assert warning == detailed["origin"]["warnings"][0] == final["origin"]["warnings"][0] == whole["warnings"][0]
+        assert whole["configuration"]["name"] == "guide-debug"
 
 
 def test_code_optimization():
@@ -346,6 +395,12 @@ def test_code_optimization():
 def test_logs():
     assert config().logging == ()
     assert config("--csv_log", "--tensorboard").logging == ("csv", "tensorboard")
+
+
+def test_another_stream():
+    assert config("--set=stream.name=shapes").stream.name == "shapes"
+    with pytest.raises(InputError, match=r"'seq-cifar100-einstellung' and stream\.name 'shapes' contradict each other"):
+        config("--set=stream.name=shapes", "--set=dataset=seq-cifar100-einstellung")
 
 
 def test_set_takes_our_keys_and_the_guides():

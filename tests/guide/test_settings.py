@@ -96,7 +96,12 @@ def test_it_runs_and_leaves_the_guides_files(tmp_path, monkeypatch, capsys, with
     assert (out / "derpp_resnet18_seed7" / "detailed_results.json").exists()
     assert (out / "comprehensive_results.json").exists()
     assert (out / "runs/derpp-seed7/timeline.csv").exists()
-    capsys.readouterr()
+    ours, _, guides = capsys.readouterr().out.partition(f"report: {out / 'report.html'}\n")
+    assert "SFR" in ours
+    assert "feature reliance" in guides
+    assert guides.endswith(f"results: {out / 'comprehensive_results.json'}\n")
+    assert typed(monkeypatch, "run", file, *SMALL, "--out", out, "--workers", 1, "--json") == 0
+    assert "derpp" in json.loads(capsys.readouterr().out)["methods"]
     assert typed(monkeypatch, "run", file, *SMALL, "--out", tmp_path / "two", "--set", "einstellung_patch_sise=3") == 2
     assert "did you mean 'einstellung_patch_size'?" in capsys.readouterr().err
     file.write_text("dataset: seq-cifar100-einstellung\nmodle: derpp\n")
@@ -163,6 +168,23 @@ def test_dataset():
         study(dataset="seq-cifar100")
 
 
+@pytest.mark.parametrize("stream", ["shapes", {"name": "shapes", "size": 16}])
+def test_a_dataset_beside_another_stream_is_a_contradiction(stream, tmp_path, monkeypatch, capsys):
+    line = "dataset 'seq-cifar100-einstellung' and stream.name 'shapes' contradict each other: leave one of them out"
+    file = tmp_path / "both.yaml"
+    file.write_text(yaml.safe_dump({"dataset": "seq-cifar100-einstellung", "stream": stream}))
+    assert typed(monkeypatch, "validate", file) == 2
+    assert f"{file}: {line}" in capsys.readouterr().err
+    assert build_config(translated({"model": "sgd", "stream": stream})).stream.name == "shapes"
+
+
+@pytest.mark.parametrize("stream", ["cifar100", {"name": "cifar100", "seed": 3}, {"seed": 3}])
+def test_a_dataset_beside_its_own_stream_is_none(stream):
+    config = build_config(translated({"dataset": "seq-cifar100-einstellung-224", "stream": stream}))
+    assert (config.stream.name, config.stream.shown_size) == ("cifar100", 224)
+    assert config.stream.options.get("seed") == (None if stream == "cifar100" else 3)
+
+
 def test_model_and_seeds():
     assert study(model="sgd, ewc-on").methods == ("sgd", "ewc_on")
     assert study(model=["gpm", "dgr"]).methods == ("gpm", "dgr")
@@ -198,6 +220,8 @@ def test_options_of_learners():
     config = study(model="derpp,sgd", buffer_size=9, minibatch_size=3, alpha=0.3, beta=0.7)
     assert config.learners == {"derpp": {"buffer": 9, "draw": 3, "alpha": 0.3, "beta": 0.7}}
     assert study(model="ewc_on", e_lambda=5, gamma=0.9).learners == {"ewc_on": {"e_lambda": 5, "gamma": 0.9}}
+    alone = build_config(translated({"methods": "derpp", "alpha": 0.3}))
+    assert (alone.methods, alone.learners) == (("derpp",), {"derpp": {"alpha": 0.3}})
     with pytest.raises(InputError, match=r"buffer_size is given, but none of the models \(sgd\) has it"):
         study(model="sgd", buffer_size=9)
 
@@ -221,6 +245,7 @@ def test_options_of_a_learner_of_ones_own(tmp_path):
 def test_logs():
     assert study(csv_log=True, tensorboard=True).logging == ("csv", "tensorboard")
     assert study(csv_log=False).logging == ()
+    assert study(tensorboard=True, logging="csv").logging == ("csv", "tensorboard")
 
 
 def test_apply_shortcut():

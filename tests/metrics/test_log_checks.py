@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from einstellung.metrics.log_checks import (
@@ -84,10 +86,63 @@ def test_splits_measured_on_other_images_or_at_other_times_are_found():
 
 
 def test_a_mask_that_does_nothing_is_found():
-    assert mask_does_something(timeline(run("a", 1, [0.5, 0.6], [0.5, 0.6]))).passed is False
+    copied = mask_does_something(timeline(masked_run([2.0, 1.0], [2.0, 1.0]), run("b", 1, [0.5, 0.6], [0.5, 0.7])))
+    assert copied.passed is False
+    assert copied.detail == (
+        "patched and masked accuracies equal at every epoch in a seed 1, and so is every known loss; "
+        "patched and masked curves differ in 1 of 2 runs"
+    )
     assert mask_does_something(timeline(run("a", 1, [0.5, 0.6], [0.5, 0.7]))).passed is True
     assert mask_does_something(timeline(run("a", 1, [0.0, 0.0], [0.0, 0.0]))).passed is None
     assert mask_does_something(timeline(run("a", 1, [0.5], [0.5]))).passed is None
+
+
+def masked_run(patched_losses, masked_losses, **masked_more):
+    """Accuracies that stay where they are when the cue is covered; losses as given."""
+    table = run("a", 1, [0.5, 0.6], [0.5, 0.6])
+    for row, loss in zip(table, [*patched_losses, *masked_losses], strict=True):
+        row["loss"] = loss
+        if masked_more:
+            row["acc_task"] = masked_more["acc_task"] if row["split"] == SC_MASK else 0.7
+    return table
+
+
+@pytest.mark.parametrize(
+    ("table", "passed", "words"),
+    [
+        (masked_run([2.0, 1.0], [2.0, 1.1]), True, "a seed 1, losses differ: the mask acts, the answers stay"),
+        (masked_run([2.0, None], [2.1, 1.0]), True, "losses differ"),
+        (masked_run([2.0, None], [2.0, 1.0]), False, "every known loss"),
+        (masked_run([2.0, 1.0], [2.0, 1.0 + 1e-8]), False, "every known loss"),  # the same images, added up otherwise
+        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.6), True, "task accuracies differ: the mask acts"),
+        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.7), False, "every known loss"),
+        (masked_run([None, None], [None, None], acc_task=0.6), True, "task accuracies differ"),
+        (masked_run([None, None], [None, None]), None, "cannot be told apart from a mask that does nothing"),
+        (masked_run([2.0, None], [None, 1.0]), None, "no loss known in both"),
+        (masked_run([2.0, math.inf], [2.0, math.inf]), False, "every known loss"),
+        (masked_run([2.0, math.inf], [2.0, 1.0]), True, "losses differ"),
+    ],
+)
+def test_a_model_that_ignores_the_cue_is_no_fault(table, passed, words):
+    check = mask_does_something(timeline(table))
+    assert check.passed is passed
+    assert "accuracies equal at every epoch in a seed 1" in check.detail
+    assert words in check.detail
+
+
+def test_masks_are_judged_at_shared_epochs():
+    """An epoch that only one split has says nothing about the mask; an untrained net's accuracies do."""
+    more = masked_run([2.0, 1.0], [2.0, 1.0]) + rows("a", 1, "T2", SC_MASK, {3: 0.9})
+    assert mask_does_something(timeline(more)).passed is False
+    first = rows("a", 1, "T2", SC_PATCH, {0: 0.1}) + rows("a", 1, "T2", SC_MASK, {0: 0.2})
+    assert mask_does_something(timeline(masked_run([2.0, 1.0], [2.0, 1.0]), first)).passed is True
+
+
+def test_one_is_written_as_one():
+    pair = timeline(run("scratch_t2", 1, [0.5], [0.3]), run("sgd", 1, [0.6], [0.3]))
+    assert seeds_are_paired(pair, "scratch_t2").detail == "1 common seed in 1 method: 1"
+    assert same_budget(pair).detail == "1 epoch, measured at 1 point, in all 2 runs"
+    assert same_budget(timeline(run("sgd", 1, [0.6], [0.3]))).detail == "1 epoch, measured at 1 point, in the only run"
 
 
 @pytest.mark.parametrize("patched", [[0.3, 0.4, 0.5], {1: 0.3, 1.5: 0.4, 2: 0.5}])

@@ -325,6 +325,18 @@ def test_a_floor_needs_both_masked_accuracies_down(scratch, own, floor):
     assert methods["sgd"]["masked_floor"] is floor
     assert ("next to nothing is left" in methods["sgd"]["verdict"]) is floor
     assert methods["scratch_t2"]["masked_floor"] is False
+    assert methods["sgd"]["unlearned"] is False
+
+
+def test_a_card_says_that_nothing_was_learned_yet():
+    table = []
+    for seed in (1, 2):
+        table += run("scratch_t2", seed, [0.0, 0.01, 0.0], [0.0] * 3)
+        table += run("sgd", seed, [0.0, 0.03, 0.02], [0.01] * 3)
+    methods = card(table)["methods"]
+    assert (methods["sgd"]["unlearned"], methods["sgd"]["masked_floor"]) == (True, False)
+    assert "Neither has learned the shortcut classes (0.020 and 0.000 even with the cue)" in methods["sgd"]["verdict"]
+    assert methods["scratch_t2"]["unlearned"] is False
 
 
 def test_a_patched_curve_with_gaps_has_an_end_but_no_delay():

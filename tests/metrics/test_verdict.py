@@ -9,7 +9,7 @@ import pytest
 from einstellung.metrics.patterns import decide
 from einstellung.metrics.settings import Margins
 from einstellung.metrics.statistics import Summary
-from einstellung.metrics.verdict import Case, Delay, next_probe, verdict
+from einstellung.metrics.verdict import Case, Delay, Ends, next_probe, verdict
 
 UNDEFINED = Summary(None, None, 0, None, "none")
 
@@ -130,6 +130,7 @@ def test_the_next_probe_follows_from_what_is_missing(means, words):
 
 def test_few_seeds_ask_for_more():
     assert next_probe(case(AD=3.0, paired=(1,))) == "run 2 more seeds of sgd and scratch_t2"
+    assert next_probe(case(AD=3.0, paired=(1, 2))) == "run 1 more seed of sgd and scratch_t2"
 
 
 def test_an_unnamed_combination_still_says_which_way_each_facet_points():
@@ -143,7 +144,7 @@ def test_an_unnamed_combination_still_says_which_way_each_facet_points():
     assert "later than scratch_t2" in opposite
     assert "ends as high" in opposite
     assert "leans more on the cue" in opposite
-    assert "within 1 epochs of scratch_t2" in verdict(case(AD=0.5, PD=-0.1, SFR_rel=-0.1))
+    assert "within 1 epoch of scratch_t2" in verdict(case(AD=0.5, PD=-0.1, SFR_rel=-0.1))
 
 
 def test_intervals_that_leave_the_verdict_open_ask_for_seeds():
@@ -154,8 +155,29 @@ def test_intervals_that_leave_the_verdict_open_ask_for_seeds():
 
 def test_a_floor_is_named_where_both_masked_accuracies_are_next_to_nothing():
     """With both at the floor SFR_rel is -PD, whatever the history did: the reader must know."""
-    floored = verdict(replace(case(PD=0.1, SFR_rel=-0.1), masked=(0.009, 0.012)))
+    floored = verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=Ends((0.6, 0.7), (0.009, 0.012))))
     assert "next to nothing is left in either (0.009 and 0.012)" in floored
     assert "SFR_rel hardly says more than -PD" in floored
-    for masked in (None, (0.009, 0.3), (0.3, 0.009)):
-        assert "next to nothing" not in verdict(replace(case(PD=0.1, SFR_rel=-0.1), masked=masked))
+    for ends in (None, Ends((0.6, 0.7), (0.009, 0.3)), Ends((0.6, 0.7), (0.3, 0.009))):
+        assert "next to nothing" not in verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=ends))
+
+
+@pytest.mark.parametrize(
+    ("patched", "masked", "floor", "unlearned"),
+    [
+        ((0.025, 0.0), (0.02, 0.0), False, True),
+        ((0.025, 0.099), (0.0, 0.0), False, True),
+        ((0.18, 0.7), (0.09, 0.01), True, False),  # Delta is just half of it
+        ((0.17, 0.7), (0.09, 0.01), False, False),
+        ((0.03, 0.7), (0.03, 0.01), False, False),  # only one of them knows the classes
+        ((0.05, 0.05), (0.4, 0.01), False, False),  # known well, but for the cue
+    ],
+)
+def test_a_floor_is_not_named_where_the_cue_lifts_nothing(patched, masked, floor, unlearned):
+    words = verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=Ends(patched, masked)))
+    assert ("Delta is nearly all of the accuracy with the cue" in words) is floor
+    sentence = (
+        f"Neither has learned the shortcut classes ({patched[0]:.3f} and {patched[1]:.3f} even with the cue): "
+        "no facet means anything yet."
+    )
+    assert (sentence in words) is unlearned

@@ -77,3 +77,13 @@ def test_a_floor_is_part_of_the_answer(card):
     for method in card["methods"]:
         card["methods"][method]["masked_floor"] = True
     assert "next to nothing is left in all of them:" in answer(card)[0]
+
+
+def test_models_that_learned_nothing_are_part_of_the_answer(card):
+    others = [method for method in card["methods"] if method != "scratch_t2"]
+    assert "has learned" not in answer(card)[0]
+    card["methods"]["ewc_on"]["unlearned"] = True
+    assert "Neither scratch_t2 nor ewc_on has learned the shortcut classes, even with the cue:" in answer(card)[0]
+    for method in others:
+        card["methods"][method]["unlearned"] = True
+    assert "None of them has learned the shortcut classes, even with the cue:" in answer(card)[0]

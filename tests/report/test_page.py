@@ -172,6 +172,19 @@ def test_what_decided_is_written_with_its_bound(card):
     assert "AD rests on n = 2; 3 are needed to tell" in text
 
 
+def test_a_card_has_a_badge_where_nothing_was_learned(card):
+    badge = "shortcut classes not learned, even with the cue"
+    assert badge not in page_of(card)
+    card["methods"]["ewc_on"]["unlearned"] = True
+    assert page_of(card).count(badge) == 1
+
+
+def test_one_seed_is_counted_once_per_value():
+    text = Reader(page_of(scorecard({name: {"1": seed(4, 0.6, 0.3)} for name in ("scratch_t2", "sgd")}))).text
+    assert "no interval, n = 1" in text
+    assert "n = 1: no interval, n = 1" not in text
+
+
 def test_warnings_of_the_scorecard_are_shown(card):
     card["warnings"] = ["seed 3 & others <odd>"]
     html = page_of(card)

@@ -1,0 +1,69 @@
+"""``--debug``: what it makes smaller, and the mark that its results bear. No torch in here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from einstellung.errors import InputError
+from einstellung.experiments.config import StudyConfig, merged
+from einstellung.guide.settings import backbone_name
+
+#: The study's name is recorded, so that whoever reads its results later knows what they are.
+NAME = "guide-debug"
+_SMALLER: dict[str, Any] = {
+    "name": NAME,
+    "stream": {"train_per_class": 10, "test_per_class": 4},
+    "training": {"epochs": [2, 2], "milestones": []},
+    # What a hardly trained net can bear, and what takes seconds.
+    "learners": {"ewc_on": {"e_lambda": 0.01}, "dgr": {"generator_epochs": 1}},
+}
+_FEW_CLASSES = {"train_per_class": 5, "test_per_class": 1, "t1": [0, 1], "t2": [8, 10], "shortcut": [8]}
+_SMALLER_OF: dict[str, tuple[str, dict[str, Any]]] = {
+    "resnet18": ("width 8", {"backbone": {"width": 8}}),
+    "vit": ("2 blocks of 24 channels", {"backbone": {"dim": 24, "depth": 2}}),
+    "vit_base_patch16_224": ("10 + 10 classes because the net is what it is", {"stream": _FEW_CLASSES}),
+}
+
+
+def made_small(values: Mapping[str, Any]) -> dict[str, Any]:
+    """A configuration of the guide as ``--debug`` runs it.
+
+    >>> made_small({"backbone": "vit_base_patch16_224"})["stream"]["train_per_class"]
+    5
+    """
+    _, smaller = _SMALLER_OF.get(backbone_name(values), ("", {}))
+    return merged(values, merged(_SMALLER, smaller))
+
+
+def check_mark(config: StudyConfig) -> None:
+    """Refuse another name for a study of ``--debug``: its results would look like any other's."""
+    if config.name != NAME:
+        raise InputError(f"--debug names its study '{NAME}': leave name={config.name} out")
+
+
+def is_debug(config: StudyConfig) -> bool:
+    return config.name == NAME
+
+
+def debug_warnings(config: StudyConfig) -> list[str]:
+    """What every file of a study of ``--debug`` warns of; nothing for any other study.
+
+    >>> debug_warnings(StudyConfig())
+    []
+    """
+    return [f"--debug: {_size(config)}: the numbers mean nothing"] if is_debug(config) else []
+
+
+def debug_in_words(config: StudyConfig) -> str:
+    """The same for who starts it, with what became of the net."""
+    words, smaller = _SMALLER_OF.get(config.backbone.name, ("", {}))
+    settings = {"stream": config.stream.options, "backbone": config.backbone.options}
+    asked = [(settings[section].get(key), value) for section, own in smaller.items() for key, value in own.items()]
+    net = words if asked and all(there == value for there, value in asked) else "the net as it is set"
+    return f"--debug: {_size(config)}, {net}; the numbers mean nothing"
+
+
+def _size(config: StudyConfig) -> str:
+    images = config.stream.options.get("train_per_class") or "all"
+    return f"{images} training images per class, {' + '.join(map(str, config.training.epochs))} epochs"
