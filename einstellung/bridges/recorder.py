@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, SupportsFloat
@@ -24,8 +25,9 @@ import torch
 
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
 from einstellung.errors import InputError
+from einstellung.metrics.log_checks import meant_split
 from einstellung.timeline import Timeline
-from einstellung.timeline.schema import EPOCH_DECIMALS
+from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
 from einstellung.training.undisturbed import device_of, undisturbed
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split
@@ -65,6 +67,7 @@ class Recorder:
         self.path = None if folder is None else Path(folder).absolute() / f"{method}-seed{self.seed}" / "timeline.csv"
         self._rows: dict[_Moment, dict[str, Any]] = {}
         self._earlier: set[_Moment] = set()
+        self._names_seen: set[str] = set()
         self._phase: str | None = None
         self._last_phase, self._last_epoch = 0, 0.0
         self._samples: int | None = None
@@ -191,6 +194,13 @@ class Recorder:
     def _key(self, epoch: float, split: str) -> _Moment:
         return self._current(), round(epoch, EPOCH_DECIMALS), split
 
+    def _point_out_slips(self, splits: Iterable[str]) -> None:
+        """Once a name: other splits than ours are welcome, but a slip of the pen would cost the index."""
+        for split in {*splits} - self._names_seen - {*KNOWN_SPLITS}:
+            if (meant := meant_split(split)) is not None:
+                warnings.warn(f"split '{split}' is none of the index's: did you mean '{meant}'?", stacklevel=4)
+        self._names_seen.update(splits)
+
     def _refuse_repetition(self, epoch: float, splits: Sequence[str]) -> None:
         for split in splits:
             key = self._key(epoch, split)
@@ -201,6 +211,7 @@ class Recorder:
                 )
 
     def _add(self, epoch: float, values: Mapping[str, Mapping[str, Any]]) -> None:
+        self._point_out_slips(values)
         rows = dict(self._rows)
         who = {"method": self.method, "seed": self.seed, "phase": self._current(), "epoch": epoch}
         for split, given in values.items():

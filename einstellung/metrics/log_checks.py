@@ -283,7 +283,7 @@ def splits_are_known(timeline: Timeline) -> Check:
     """Other splits are welcome and stay aside; one that looks like a slip of the pen is not."""
     name = "split names are understood"
     unknown = [split for split in timeline.splits if split not in KNOWN_SPLITS]
-    slips = {split: meant for split in unknown if (meant := _meant(split)) is not None}
+    slips = {split: meant for split in unknown if (meant := meant_split(split)) is not None}
     if slips:
         asked = ", ".join(f"'{split}' (did you mean '{meant}'?)" for split, meant in slips.items())
         return Check(name, False, f"not used: {asked}")
@@ -291,7 +291,7 @@ def splits_are_known(timeline: Timeline) -> Check:
     return Check(name, True, f"{counted(len(timeline.splits) - len(unknown), 'known split')}{aside}")
 
 
-def _meant(split: str) -> str | None:
+def meant_split(split: str) -> str | None:
     """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
     words = re.split(r"[_\-. ]+", split.lower())
     for known in KNOWN_SPLITS:

@@ -400,3 +400,14 @@ def test_mixed_precision_is_used_where_it_is_asked_for():
         recorder.evaluate(model, {"T1_all": batch()}, epoch=0)
         recorder.evaluate(model, {"T1_all": batch()}, epoch=1, amp=torch.bfloat16)
     assert seen == [torch.float32, torch.bfloat16]
+
+
+def test_a_misspelt_split_is_pointed_out_once(recwarn):
+    recorder = Recorder("mine", seed=1)
+    with recorder.phase("T2"):
+        for epoch in (1, 2):
+            recorder.record("T2_shortcut_norml", 0.5, epoch=epoch)
+            recorder.record("T2_shortcut_masked", 0.5, epoch=epoch)
+            recorder.record("my_own_split", 0.5, epoch=epoch)
+    said = [str(warning.message) for warning in recwarn]
+    assert said == ["split 'T2_shortcut_norml' is none of the index's: did you mean 'T2_shortcut_normal'?"]
