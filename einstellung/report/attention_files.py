@@ -16,7 +16,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.metrics.log_checks import Run
-from einstellung.report.run_files import run_folder
+from einstellung.report.run_files import read_run_table, run_folder
 
 COLUMNS = ("phase", "epoch", "split", "n", "layer", "head", "AS", "boxed", "entropy", "ADI")
 TABLE, ARRAYS = "attention.csv", "attention.npz"
@@ -111,18 +111,8 @@ def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, Attent
 def read_readings(path: Path) -> dict[tuple[Moment, str, Place], Reading]:
     """The rows of one ``attention.csv``; an error says what is wrong."""
     text = {"phase": str, "split": str, "layer": str, "head": str}
-    try:
-        frame = pd.read_csv(
-            path, dtype=text, keep_default_na=False, na_values={"AS": [""], "entropy": [""], "ADI": [""]}
-        )
-    except FileNotFoundError:
-        raise InputError("is missing") from None
-    except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
-        raise InputError(f"cannot be read ({' '.join(str(error).split())})") from None
-    if lacking := [column for column in COLUMNS if column not in frame.columns]:
-        raise InputError(f"has no column '{lacking[0]}'")
-    if frame.empty:
-        raise InputError("holds no rows")
+    gaps = {"AS": [""], "entropy": [""], "ADI": [""]}
+    frame = read_run_table(path, COLUMNS, "rows", dtype=text, keep_default_na=False, na_values=gaps)
     for column in ("epoch", "n", "AS", "boxed", "entropy", "ADI"):
         if not pd.api.types.is_numeric_dtype(frame[column]) or np.isinf(frame[column]).any():
             raise InputError(f"has something else than numbers in column '{column}'")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from zipfile import BadZipFile
 
 import numpy as np
@@ -41,18 +42,24 @@ def read_predictions(results: Path, runs: Iterable[Run]) -> tuple[Predictions, l
     return found, problems
 
 
-def read_prediction_file(path: Path) -> pd.DataFrame:
-    """One ``predictions.csv``: split, and whole numbers for index, label and prediction; an error says what is wrong."""
+def read_run_table(path: Path, columns: Sequence[str], rows: str, **options: Any) -> pd.DataFrame:
+    """A CSV of a run with these columns and at least one row, by pandas' ``options``; an error says what is wrong."""
     try:
-        frame = pd.read_csv(path, dtype={"split": str})
+        frame: pd.DataFrame = pd.read_csv(path, **options)
     except FileNotFoundError:
         raise InputError("is missing") from None
     except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
         raise InputError(f"cannot be read ({' '.join(str(error).split())})") from None
-    if lacking := [column for column in PREDICTION_COLUMNS if column not in frame.columns]:
+    if lacking := [column for column in columns if column not in frame.columns]:
         raise InputError(f"has no column '{lacking[0]}'")
     if frame.empty:
-        raise InputError("holds no predictions")
+        raise InputError(f"holds no {rows}")
+    return frame
+
+
+def read_prediction_file(path: Path) -> pd.DataFrame:
+    """One ``predictions.csv``: split, and whole numbers for index, label and prediction; an error says what is wrong."""
+    frame = read_run_table(path, PREDICTION_COLUMNS, "predictions", dtype={"split": str})
     for column in PREDICTION_COLUMNS[1:]:
         if not pd.api.types.is_integer_dtype(frame[column]):
             raise InputError(f"has something else than whole numbers in column '{column}'")
