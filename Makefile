@@ -25,7 +25,7 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks
+	$(BIN)/python -m benchmarks --short
 
 clean:
 	rm -rf $(VENV) $(BRIDGES) results
@@ -38,7 +38,7 @@ $(VENV)/bin/python $(BRIDGES)/bin/python:
 	place=$(patsubst %/bin/python,%,$@); echo "making $$place with $$($$python --version)"; $$python -m venv $$place
 
 $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[fast]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python

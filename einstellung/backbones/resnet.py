@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
+from einstellung.kernels.batch_norm import norm_relu
 
 
 class BasicBlock(nn.Module):
@@ -24,9 +24,8 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        out = F.relu(self.bn1(self.conv1(x)), inplace=True)
-        out = self.bn2(self.conv2(out))
-        return F.relu(out + self.shortcut(x), inplace=True)
+        out = norm_relu(self.bn1, self.conv1(x))
+        return norm_relu(self.bn2, self.conv2(out), self.shortcut(x))
 
 
 @backbones.register("resnet18")
@@ -59,7 +58,7 @@ class ResNet18(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """What the head sees."""
-        out = self.blocks(F.relu(self.bn1(self.conv1(x)), inplace=True))
+        out = self.blocks(norm_relu(self.bn1, self.conv1(x)))
         return out.mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:

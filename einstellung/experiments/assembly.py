@@ -16,11 +16,14 @@ from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.config import StudyConfig, TrainingConfig, build_config
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
+from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Batch, Context, Learner, learners, make_learner
 from einstellung.learners.learner import learner_options
 from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
+from einstellung.streams.transfer import to_device
 from einstellung.training.checkpoint import state_bytes
+from einstellung.training.devices import prepare_device
 from einstellung.training.precision import Precision, suits_channels_last
 
 
@@ -32,7 +35,7 @@ def resolve(config: StudyConfig) -> StudyConfig:
     values = config.model_dump(mode="json")
     values["plugins"] = [plugin.model_dump() for plugin in plugins]
     values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
-    values["training"]["precision"] = Precision.resolve(config.training.precision, config.training.device).name
+    values["training"] |= _resolved(config.training)
     values["cue"] = {"name": config.cue.name, **checked_options(cues[config.cue.name], "cue", config.cue.options)}
     values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
     values["backbone"] = {
@@ -40,6 +43,23 @@ def resolve(config: StudyConfig) -> StudyConfig:
         **backbone_options(config.backbone.name, config.backbone.options),
     }
     return build_config(StudyConfig.model_validate(values).model_dump(mode="json"))
+
+
+def _resolved(training: TrainingConfig) -> dict[str, str]:
+    """What device, precision and kernels mean on this machine."""
+    precision = Precision.resolve(training.precision, training.device)
+    possible = precision.name == "fp32" and precision.device.type == "cpu"
+    possible = possible and not training.compile and training.layout != "contiguous"
+    kernels = training.kernels
+    if kernels == "own":
+        if not possible:
+            raise InputError(
+                "training.kernels is 'own': they are for the CPU in fp32, channels last, without compile; give auto or torch"
+            )
+        require_available()
+    if kernels == "auto":
+        kernels = "own" if possible and available() else "torch"
+    return {"device": str(precision.device), "precision": precision.name, "kernels": kernels}
 
 
 def _stream_options(config: StudyConfig) -> dict[str, Any]:
@@ -62,12 +82,16 @@ def build_stream(config: StudyConfig) -> Stream:
 def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -> Learner:
     """A fresh net and its learner, ready for a first phase."""
     training = config.training
-    torch.set_float32_matmul_precision(training.matmul)
-    precision = Precision.resolve(training.precision, training.device)
+    resolved = _resolved(training)
+    precision = Precision.resolve(resolved["precision"], resolved["device"])
+    prepare_device(precision.device, training.matmul)
     net = build_backbone(config.backbone.name, config.backbone.options, stream.n_outputs, seed).to(precision.device)
-    channels_last = suits_channels_last(net)
+    channels_last = _channels_last(net, training, precision.device)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+    if channels_last and resolved["kernels"] == "own":
+        # never in the other layout: what they give is channels last, which not every net may be fed with
+        accelerate(net)
     if training.compile:
         net.compile()
     context = Context(
@@ -81,9 +105,20 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
     return make_learner(method, config.learners.get(method, {}), net, context)
 
 
+def _channels_last(net: nn.Module, training: TrainingConfig, device: torch.device) -> bool:
+    suits = suits_channels_last(net, device)
+    if training.layout == "channels_last" and not suits:
+        raise InputError(
+            "training.layout is 'channels_last', which this net or device does not suit (convolutions with 8, 16, ... outputs, "
+            "no Apple GPU); give auto"
+        )
+    return suits and training.layout != "contiguous"
+
+
 def check_backbone(config: StudyConfig, stream: Stream) -> None:
     """Let the net see one image: a net that does not fit the stream is found before anything is trained."""
-    quickly = config.model_copy(update={"training": config.training.model_copy(update={"compile": False})})
+    training = config.training.model_copy(update={"compile": False, "kernels": "torch"})  # nothing is compiled for it
+    quickly = config.model_copy(update={"training": training})
     learner = build_learner(quickly, "sgd", 0, stream)
     one = stream.phases[0].train.take(torch.arange(1))
     inputs = learner.context.presentation.unaugmented(one)
@@ -113,7 +148,7 @@ def check_own_learners(config: StudyConfig, stream: Stream) -> None:
             learner.begin_phase(phase)
             learner.begin_epoch(phase, 1)
             inputs = learner.context.presentation.unaugmented(some)
-            loss = learner.observe(Batch(inputs, some.labels.to(inputs.device), some))
+            loss = learner.observe(Batch(inputs, to_device(some.labels, inputs.device), some))
             state_bytes(learner.state_dict())
         except Exception as error:
             what = f"{type(error).__name__}: {error}".splitlines()[0] if not isinstance(error, InputError) else error

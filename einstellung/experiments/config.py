@@ -64,7 +64,8 @@ class BackboneConfig(_Named):
 class TrainingConfig(_Section):
     """How every phase of every run is trained. ``milestones``: one list for all phases, or a list for each.
 
-    ``matmul`` is torch's setting for products of fp32 matrices, ``compile`` has torch compile the net.
+    ``matmul`` is torch's setting for products of fp32 matrices, ``compile`` has torch compile the net. ``kernels``: torch's own
+    ways through a net's layers, or ours where they are faster (on CPUs, in fp32); ``layout``: the order of pixels in memory.
     """
 
     epochs: tuple[Positive, ...] = (50, 50)
@@ -76,9 +77,11 @@ class TrainingConfig(_Section):
     decay: Annotated[float, Field(gt=0, le=1)] = 0.1
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
-    threads: Positive = 1
+    threads: Positive | Literal["auto"] = 1
     matmul: Literal["highest", "high", "medium"] = "highest"
     compile: bool = False
+    kernels: Literal["auto", "torch", "own"] = "auto"
+    layout: Literal["auto", "contiguous", "channels_last"] = "auto"
 
     def milestones_of(self, phase: int) -> tuple[int, ...]:
         """After which epochs of a phase (counted from 0) the learning rate is lowered.
@@ -96,6 +99,26 @@ class TrainingConfig(_Section):
     def _both_phases(cls, value: Any) -> Any:
         """``epochs: 3`` is short for three epochs of each of two phases."""
         return (value, value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+    @property
+    def thread_count(self) -> int:
+        """``threads`` as a number, which ``auto`` becomes before anything is trained.
+
+        >>> TrainingConfig(threads=2).thread_count
+        2
+        """
+        if self.threads == "auto":
+            raise InputError("training.threads is 'auto' and was not measured yet; give a number from 1")
+        return self.threads
+
+    @field_validator("threads", mode="wrap")
+    @classmethod
+    def _number_or_auto(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+        """Of two possible forms, pydantic would complain about the first one only."""
+        try:
+            return check(value)
+        except ValidationError:
+            raise ValueError("give a number from 1, or auto") from None
 
     @field_validator("milestones", mode="wrap")
     @classmethod

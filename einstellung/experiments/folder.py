@@ -14,6 +14,8 @@ import yaml
 from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
+from einstellung.experiments import added_later
+from einstellung.experiments.added_later import known_before
 from einstellung.experiments.config import StudyConfig, build_config, to_yaml
 from einstellung.files import read_json, write_json, write_text
 from einstellung.timeline import Timeline
@@ -86,14 +88,19 @@ class ResultsFolder:
             raise InputError(f"cannot read {self.config_file}: {error}") from None
         if not isinstance(values, dict):
             raise InputError(f"{self.config_file} does not hold a configuration; restore it or delete the folder")
+        if isinstance(training := values.get("training"), dict):
+            # left out: made before there was a choice
+            training.setdefault("kernels", added_later.SETTINGS["training", "kernels"])
         return build_config(values, str(self.config_file))
 
-    def with_its_precision(self, config: StudyConfig) -> StudyConfig:
+    def with_its_choices(self, config: StudyConfig) -> StudyConfig:
         """``auto`` means what it meant when the folder was made, on whatever machine that was."""
-        if config.training.precision != "auto" or not self.config_file.exists():
+        training = config.training
+        left_open = [name for name in type(training).model_fields if getattr(training, name) == "auto"]
+        if not left_open or not self.config_file.exists():
             return config
-        precision = self.config().training.precision
-        return config.model_copy(update={"training": config.training.model_copy(update={"precision": precision})})
+        chosen = self.config().training.model_dump(include=set(left_open))
+        return config.model_copy(update={"training": training.model_copy(update=chosen)})
 
     def adopt(self, config: StudyConfig) -> StudyConfig:
         """A resolved ``config`` together with the methods and seeds that are in this folder; the rest must be the same."""
@@ -103,7 +110,8 @@ class ResultsFolder:
         for section in _SHAPING:
             _require_same(section, new[section], old[section], self.path)
         for method, options in old["learners"].items():
-            _require_same(f"learners.{method}", new["learners"].get(method, options), options, self.path)
+            given = new["learners"].get(method, options)
+            _require_same(f"learners.{method}", known_before(given), known_before(options), self.path)
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from einstellung.backbones import backbones
 from einstellung.backbones.weights import weights_digest
 from einstellung.cues import covers, cues
+from einstellung.experiments import added_later
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import learners
 from einstellung.learners.learner import learner_options
 from einstellung.streams import Stream, streams
-
-# Settings that came after the first studies: at these values they shape nothing, and older runs keep their keys.
-_ADDED_LATER = {
-    ("stream", "shown_size"): None,
-    ("backbone", "weights"): None,
-    ("training", "matmul"): "highest",
-    ("training", "compile"): False,
-    ("evaluation", "subsets"): "every-epoch",
-}
 
 
 @dataclass(frozen=True)
@@ -52,19 +44,6 @@ def plan(config: StudyConfig, stream: Stream, first_phases: str = "first_phases"
     ``first_phases`` is where first phases lie, relative to the results folder: several studies may share a place.
     """
     return list(_jobs(config, stream, first_phases))
-
-
-def next_job(waiting: Sequence[Job], planned: Collection[str], done: Collection[str]) -> Job | None:
-    """Of the jobs whose first phase is there (done now or by an earlier run), the one with most work behind it.
-
-    Long chains first: otherwise the last of them runs alone at the end while the other cores stand idle.
-    """
-    ready = [job for job in waiting if job.needs is None or job.needs not in planned or job.needs in done]
-
-    def work_behind(job: Job) -> float:
-        return job.work + max((other.work for other in waiting if other.needs == job.folder), default=0.0)
-
-    return max(ready, key=work_behind, default=None)
 
 
 def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Job]:
@@ -121,7 +100,7 @@ def _first_phase_shape(
 def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     whole = config.model_dump(mode="json")
     shape = {key: whole[key] for key in ("stream", "cue", "cover", "backbone", "training", "evaluation")}
-    for (section, key), default in _ADDED_LATER.items():
+    for (section, key), default in added_later.SETTINGS.items():
         if shape[section].get(key) == default:
             shape[section].pop(key, None)
     if "content" in stream.facts:  # what is in the user's own files, not where they lie
@@ -137,4 +116,4 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
     named = (learners[method], streams[config.stream.name], cues[config.cue.name], backbones[config.backbone.name])
     if plugins := plugins_behind((*named, covers[config.cover])):
         shape["plugins"] = plugins
-    return {**shape, "method": method, "options": options, "seed": seed}
+    return {**shape, "method": method, "options": added_later.known_before(options), "seed": seed}

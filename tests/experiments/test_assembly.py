@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 
+from einstellung.errors import InputError
+from einstellung.experiments import assembly
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
 from einstellung.experiments.config import build_config, merged
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.plan import plan
+from einstellung.kernels.batch_norm import FusedBatchNorm2d
 
 from .conftest import SMALL
 
@@ -35,3 +40,73 @@ def test_a_compiled_net_keeps_the_names_of_its_weights():
     assert plain.net._compiled_call_impl is None
     assert compiled.net._compiled_call_impl is not None
     assert list(plain.net.state_dict()) == list(compiled.net.state_dict())
+
+
+def has_kernels(learner):
+    return any(isinstance(module, FusedBatchNorm2d) for module in learner.net.modules())
+
+
+def resolved_kernels(**training):
+    return resolve(build_config(merged(SMALL, {"training": training}))).training.kernels
+
+
+def test_kernels_of_our_own_where_they_can_be(monkeypatch):
+    pytest.importorskip("numba")
+    assert resolved_kernels(precision="fp32") == "own"
+    assert resolved_kernels(precision="bf16") == "torch"
+    assert resolved_kernels(precision="fp32", compile=True) == "torch"
+    assert resolved_kernels(precision="fp32", layout="contiguous") == "torch"
+    monkeypatch.setattr(assembly, "available", lambda: False)
+    assert resolved_kernels(precision="fp32") == "torch"
+
+
+def test_they_are_used_only_where_channels_lie_innermost():
+    pytest.importorskip("numba")
+    wide = {"backbone": {"name": "resnet18", "width": 8}}
+    for change, uses in (({}, True), ({"training": {"kernels": "torch"}}, False), ({"backbone": {"width": 4}}, False)):
+        fp32 = {"training": {"precision": "fp32"}}
+        config = resolve(build_config(merged(merged(merged(SMALL, wide), fp32), change)))
+        assert has_kernels(build_learner(config, "sgd", 1, build_stream(config))) == uses
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        ({"kernels": "own", "precision": "bf16"}, "they are for the CPU in fp32"),
+        (
+            {"kernels": "own", "precision": "fp32", "layout": "contiguous"},
+            "they are for the CPU in fp32, channels last",
+        ),
+    ],
+)
+def test_kernels_that_cannot_be_are_refused(training, message):
+    with pytest.raises(InputError, match=message):
+        resolve(build_config(merged(SMALL, {"training": training})))
+
+
+def test_a_layout_that_a_net_does_not_suit_is_refused():
+    narrow = {"backbone": {"width": 4}, "training": {"layout": "channels_last"}}
+    config = resolve(build_config(merged(SMALL, narrow)))
+    with pytest.raises(InputError, match=r"training\.layout is 'channels_last'"):
+        build_learner(config, "sgd", 1, build_stream(config))
+
+
+def test_results_from_before_there_was_a_choice_stay_what_they_are(tmp_path):
+    """A stored configuration without the newer settings is that of torch's kernels, and its runs keep their keys."""
+    config = resolve(build_config(merged(SMALL, {"training": {"kernels": "torch", "precision": "fp32"}})))
+    folder = ResultsFolder(tmp_path)
+    folder.write_config(config)
+    newer = [
+        line for line in folder.config_file.read_text().splitlines() if line.strip().startswith(("kernels:", "layout:"))
+    ]
+    assert len(newer) == 2
+    kept = [line for line in folder.config_file.read_text().splitlines() if line not in newer and "joined:" not in line]
+    folder.config_file.write_text("\n".join(kept))
+    left_open = build_config(merged(SMALL, {"training": {"kernels": "auto", "precision": "fp32"}}))
+    again = resolve(folder.with_its_choices(left_open))
+    assert again.training.kernels == "torch"
+    folder.adopt(again)
+    stream = build_stream(again)
+    assert [job.key for job in plan(again, stream)] == [job.key for job in plan(config, stream)]
+    own = again.model_copy(update={"training": again.training.model_copy(update={"kernels": "own"})})
+    assert not {job.key for job in plan(own, stream)} & {job.key for job in plan(config, stream)}

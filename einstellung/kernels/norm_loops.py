@@ -1,0 +1,189 @@
+"""Batch norm, addition and ReLU in few passes over memory, compiled by numba.
+
+Images are rows [row, channel] of memory; where channels are few, several rows are seen as one, so that the compiler has long
+vectors to work with. Sums are taken in single precision over short runs of rows, and in double precision over these.
+
+The two entrances take addresses instead of arrays: with narrow nets, handing over a dozen arrays would take longer than the
+work itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import carray, njit, types
+from numba.extending import intrinsic
+
+from einstellung.kernels.compiling import OPTIONS
+
+_RUN = 32  # rows that are summed in single precision
+_zero = np.float32(0)
+
+
+@intrinsic
+def _numbers_at(typing_context: Any, address: Any) -> Any:
+    """An address as a pointer to single-precision numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.inttoptr(arguments[0], context.get_value_type(signature.return_type))
+
+    return types.CPointer(types.float32)(address), generate
+
+
+@njit(**OPTIONS)
+def forward(
+    addresses: Any, rows: int, width: int, channels: int, training: bool, momentum: float, eps: float, found: Any
+) -> None:
+    """y = max(0, gamma (x - mean) / sqrt(var + eps) + beta + other); mean and 1 / sqrt(var + eps) are left in ``found``.
+
+    ``addresses``: x, other (0 where nothing is added), y, gamma, beta, running mean, running variance.
+    """
+    x, y = carray(_numbers_at(addresses[0]), (rows, width)), carray(_numbers_at(addresses[2]), (rows, width))
+    gamma, beta = carray(_numbers_at(addresses[3]), channels), carray(_numbers_at(addresses[4]), channels)
+    running_mean, running_var = carray(_numbers_at(addresses[5]), channels), carray(_numbers_at(addresses[6]), channels)
+    if training:
+        _measure(x, channels, found)
+        count = rows * (width // channels)
+        for c in range(channels):
+            mean, var = found[0, c], found[1, c]
+            running_mean[c] += momentum * (mean - running_mean[c])
+            running_var[c] += momentum * (var * count / (count - 1) - running_var[c])
+            found[1, c] = 1 / np.sqrt(var + eps)
+    else:
+        for c in range(channels):
+            found[0, c], found[1, c] = running_mean[c], 1 / np.sqrt(np.float64(running_var[c]) + eps)
+    scale, shift = np.empty(width, np.float32), np.empty(width, np.float32)
+    for k in range(width):
+        c = k % channels
+        factor = gamma[c] * found[1, c]
+        scale[k], shift[k] = factor, beta[c] - found[0, c] * factor
+    if addresses[1]:
+        other = carray(_numbers_at(addresses[1]), (rows, width))
+        for row in range(rows):
+            for k in range(width):
+                v = x[row, k] * scale[k] + shift[k] + other[row, k]
+                y[row, k] = _zero if v <= _zero else v  # not a number stays what it is
+    else:
+        for row in range(rows):
+            for k in range(width):
+                v = x[row, k] * scale[k] + shift[k]
+                y[row, k] = _zero if v <= _zero else v
+
+
+@njit(**OPTIONS)
+def _measure(x: Any, channels: int, found: Any) -> None:
+    """Mean and variance (with divisor n) of every channel; of numbers less their usual size, so that less is cancelled."""
+    rows, width = x.shape
+    few = min(16, rows)
+    found[:] = 0.0
+    for row in range(few):
+        for k in range(width):
+            found[0, k % channels] += x[row, k]
+    usual = np.empty(width, np.float32)
+    for k in range(width):
+        usual[k] = found[0, k % channels] * channels / (few * width)
+    sums, short, square = np.zeros((2, width)), np.empty(width, np.float32), np.empty(width, np.float32)
+    for start in range(0, rows, _RUN):
+        short[:] = _zero
+        square[:] = _zero
+        for row in range(start, min(start + _RUN, rows)):
+            for k in range(width):
+                d = x[row, k] - usual[k]
+                short[k] += d
+                square[k] += d * d
+        for k in range(width):
+            sums[0, k] += short[k]
+            sums[1, k] += square[k]
+    _fold(sums, found)
+    count = rows * (width // channels)
+    for c in range(channels):
+        offset = found[0, c] / count
+        found[0, c], found[1, c] = usual[c] + offset, max(found[1, c] / count - offset * offset, 0.0)
+
+
+@njit(**OPTIONS)
+def _fold(columns: Any, channels: Any) -> None:
+    """The sums of the columns that belong to a channel."""
+    channels[:] = 0.0
+    for k in range(columns.shape[1]):
+        c = k % channels.shape[1]
+        channels[0, c] += columns[0, k]
+        channels[1, c] += columns[1, k]
+
+
+@njit(**OPTIONS)
+def backward(addresses: Any, rows: int, width: int, channels: int, training: bool, found: Any) -> None:
+    """The gradients of x, of what was added, of gamma and beta.
+
+    ``addresses``: gradient, x, y, gamma; for what is to be written (0: not wanted): x, other, gamma, beta.
+    """
+    given, x = carray(_numbers_at(addresses[0]), (rows, width)), carray(_numbers_at(addresses[1]), (rows, width))
+    y, gamma = carray(_numbers_at(addresses[2]), (rows, width)), carray(_numbers_at(addresses[3]), channels)
+    total = np.zeros((2, channels))
+    if training or addresses[6] or addresses[7]:
+        _sum_gradients(given, x, y, found, total)
+    if addresses[6]:
+        by_gamma = carray(_numbers_at(addresses[6]), channels)
+        for c in range(channels):
+            by_gamma[c] = total[1, c] * found[1, c]
+    if addresses[7]:
+        by_beta = carray(_numbers_at(addresses[7]), channels)
+        for c in range(channels):
+            by_beta[c] = total[0, c]
+    if not addresses[4] and not addresses[5]:
+        return
+    # the gradient of x is by_gradient g + by_x x + constant
+    by_gradient, by_x, constant = (
+        np.empty(width, np.float32),
+        np.zeros(width, np.float32),
+        np.zeros(width, np.float32),
+    )
+    count = rows * (width // channels)
+    for k in range(width):
+        c = k % channels
+        mean, inverse = found[0, c], found[1, c]
+        factor = gamma[c] * inverse
+        by_gradient[k] = factor
+        if training:
+            slope = -factor * inverse * inverse * total[1, c] / count
+            by_x[k], constant[k] = slope, -factor * total[0, c] / count - slope * mean
+    if addresses[5]:
+        down = carray(_numbers_at(addresses[4]), (rows, width))
+        side = carray(_numbers_at(addresses[5]), (rows, width))
+        for row in range(rows):
+            for k in range(width):
+                g = given[row, k]
+                g = g if y[row, k] > _zero else _zero
+                side[row, k] = g
+                down[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
+    else:
+        down = carray(_numbers_at(addresses[4]), (rows, width))
+        for row in range(rows):
+            for k in range(width):
+                g = given[row, k]
+                g = g if y[row, k] > _zero else _zero
+                down[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
+
+
+@njit(**OPTIONS)
+def _sum_gradients(given: Any, x: Any, y: Any, found: Any, total: Any) -> None:
+    """Sums of g = gradient [y > 0] and of g (x - mean) for every channel."""
+    rows, width = x.shape
+    mean = np.empty(width, np.float32)
+    for k in range(width):
+        mean[k] = found[0, k % found.shape[1]]
+    sums, short, product = np.zeros((2, width)), np.empty(width, np.float32), np.empty(width, np.float32)
+    for start in range(0, rows, _RUN):
+        short[:] = _zero
+        product[:] = _zero
+        for row in range(start, min(start + _RUN, rows)):
+            for k in range(width):
+                g = given[row, k]
+                g = g if y[row, k] > _zero else _zero
+                short[k] += g
+                product[k] += g * (x[row, k] - mean[k])
+        for k in range(width):
+            sums[0, k] += short[k]
+            sums[1, k] += product[k]
+    _fold(sums, total)
