@@ -1,8 +1,9 @@
 """Dark experience replay, DER (Buzzega et al., 2020).
 
 A reservoir holds (image, logits at the time it was seen). With a draw B' from it,
-loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw go through the net one after the other.
-Differs from the original in nothing but the cue, which what is replayed bears again, and the option ``replay``.
+loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw go through the net one after the other, or, with ``joined``,
+laid end to end in one pass: the same loss, but for batch norm, whose statistics are then those of both together.
+Differs from the original in nothing but the cue, which what is replayed bears again, and the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from einstellung.learners.replay import ReplayLearner, ReplayOptions
 class DEROptions(ReplayOptions):
     method: ClassVar[str] = "der"
     alpha: float = option(0.3, "Mammoth's choice for CIFAR-10 with a buffer of 500")
+    joined: bool = option(False, "the authors' code; true: batch and draw in one pass, batch norm over both")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -34,9 +36,9 @@ class DarkExperienceReplay(ReplayLearner):
     Options: ClassVar[type] = DEROptions
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        logits = self.logits(batch.inputs)
-        loss = F.cross_entropy(logits, batch.labels)
-        if len(self.buffer):
-            inputs, _, past = self.replay()
-            loss = loss + self.options.alpha * F.mse_loss(self.logits(inputs), past)
-        return loss, logits
+        if not len(self.buffer):
+            logits = self.logits(batch.inputs)
+            return F.cross_entropy(logits, batch.labels), logits
+        inputs, _, past = self.replay()
+        logits, replayed = self.logits_of((batch.inputs, inputs), self.options.joined)
+        return F.cross_entropy(logits, batch.labels) + self.options.alpha * F.mse_loss(replayed, past), logits

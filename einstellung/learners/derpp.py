@@ -1,8 +1,9 @@
 """Dark experience replay with labels, DER++ (Buzzega et al., 2020).
 
 A reservoir holds (image, logits at the time it was seen, label). With two independent draws B', B'' from it,
-loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''); batch and draws go through the net one after the other.
-Differs from the original in nothing but the cue, which what is replayed bears again, and the option ``replay``.
+loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''); batch and draws go through the net one after the other, or,
+with ``joined``, laid end to end in one pass: the same loss, but for batch norm, whose statistics are then those of all three.
+Differs from the original in nothing but the cue, which what is replayed bears again, and the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ class DERppOptions(ReplayOptions):
     method: ClassVar[str] = "derpp"
     alpha: float = option(0.1, "the ERI experiment; Mammoth's choice for CIFAR-100 is 0.3")
     beta: float = option(0.5, "the ERI experiment; the same as Mammoth's for CIFAR-100")
+    joined: bool = option(False, "the authors' code; true: batch and draws in one pass, batch norm over all")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -36,11 +38,11 @@ class DarkExperienceReplayPlusPlus(ReplayLearner):
     step_cost: ClassVar[float] = 3.0
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        logits = self.logits(batch.inputs)
-        loss = F.cross_entropy(logits, batch.labels)
-        if len(self.buffer):
-            inputs, _, past = self.replay()
-            loss = loss + self.options.alpha * F.mse_loss(self.logits(inputs), past)
-            inputs, labels, _ = self.replay()
-            loss = loss + self.options.beta * self.cross_entropy(inputs, labels)
-        return loss, logits
+        if not len(self.buffer):
+            logits = self.logits(batch.inputs)
+            return F.cross_entropy(logits, batch.labels), logits
+        first, _, past = self.replay()
+        second, labels, _ = self.replay()
+        logits, dark, labelled = self.logits_of((batch.inputs, first, second), self.options.joined)
+        loss = F.cross_entropy(logits, batch.labels) + self.options.alpha * F.mse_loss(dark, past)
+        return loss + self.options.beta * F.cross_entropy(labelled, labels), logits

@@ -28,6 +28,7 @@ from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.transfer import to_device
 
 _PICTURES = 64
 _STEP_COST = 2.3  # of a step with replay: a second batch, the solver's word on it, the drawing
@@ -102,7 +103,7 @@ class DeepGenerativeReplay(Learner):
     def replay(self, solver: nn.Module, count: int) -> tuple[Tensor, Tensor]:
         """Generated images as the net sees them, and what the solver of the past says to them: classes or probabilities."""
         unknown = torch.full((count,), -1)
-        drawn = ImageSet.without_cue(self.autoencoder.draw(count, self._draws).cpu(), unknown, unknown)
+        drawn = ImageSet.without_cue(self.autoencoder.draw(count, self._draws), unknown, unknown)
         inputs = self.context.presentation.training(drawn, self._augmentation, None)
         with self.context.autocast():
             logits = solver(inputs).float()
@@ -149,8 +150,8 @@ class DeepGenerativeReplay(Learner):
             _require_finite(float(loss.detach()), f"after epoch {epoch} of the generator of {phase.name}")
 
     def _generator_loss(self, pixels: Tensor, noise: torch.Generator) -> Tensor:
-        images = pixels.to(self.context.device).float() / 255
-        codes = torch.randn(len(images), self.options.z, generator=noise).to(self.context.device)
+        images = to_device(pixels, self.context.device).float() / 255
+        codes = to_device(torch.randn(len(images), self.options.z, generator=noise), self.context.device)
         return self.autoencoder.losses(images, codes).mean()
 
     def _frozen_net(self) -> nn.Module:

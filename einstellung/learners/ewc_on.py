@@ -16,17 +16,13 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from torch.func import functional_call, grad, vmap
-from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Context, Learner, learners, option
+from einstellung.learners.fisher import Shown, fisher_of_single_images, fisher_per_sample
+from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-
-_GRADIENTS = 2**26  # numbers of single images' gradients held at a time: 256 MB
 
 
 @dataclass(frozen=True)
@@ -54,38 +50,39 @@ class OnlineEWC(Learner):
     @classmethod
     def closing_cost(cls, options: EWCOptions, size: int) -> float:
         images = size if options.fisher_images is None else min(size, options.fisher_images)
-        return 4.0 * images  # gradients of single images
+        return (4.0 if options.fisher == "mammoth" else 1.5) * images  # one by one, or in batches
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.fisher: dict[str, Tensor] = {}
         self.anchor: dict[str, Tensor] = {}
+        self.latest_penalty = torch.zeros(
+            (), device=self.context.device
+        )  # e_lambda sum F (p - p*)^2 at the latest step
 
     def observe(self, batch: Batch) -> Tensor:
-        penalty = self.penalty()
-        return self.step(self.cross_entropy(batch.inputs, batch.labels)) + penalty
-
-    def penalty(self) -> Tensor:
-        """e_lambda sum F (p - p*)^2."""
-        total = torch.zeros((), device=self.context.device)
-        if self.fisher:
-            with torch.no_grad():
-                for name, parameter in self.net.named_parameters():
-                    total += (self.fisher[name] * (parameter - self.anchor[name]) ** 2).sum()
-        return self.options.e_lambda * total
+        loss = self.step(self.cross_entropy(batch.inputs, batch.labels))
+        return loss + self.latest_penalty if self.fisher else loss
 
     @torch.no_grad()
     def adjust_gradients(self) -> None:
-        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form."""
+        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form; its value is kept to be reported."""
         if not self.fisher:
             return
+        weight, parts = self.options.e_lambda, []
         for name, parameter in self.net.named_parameters():
-            parameter.grad.addcmul_(self.fisher[name], parameter - self.anchor[name], value=2 * self.options.e_lambda)
+            fisher, move = self.fisher[name], parameter - self.anchor[name]
+            parameter.grad.addcmul_(fisher, move, value=2 * weight)
+            parts.append(move.square_().mul_(fisher).sum())  # in place: what is allocated anew has to be zeroed first
+        self.latest_penalty = weight * torch.stack(parts).sum()
 
     def end_phase(self, phase: Phase) -> None:
-        measure = fisher_of_single_images if self.options.fisher == "mammoth" else fisher_per_sample
         images = _some(phase.train, self.options.fisher_images, self.context.seed, phase.name)
-        fresh = measure(self.net, Shown(images, self.context), images.labels.to(self.context.device))
+        shown, labels = Shown(images, self.context), images.labels.to(self.context.device)
+        if self.options.fisher == "mammoth":
+            fresh = fisher_of_single_images(self.net, shown, labels)
+        else:
+            fresh = fisher_per_sample(self.net, shown, labels, autocast=self.context.autocast)
         for name, value in fresh.items():
             self.fisher[name] = self.options.gamma * self.fisher[name] + value if name in self.fisher else value
         self.anchor = {name: parameter.detach().clone() for name, parameter in self.net.named_parameters()}
@@ -100,68 +97,7 @@ class OnlineEWC(Learner):
         )
 
 
-@dataclass(frozen=True)
-class Shown:
-    """Images as the net sees them, a slice at a time: all of a phase at once may not fit into memory."""
-
-    images: ImageSet
-    context: Context
-
-    def __getitem__(self, rows: slice) -> Tensor:
-        some = self.images.take(torch.arange(len(self.images))[rows])
-        return self.context.presentation.unaugmented(some)
-
-
 def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet:
     if count is None or count >= len(train):
         return train
     return train.take(torch.randperm(len(train), generator=generator(seed, "fisher", phase))[:count])
-
-
-def images_at_a_time(net: nn.Module, most: int = 32) -> int:
-    """How many images' gradients are held together: up to ``most``, fewer where a net is large.
-
-    >>> images_at_a_time(nn.Linear(10, 10)), images_at_a_time(nn.Linear(4000, 2000))
-    (32, 8)
-    """
-    return max(1, min(most, _GRADIENTS // sum(parameter.numel() for parameter in net.parameters())))
-
-
-def fisher_per_sample(
-    net: nn.Module, inputs: Tensor | Shown, labels: Tensor, chunk: int | None = None
-) -> dict[str, Tensor]:
-    """mean_i (d log p(y_i | x_i) / d theta)^2, the gradients of a chunk of images at a time."""
-    chunk = chunk or images_at_a_time(net)
-    was_training = net.training
-    net.eval()
-    weights = {name: parameter.detach() for name, parameter in net.named_parameters()}
-    buffers = dict(net.named_buffers())
-
-    def log_likelihood(weights: dict[str, Tensor], image: Tensor, label: Tensor) -> Tensor:
-        logits = functional_call(net, (weights, buffers), (image.unsqueeze(0),))
-        return -F.cross_entropy(logits, label.unsqueeze(0))
-
-    per_sample = vmap(grad(log_likelihood), in_dims=(None, 0, 0))
-    total = {name: torch.zeros_like(weight) for name, weight in weights.items()}
-    for start in range(0, len(labels), chunk):
-        with sdpa_kernel(SDPBackend.MATH):  # the fused kernels of attention are not made for gradients of single images
-            gradients = per_sample(weights, inputs[start : start + chunk], labels[start : start + chunk])
-        for name, gradient in gradients.items():
-            total[name] += gradient.square().sum(dim=0)
-    net.train(was_training)
-    return {name: value / len(labels) for name, value in total.items()}
-
-
-def fisher_of_single_images(net: nn.Module, inputs: Tensor | Shown, labels: Tensor) -> dict[str, Tensor]:
-    """mean_i p(y_i | x_i) (d log p(y_i | x_i) / d theta)^2, one image at a time in training mode."""
-    was_training = net.training
-    net.train()
-    parameters = dict(net.named_parameters())
-    total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-    for row in range(len(labels)):
-        log_likelihood = -F.cross_entropy(net(inputs[row : row + 1]), labels[row : row + 1])
-        gradients = torch.autograd.grad(log_likelihood, list(parameters.values()))
-        for name, gradient in zip(parameters, gradients, strict=True):
-            total[name] += log_likelihood.detach().exp() * gradient.square()
-    net.train(was_training)
-    return {name: value.detach() / len(labels) for name, value in total.items()}

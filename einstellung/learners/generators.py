@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.randomness import seeded_globally
+from einstellung.streams.transfer import to_device
 
 _CHANNELS = (24, 48, 96)  # of the convolutions, each of which halves the image
 _HIDDEN = 400  # units of each of the two layers of the perceptron, as in van de Ven & Tolias (2018)
@@ -40,8 +41,8 @@ class VariationalAutoencoder(nn.Module):
 
     @torch.no_grad()
     def draw(self, count: int, draws: torch.Generator) -> Tensor:
-        """``count`` new images, uint8, on the generator's device."""
-        noise = torch.randn(count, self.codes, generator=draws).to(next(self.parameters()).device)
+        """``count`` new images, uint8, where the autoencoder is; ``draws`` is a generator of the CPU."""
+        noise = to_device(torch.randn(count, self.codes, generator=draws), next(self.parameters()).device)
         return (self.decoder(noise).float().sigmoid() * 255).round().to(torch.uint8)
 
 

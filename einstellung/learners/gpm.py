@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, learners, option
+from einstellung.learners.unfolding import patches
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -67,12 +67,14 @@ class GradientProjectionMemory(Learner):
         self.head = head_of(self.net, self.context.presentation.stream.n_outputs)
         self.layers = projectable_layers(self.net, self.head)
         self.bases: dict[str, Tensor] = {}
+        self._projections: list[Projection] = []
 
     def begin_phase(self, phase: Phase) -> None:
         if self.bases:
             learned = {f"{name}.weight" for name in self.bases} | {f"{self.head}.weight", f"{self.head}.bias"}
             for name, parameter in self.net.named_parameters():
                 parameter.requires_grad_(name in learned)  # without a gradient the optimiser leaves it alone
+        self._projections = [Projection.of(self.layers[name].weight, basis) for name, basis in self.bases.items()]
         super().begin_phase(phase)
 
     def training_mode(self) -> None:
@@ -84,13 +86,11 @@ class GradientProjectionMemory(Learner):
 
     def step(self, loss: Tensor) -> Tensor:
         """An update without its part inside the bases."""
-        before = {name: self.layers[name].weight.detach().clone() for name in self.bases}
+        for projection in self._projections:
+            projection.keep()
         loss = super().step(loss)
-        with torch.no_grad():
-            for name, basis in self.bases.items():
-                weight = self.layers[name].weight
-                update = (weight - before[name]).flatten(1)
-                weight.sub_(((update @ basis) @ basis.T).view(weight.shape))
+        for projection in self._projections:
+            projection.apply()
         return loss
 
     def end_phase(self, phase: Phase) -> None:
@@ -111,6 +111,34 @@ class GradientProjectionMemory(Learner):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.bases = {name: basis.to(self.context.device) for name, basis in state["bases"].items()}
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A layer's weights [outputs, inputs] as they lie in memory, the basis in the same order of inputs, and room for a copy."""
+
+    weights: Tensor
+    basis: Tensor
+    before: Tensor
+
+    @staticmethod
+    def of(weight: nn.Parameter, basis: Tensor) -> Projection:
+        weights = weight.detach()
+        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: nothing is moved to see it as a matrix
+            sides = weights.shape[1:]
+            weights = weights.permute(0, 2, 3, 1)
+            basis = basis.view(*sides, -1).permute(1, 2, 0, 3).reshape(basis.shape)
+        matrix = weights.view(len(weights), -1)
+        return Projection(matrix, basis, torch.empty_like(matrix))
+
+    def keep(self) -> None:
+        """Remember the weights before an update."""
+        self.before.copy_(self.weights)
+
+    def apply(self) -> None:
+        """dW <- dW - dW M M^T for the update since then."""
+        update = torch.sub(self.weights, self.before, out=self.before)
+        self.weights.addmm_(update @ self.basis, self.basis.T, alpha=-1)
 
 
 def head_of(net: nn.Module, n_outputs: int) -> str:
@@ -197,21 +225,7 @@ def input_columns(layer: nn.Conv2d | nn.Linear, inputs: Tensor) -> Iterator[Tens
             yield rows.to(precision).T
         return
     for images in inputs.split(max(1, _VALUES // (size * inputs[0, 0].numel()))):
-        yield patches(layer, images).to(precision, memory_format=torch.contiguous_format).reshape(size, -1)
-
-
-def patches(layer: nn.Conv2d, images: Tensor) -> Tensor:
-    """The patches under a convolution's kernel as a view [channel, row, col of the kernel, image, row, col of the output]."""
-    mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
-    padded = F.pad(images, layer._reversed_padding_repeated_twice, mode).contiguous()  # knows padding by name, too
-    across, channel, row, col = padded.stride()
-    (height, width), (down, right), (low, wide) = layer.kernel_size, layer.stride, layer.dilation
-    rows = (padded.shape[2] - low * (height - 1) - 1) // down + 1
-    cols = (padded.shape[3] - wide * (width - 1) - 1) // right + 1
-    return padded.as_strided(
-        (padded.shape[1], height, width, len(images), rows, cols),
-        (channel, row * low, col * wide, across, row * down, col * right),
-    )
+        yield patches(layer, images.contiguous()).to(precision, memory_format=torch.contiguous_format).reshape(size, -1)
 
 
 def _add_upper_triangle(total: Tensor, columns: Tensor) -> None:

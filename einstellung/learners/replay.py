@@ -23,6 +23,7 @@ from einstellung.learners.learner import Batch, Learner, option
 from einstellung.learners.reservoir import Reservoir
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.transfer import to_device
 
 _CHUNK = 256  # images whose logits are computed at a time when a phase is taken in
 
@@ -66,7 +67,7 @@ class ReplayLearner(Learner):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.buffer = Reservoir(self.options.buffer)
+        self.buffer = Reservoir(self.options.buffer, self.context.device)
 
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         seed = self.context.seed
@@ -90,18 +91,24 @@ class ReplayLearner(Learner):
         with self.context.autocast():
             return self.net(inputs).float()
 
+    def logits_of(self, parts: Sequence[Tensor], joined: bool) -> Sequence[Tensor]:
+        """The logits of each part of a step: one part after the other, or all in one pass, laid end to end."""
+        if joined:
+            return self.logits(torch.cat(tuple(parts))).split([len(part) for part in parts])
+        return [self.logits(part) for part in parts]
+
     def replay(self) -> tuple[Tensor, Tensor, Tensor]:
         """A draw from the buffer as the net sees it, its labels, its logits."""
         images, logits = self.buffer.draw(self.options.draw, self._draws)
         inputs = self.context.presentation.training(images, self._augmentation, self._cue)
-        return inputs, images.labels.to(inputs.device), logits.to(inputs.device)
+        return inputs, to_device(images.labels, inputs.device), logits
 
     def end_phase(self, phase: Phase) -> None:
         if self.options.replay == "within":
             return
         draws = generator(self.context.seed, "buffer-phase", phase.name)
         images = phase.train.take(torch.randperm(len(phase.train), generator=draws))
-        self.buffer.add_computed(images, lambda rows: self._logits_in_evaluation(images.take(rows)), draws)
+        self.buffer.add_computed(images, lambda rows: self._logits_in_evaluation(images.take(rows.cpu())), draws)
 
     @torch.no_grad()
     def _logits_in_evaluation(self, images: ImageSet) -> Tensor:

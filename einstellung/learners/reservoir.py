@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from einstellung.streams.stream import ImageSet
+from einstellung.streams.transfer import to_device
 
 
 class Reservoir:
-    """Raw images with identity, label and logits, on the CPU; what is replayed is augmented and painted anew.
+    """Raw images with identity and label on the CPU, logits on ``device``; what is replayed is augmented and painted anew.
 
     >>> index = torch.arange(9)
     >>> images = ImageSet.without_cue(torch.zeros(9, 3, 2, 2, dtype=torch.uint8), index, index)
@@ -22,8 +23,9 @@ class Reservoir:
     (4, 9)
     """
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, device: torch.device | str = "cpu") -> None:
         self.capacity = capacity
+        self.device = torch.device(device)  # the net's: nobody has to wait until logits have been computed
         self.seen = 0
         self.images: ImageSet | None = None
         self.logits: Tensor | None = None
@@ -40,7 +42,7 @@ class Reservoir:
         slots, rows = self._lots(len(images), draws)
         if not len(rows):
             return
-        logits = logits_of(rows).cpu()
+        logits = logits_of(to_device(rows, self.device)).to(self.device)
         if self.images is None or self.logits is None:
             self.images = ImageSet(
                 torch.zeros(self.capacity, *images.images.shape[1:], dtype=torch.uint8),
@@ -48,13 +50,13 @@ class Reservoir:
                 torch.zeros(self.capacity, dtype=torch.long),
                 torch.zeros(self.capacity, dtype=torch.bool),
             )
-            self.logits = torch.zeros(self.capacity, logits.shape[1])
+            self.logits = torch.zeros(self.capacity, logits.shape[1], device=self.device)
         kept = images.take(rows)
         self.images.images[slots] = kept.images
         self.images.labels[slots] = kept.labels
         self.images.index[slots] = kept.index
         self.images.bears[slots] = kept.bears
-        self.logits[slots] = logits
+        self.logits[to_device(slots, self.device)] = logits
 
     def _lots(self, count: int, draws: torch.Generator) -> tuple[Tensor, Tensor]:
         """Slots that change hands while ``count`` images pass, and which of those images each holds in the end.
@@ -74,7 +76,7 @@ class Reservoir:
         assert self.images is not None, "drawn from an empty buffer"
         assert self.logits is not None
         rows = torch.randperm(len(self), generator=draws)[:count]
-        return self.images.take(rows), self.logits[rows]
+        return self.images.take(rows), self.logits[to_device(rows, self.device)]
 
     def state_dict(self) -> dict[str, Any]:
         if self.images is None:
@@ -92,4 +94,4 @@ class Reservoir:
         self.seen = state["seen"]
         if "images" in state:
             self.images = ImageSet(state["images"], state["labels"], state["index"], state["bears"])
-            self.logits = state["logits"]
+            self.logits = state["logits"].to(self.device)

@@ -131,6 +131,23 @@ def test_weights_inside_the_span_neither_decay_nor_coast(make, stream):
     assert not torch.allclose(weight @ outside, before @ outside, atol=1e-2)
 
 
+def test_the_layout_of_memory_changes_nothing(make, batch_of, stream):
+    """With channels last, weights and bases are multiplied in another order of inputs."""
+    nets = []
+    for layout in (torch.contiguous_format, torch.channels_last):
+        torch.manual_seed(0)
+        net = ResNet18(stream.n_outputs, width=8).to(memory_format=layout)
+        learner = on_net(make, net, optimiser={"lr": 0.1, "momentum": 0.9, "weight_decay": 0.1}, eps=0.8)
+        learner.end_phase(stream.phases[0])
+        begin(learner, stream.phases[1])
+        for rows in (range(8), range(8, 16)):
+            learner.observe(batch_of(stream.phases[1], rows))
+        nets.append(learner.net)
+    assert not nets[1].blocks[0].conv1.weight.is_contiguous()
+    for (name, one), other in zip(nets[0].named_parameters(), nets[1].parameters(), strict=True):
+        assert torch.allclose(one, other, rtol=1e-3, atol=1e-4), name
+
+
 def test_the_second_phase_by_hand(make, batch_of, stream):
     """sgd's own step on a net whose batch norm stands still, less the part inside the span; biases and norms stay."""
     learner = second_phase(make, batch_of, stream)

@@ -27,6 +27,22 @@ def test_sampling_is_uniform():
     assert chisquare(kept.numpy()).pvalue > 1e-3
 
 
+def test_logits_come_from_wherever_the_net_is():
+    """Of an accelerator, which a machine need not have: they can be used once they have been asked to come over."""
+    images, logits = numbered(4)
+    asked = []
+
+    class Elsewhere:
+        def to(self, device):
+            asked.append(device)
+            return logits
+
+    buffer = Reservoir(4)
+    buffer.add_computed(images, lambda rows: Elsewhere(), torch.Generator().manual_seed(0))
+    assert asked == [torch.device("cpu")]
+    assert torch.equal(buffer.logits.sort(dim=0).values, logits)
+
+
 def test_what_belongs_together_stays_together():
     buffer, draws = Reservoir(16), torch.Generator().manual_seed(0)
     for start in range(0, 100, 10):

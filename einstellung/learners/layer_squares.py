@@ -1,0 +1,194 @@
+"""Squared gradients of single images, layer by layer, from a layer's inputs x and the gradients d of its outputs.
+
+A convolution or linear layer: dW_i = sum_p d_ip x_ip^T over the places p of image i (of a convolution x_ip is the patch under
+its kernel), db_i = sum_p d_ip. A norm with normalised inputs x^: dw_i = sum_p d_ip x^_ip, db_i = sum_p d_ip.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from einstellung.kernels.weight_squares import add_weight_squares, suits_weight_squares
+from einstellung.learners.unfolding import patches
+
+_VALUES = 2**20  # numbers of unfolded patches at a time: they are used while they are in the cache
+_BLOCK = 2**19  # numbers of single images' gradients at a time, for the same reason
+_SMALL = 2**22  # multiplications below which images are worth a product together
+
+
+class LayerSquares:
+    """sum_i g_i^2 of a layer's own parameters, g_i being the gradient of image i."""
+
+    Kinds: ClassVar[tuple[type[nn.Module], ...]]
+
+    def __init__(self, layer: nn.Module) -> None:
+        self.layer = layer
+        self.bias = torch.zeros_like(layer.bias) if layer.bias is not None else None
+
+    def add(self, inputs: Tensor, slopes: Tensor) -> None:
+        """Take in some images: the layer's inputs, and the gradients of its outputs."""
+        raise NotImplementedError
+
+    def weight(self) -> Tensor:
+        """The sum of squares in the shape of the layer's weight."""
+        raise NotImplementedError
+
+    def result(self) -> dict[str, Tensor]:
+        """By the parameter's own name, in its shape and memory layout."""
+        squares = {"weight": torch.empty_like(self.layer.weight).copy_(self.weight())}
+        return squares if self.bias is None else squares | {"bias": self.bias}
+
+
+class ConvolutionSquares(LayerSquares):
+    """Of convolutions in two dimensions."""
+
+    Kinds = (nn.Conv2d,)
+
+    def __init__(self, layer: nn.Conv2d) -> None:
+        super().__init__(layer)
+        outputs, size = len(layer.weight) // layer.groups, layer.weight[0].numel()
+        self.squares = layer.weight.new_zeros(layer.groups, outputs, size)  # inputs: [row, col of the kernel, channel]
+
+    def add(self, inputs: Tensor, slopes: Tensor) -> None:
+        if suits_weight_squares(self.layer, inputs, slopes):
+            add_weight_squares(self.squares.view(len(self.layer.weight), 3, 3, -1), inputs, slopes)
+        else:
+            self._add_products(inputs, slopes)
+        if self.bias is not None:
+            self.bias += slopes.to(self.bias.dtype).sum(dim=(2, 3)).square().sum(dim=0)
+
+    def _add_products(self, inputs: Tensor, slopes: Tensor) -> None:
+        count, groups, (outputs, size) = len(inputs), self.layer.groups, self.squares.shape[1:]
+        slopes = slopes.reshape(count, groups, outputs, -1)
+        places = slopes.shape[3]
+        # channels last: long runs of memory under each row of the kernel
+        unfolded = patches(self.layer, inputs.to(slopes.dtype).contiguous(memory_format=torch.channels_last))
+        unfolded = unfolded.permute(3, 4, 5, 1, 2, 0).unflatten(5, (groups, -1)).movedim(5, 1)
+        held = max(1, min(count, _VALUES // (places * size)))
+        room = slopes.new_empty(
+            held, *unfolded.shape[2:]
+        )  # used again and again: new memory would have to be zeroed first
+        for group in range(groups):
+            for start in range(0, count, held):
+                some = unfolded[start : start + held, group]
+                columns = room[: len(some)].copy_(some).view(len(some), places, size)
+                add_squares(self.squares[group], slopes[start : start + held, group], columns)
+
+    def weight(self) -> Tensor:
+        outputs, channels, height, width = self.layer.weight.shape
+        return self.squares.view(outputs, height, width, channels).permute(0, 3, 1, 2)
+
+
+class LinearSquares(LayerSquares):
+    """Of linear layers, over one vector an image or over several (tokens)."""
+
+    Kinds = (nn.Linear,)
+
+    def __init__(self, layer: nn.Linear) -> None:
+        super().__init__(layer)
+        self.squares = torch.zeros_like(layer.weight)
+
+    def add(self, inputs: Tensor, slopes: Tensor) -> None:
+        inputs = inputs.to(slopes.dtype).reshape(len(inputs), -1, inputs.shape[-1])
+        slopes = slopes.reshape(len(slopes), -1, slopes.shape[-1])
+        add_squares(self.squares, slopes.transpose(1, 2), inputs)
+        if self.bias is not None:
+            self.bias += slopes.to(self.bias.dtype).sum(dim=1).square().sum(dim=0)
+
+    def weight(self) -> Tensor:
+        return self.squares
+
+
+class NormSquares(LayerSquares):
+    """Of norms with a scale and a shift: batch norm with its running statistics, layer norm, group norm."""
+
+    Kinds = (_BatchNorm, nn.LayerNorm, nn.GroupNorm)
+
+    def __init__(self, layer: nn.Module) -> None:
+        super().__init__(layer)
+        self.squares = torch.zeros_like(layer.weight)
+
+    def add(self, inputs: Tensor, slopes: Tensor) -> None:
+        inputs, slopes = inputs.to(self.squares.dtype), slopes.to(self.squares.dtype)
+        self.squares += self._over_places(slopes * self._normalised(inputs)).square().sum(dim=0)
+        if self.bias is not None:
+            self.bias += self._over_places(slopes).square().sum(dim=0)
+
+    def _normalised(self, inputs: Tensor) -> Tensor:
+        layer = self.layer
+        if isinstance(layer, nn.LayerNorm):
+            return F.layer_norm(inputs, layer.normalized_shape, eps=layer.eps)
+        if isinstance(layer, nn.GroupNorm):
+            return F.group_norm(inputs, layer.num_groups, eps=layer.eps)
+        return F.batch_norm(inputs, layer.running_mean, layer.running_var, eps=layer.eps)
+
+    def _over_places(self, values: Tensor) -> Tensor:
+        """Summed over whatever lies between the image and the places of the scale."""
+        if isinstance(self.layer, nn.LayerNorm):
+            return values.reshape(len(values), -1, *self.squares.shape).sum(dim=1)
+        return values.flatten(2).sum(dim=2) if values.dim() > 2 else values
+
+    def weight(self) -> Tensor:
+        return self.squares
+
+
+_KINDS = (ConvolutionSquares, LinearSquares, NormSquares)
+
+
+def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
+    """How the layer's squared gradients are computed, if it is one of the known layers with a weight of its own.
+
+    >>> squares_kind(nn.Linear(2, 2)), squares_kind(nn.Bilinear(2, 2, 2))
+    (<class 'einstellung.learners.layer_squares.LinearSquares'>, None)
+    """
+    kinds = (kind for kind in _KINDS if isinstance(layer, kind.Kinds))
+    own = {name for name, parameter in layer.named_parameters(recurse=False)}
+    if "weight" not in own or own - {"weight", "bias"} or not _computes_as_its_kind(layer):
+        return None
+    if isinstance(layer, _BatchNorm) and layer.running_mean is None:
+        return None  # statistics of the batch even in evaluation: images are not on their own
+    return next(kinds, None)
+
+
+def _computes_as_its_kind(layer: nn.Module) -> bool:
+    """Whether its ``forward`` is torch's or that of our own kernels; what another one does with the weight is not known."""
+    wrote = next(kind.__module__ for kind in type(layer).__mro__ if "forward" in vars(kind))
+    return "forward" not in vars(layer) and wrote.startswith(("torch.nn.", "einstellung.kernels."))
+
+
+def squares_of(layer: nn.Module) -> LayerSquares:
+    """Nothing added up yet, for a layer of a known kind."""
+    kind = squares_kind(layer)
+    assert kind is not None, "a layer of a known kind"
+    return kind(layer)
+
+
+def add_squares(total: Tensor, slopes: Tensor, inputs: Tensor) -> None:
+    """total [o, k] += sum_i (D_i X_i)^2 with D [i, o, p] and X [i, p, k].
+
+    >>> total = torch.zeros(1, 2)
+    >>> add_squares(total, torch.ones(3, 1, 2), torch.ones(3, 2, 2))
+    >>> total
+    tensor([[12., 12.]])
+    """
+    if inputs.shape[1] == 1:  # (d x)^2 = d^2 x^2: one product for all images
+        total += slopes[:, :, 0].T.to(total.dtype).square() @ inputs[:, 0].to(total.dtype).square()
+        return
+    if total.numel() * inputs.shape[1] < _SMALL:
+        together = max(1, _BLOCK // total.numel())
+        for some, theirs in zip(slopes.split(together), inputs.split(together), strict=True):
+            total += torch.bmm(some, theirs).to(total.dtype).square_().sum(dim=0)
+        return
+    rows = max(1, _BLOCK // total.shape[1])
+    block = slopes.new_empty(min(rows, len(total)), total.shape[1])
+    for start in range(0, len(total), rows):
+        part = total[start : start + rows]
+        gradient = block[: len(part)]
+        for image in range(len(slopes)):
+            torch.mm(slopes[image, start : start + rows], inputs[image], out=gradient)
+            part.addcmul_(gradient, gradient)
