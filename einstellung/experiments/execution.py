@@ -29,6 +29,7 @@ from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
+from einstellung.training.devices import accelerator_facts
 from einstellung.training.evaluator import Measurement
 from einstellung.training.loop import require_finite
 
@@ -36,13 +37,18 @@ Listener = Callable[[float, str], None]
 _TIE = 1e-12
 
 
-def execute(job: Job, config: StudyConfig, root: Path, digests: dict[str, str], listener: Listener) -> None:
-    """Do the job; ``listener(work done, where it stands)`` hears of its progress."""
-    torch.set_num_threads(config.training.threads)
+def proved_stream(config: StudyConfig, digests: dict[str, str]) -> Stream:
+    """The stream of a study in a process of its own; its data must be those that were proved."""
     load_plugins(config.plugins)
     stream = build_stream(config)
     if data_digests(stream) != digests:
         raise InputError("the data differ from those that were proved at the start of the study; did a file change?")
+    return stream
+
+
+def execute(job: Job, config: StudyConfig, root: Path, stream: Stream, listener: Listener) -> None:
+    """Do the job; ``listener(work done, where it stands)`` hears of its progress."""
+    torch.set_num_threads(config.training.thread_count)  # sums depend on it
     JobExecution(job, config, root, stream, listener).run()
 
 
@@ -294,6 +300,7 @@ class JobExecution:
                 "real_samples": self.samples,
                 "seconds": round(self.seconds + time.monotonic() - self._clock, 2),
                 "finished_at": datetime.now(UTC).isoformat(timespec="seconds"),
+                **accelerator_facts(self.learner.context.device),
                 **more,
                 "files": {name: fingerprint(self.folder / name) for name in files},
             },

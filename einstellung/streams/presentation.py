@@ -8,6 +8,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.streams.stream import ImageSet, Stream
+from einstellung.streams.transfer import to_device
 
 
 class Presentation:
@@ -16,6 +17,9 @@ class Presentation:
     Augmentation and cue draw from the generators they are given, never from a global one. The cue comes after the crop and
     the flip, so that it stands where it should in what the net sees. Where a stream shows its images larger than they are,
     that comes last: cue and cover grow with the image, and memory holds small images.
+
+    Sets of images lie in the CPU's memory. A batch is augmented and painted there, goes to the net's device as bytes, a quarter
+    of what its floats would take, and is normalised on that device. Pixels that a learner drew on the device stay on it.
     """
 
     def __init__(self, stream: Stream, device: torch.device | str = "cpu", channels_last: bool = False) -> None:
@@ -57,7 +61,7 @@ class Presentation:
         return self.normalised(self.painted(images.images, images))
 
     def normalised(self, pixels: Tensor) -> Tensor:
-        floats = pixels.to(self.device).to(torch.float32, memory_format=self.layout)
+        floats = to_device(pixels, self.device).to(torch.float32, memory_format=self.layout)
         inputs = torch.addcmul(self._shift, floats, self._scale)
         if (side := self.stream.shown_size) is None or inputs.shape[-2:] == (side, side):
             return inputs
@@ -67,19 +71,22 @@ class Presentation:
 def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
     """Random crop after zero padding, and random horizontal flip, drawn anew for every image of the batch.
 
+    The draws are the CPU generator's wherever the images are, so that they are the same on every device.
+
     >>> one = torch.arange(4, dtype=torch.uint8).view(1, 1, 2, 2)
     >>> crop_and_flip(one, 0, False, torch.Generator().manual_seed(0)).flatten().tolist()
     [0, 1, 2, 3]
     """
     count, channels, height, width = images.shape
-    drawn = torch.rand(3, count, generator=generator)
+    device = images.device
+    drawn = to_device(torch.rand(3, count, generator=generator), device)
     top = (drawn[0] * (2 * padding + 1)).long().view(-1, 1, 1, 1)
     left = (drawn[1] * (2 * padding + 1)).long().view(-1, 1, 1, 1)
-    cols = torch.arange(width).view(1, 1, 1, -1).expand(count, -1, -1, -1)
+    cols = torch.arange(width, device=device).view(1, 1, 1, -1).expand(count, -1, -1, -1)
     if flip:
         cols = torch.where((drawn[2] < 0.5).view(-1, 1, 1, 1), width - 1 - cols, cols)
-    rows = torch.arange(height).view(1, 1, -1, 1)
+    rows = torch.arange(height, device=device).view(1, 1, -1, 1)
     padded = F.pad(images, (padding, padding, padding, padding))
-    which = torch.arange(count).view(-1, 1, 1, 1)
-    channel = torch.arange(channels).view(1, -1, 1, 1)
+    which = torch.arange(count, device=device).view(-1, 1, 1, 1)
+    channel = torch.arange(channels, device=device).view(1, -1, 1, 1)
     return padded[which, channel, rows + top, cols + left]

@@ -53,24 +53,33 @@ class Evaluator:
         self.batch_size = batch_size
 
     def measure(self, net: nn.Module, names: Sequence[str]) -> list[Measurement]:
-        """One measurement per named split."""
+        """One measurement per named split; what is said of a split does not depend on which others are named."""
+        splits = [self.stream.split(name) for name in names]
+        if not splits:
+            return []
         was_training = net.training
         net.eval()
         try:
-            return [self._measure_split(net, self.stream.split(name)) for name in names]
+            logits = self._logits(net, splits)
         finally:
             net.train(was_training)
+        return [self._measurement(split, of_split) for split, of_split in zip(splits, logits, strict=True)]
 
     @torch.inference_mode()
-    def _measure_split(self, net: nn.Module, split: EvaluationSplit) -> Measurement:
-        logits = torch.cat([self._logits(net, pixels) for pixels in split.images.images.split(self.batch_size)])
-        labels = split.images.labels
-        figures = figures_of(logits, labels, self.stream.phase(split.phase).classes)
-        return Measurement(**vars(figures), split=split.name, predictions=logits.argmax(dim=1))
+    def _logits(self, net: nn.Module, splits: Sequence[EvaluationSplit]) -> tuple[Tensor, ...]:
+        """The logits of every split, on the CPU."""
+        batches: list[Tensor] = []
+        for split in splits:  # a batch never holds images of two splits: in small ones rounding depends on the size
+            for pixels in split.images.images.split(self.batch_size):
+                with self.autocast():
+                    batches.append(net(self.presentation.normalised(pixels)).float())
+        # One copy for all: each of them waits until an accelerator has done all that it was told to do.
+        logits = torch.cat(batches).cpu()
+        return torch.split(logits, [len(split.images) for split in splits])
 
-    def _logits(self, net: nn.Module, pixels: Tensor) -> Tensor:
-        with self.autocast():
-            return net(self.presentation.normalised(pixels)).float().cpu()
+    def _measurement(self, split: EvaluationSplit, logits: Tensor) -> Measurement:
+        figures = figures_of(logits, split.images.labels, self.stream.phase(split.phase).classes)
+        return Measurement(**vars(figures), split=split.name, predictions=logits.argmax(dim=1))
 
 
 def figures_of(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) -> Figures:

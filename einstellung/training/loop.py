@@ -13,6 +13,7 @@ from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)
@@ -101,10 +102,12 @@ class PhaseLoop:
         batches = self._batches(epoch)
         own = sum(self._taken(rows)[phase.name] for rows in batches)
         consumed, measured = 0, 0
+        # An accelerator is only told what to do and works it off by itself: while it is busy with one batch, the next is
+        # prepared here. That holds as long as nothing asks for a number, so the loss is looked at once, at the end.
         for step, rows in enumerate(batches, start=1):
             raw = self._images.take(rows)
             inputs = presentation.training(raw, augmentation, cue)
-            loss = learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
+            loss = learner.observe(Batch(inputs, to_device(raw.labels, inputs.device), raw))
             if loss is None:
                 raise InputError(
                     f"{type(learner).__name__}.observe returned nothing: end it with 'return self.step(loss)'"

@@ -1,4 +1,4 @@
-"""Precision and device: a setting of the run, resolved once and recorded."""
+"""Precision and memory layout: settings of the run, resolved once and recorded."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 from einstellung.errors import InputError
+from einstellung.training.devices import computes_in_bf16, resolve_device
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Precision:
 
     @staticmethod
     def resolve(name: str, device: str) -> Precision:
-        """``auto`` means bf16 where the hardware computes in it, fp32 elsewhere.
+        """``auto`` means bf16 where the hardware is known to compute in it, fp32 elsewhere; bf16 by name is slow there.
 
         >>> Precision.resolve("fp32", "cpu").name
         'fp32'
@@ -30,7 +31,9 @@ class Precision:
         if name not in ("auto", "fp32", "bf16"):
             raise InputError(f"training.precision is '{name}': give fp32, bf16 or auto")
         if name == "auto":
-            name = "bf16" if _computes_in_bf16(place) else "fp32"
+            name = "bf16" if computes_in_bf16(place) else "fp32"
+        if name == "bf16" and (lacking := _lacks_for_bf16(place)):
+            raise InputError(f"training.precision is 'bf16', but {lacking}; give fp32 or auto")
         return Precision(name, place)
 
     def autocast(self) -> AbstractContextManager[Any]:
@@ -39,29 +42,23 @@ class Precision:
         return torch.autocast(self.device.type, torch.bfloat16)
 
 
-def resolve_device(name: str) -> torch.device:
-    """The device by name; one that this machine lacks is named at once."""
-    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
-        raise InputError(f"training.device is '{name}': give cpu, cuda, cuda:N or mps")
-    if name.startswith("cuda") and not torch.cuda.is_available():
-        raise InputError(f"training.device is '{name}', but torch finds no CUDA device here")
-    if name == "mps" and not torch.backends.mps.is_available():
-        raise InputError("training.device is 'mps', but torch finds no Apple GPU here")
-    return torch.device(name)
-
-
-def _computes_in_bf16(device: torch.device) -> bool:
+def _lacks_for_bf16(device: torch.device) -> str | None:
+    """Why torch would not compute in bf16 on the device, not even slowly."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
-    if device.type == "cpu":
-        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
-    return False
+        with torch.cuda.device(device):
+            return None if torch.cuda.is_bf16_supported() else f"{torch.cuda.get_device_name(device)} has no bf16"
+    if device.type == "mps" and not torch.backends.mps.is_macos_or_newer(14, 0):
+        return "an Apple GPU has it from macOS 14 on"
+    return None
 
 
-def suits_channels_last(net: nn.Module) -> bool:
+def suits_channels_last(net: nn.Module, device: torch.device | None = None) -> bool:
     """Whether the faster channels-last layout may be used: convolutions whose outputs come in groups of eight channels.
 
-    With fewer than eight channels, torch 2.13's CPU kernels write beyond their memory in this layout.
+    With fewer than eight channels, torch 2.13's CPU kernels write beyond their memory in this layout, and a GPU's tensor
+    cores take channels in eights. On Apple GPUs torch's convolutions have no backward pass of their own for it.
     """
+    if device is not None and device.type == "mps":
+        return False
     convolutions = [module for module in net.modules() if isinstance(module, nn.Conv2d)]
     return bool(convolutions) and all(module.out_channels % 8 == 0 for module in convolutions)

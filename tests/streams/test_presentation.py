@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.randomness import generator
-from einstellung.streams import Presentation
+from einstellung.streams import ImageSet, Presentation
 from einstellung.streams.presentation import crop_and_flip
 
 
@@ -70,3 +70,22 @@ def test_images_are_enlarged_last_with_what_is_painted_on_them(small_stream):
 def test_images_are_never_shrunk(small_stream):
     with pytest.raises(InputError, match=r"stream\.shown_size is 16: images of 32x32 are only ever enlarged"):
         Presentation(replace(small_stream, shown_size=16))
+
+
+def test_pixels_on_a_device_stay_there_and_are_cropped_by_the_same_draws(small_stream):
+    """What a learner drew on the device of its net need not come back to be augmented."""
+    draws, as_many = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
+    drawn = ImageSet.without_cue(
+        torch.zeros(5, 3, 32, 32, dtype=torch.uint8, device="meta"), *2 * [torch.zeros(5).long()]
+    )
+    inputs = Presentation(small_stream, "meta").training(drawn, draws, None)
+    assert (inputs.device.type, inputs.dtype, inputs.shape) == ("meta", torch.float32, (5, 3, 32, 32))
+    crop_and_flip(torch.zeros(5, 3, 32, 32, dtype=torch.uint8), 4, True, as_many)
+    assert torch.equal(draws.get_state(), as_many.get_state())
+
+
+def test_images_of_a_set_are_prepared_on_the_cpu_and_shown_on_the_device(small_stream):
+    presentation, train = Presentation(small_stream, "meta"), small_stream.phases[1].train
+    assert presentation.training_pixels(train, generator(1, "a"), generator(1, "b")).device.type == "cpu"
+    assert presentation.training(train, generator(1, "a"), generator(1, "b")).device.type == "meta"
+    assert presentation.unaugmented(train).device.type == "meta"

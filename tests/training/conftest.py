@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 import pytest
+from torch import Tensor
 
 from einstellung.cues import PatchCue
 from einstellung.experiments.config import StudyConfig, build_config
-from einstellung.streams import Stream, shapes
+from einstellung.streams import Stream, shapes, transfer
 
 SMALL = {"size": 12, "train_per_class": 6, "test_per_class": 2}
 
@@ -29,3 +30,10 @@ def config() -> StudyConfig:
             },
         }
     )
+
+
+@pytest.fixture
+def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The meta device in the place of a CUDA device; memory that cannot be pinned here is taken as it is."""
+    monkeypatch.setattr(transfer, "_COPIES_BY_ITSELF", frozenset({"meta"}))
+    monkeypatch.setattr(Tensor, "pin_memory", lambda self: self)

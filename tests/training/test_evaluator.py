@@ -40,3 +40,21 @@ def test_every_figure_against_a_loop_over_images(config, stream):
     assert measured.loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     assert measured.n == len(images)
     assert measured.acc_task >= measured.acc
+
+
+def test_a_split_is_told_of_alike_whatever_else_is_measured(config, stream):
+    """Bit for bit, and with batches that do not fit the splits: rounding in small batches depends on their size."""
+    learner = build_learner(config, "sgd", 3, stream)
+    evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast, batch_size=9)
+    names = [split.name for split in stream.splits]
+    assert any(len(split.images) % 9 for split in stream.splits)
+    together = evaluator.measure(learner.net, names)
+    for name, one in zip(names, together, strict=True):
+        alone = evaluator.measure(learner.net, [name])[0]
+        assert (alone.split, alone.n, alone.loss, alone.top5) == (one.split, one.n, one.loss, one.top5)
+        assert torch.equal(alone.predictions, one.predictions)
+
+
+def test_no_split_no_measurement(config, stream):
+    learner = build_learner(config, "sgd", 3, stream)
+    assert Evaluator(stream, learner.context.presentation, learner.context.autocast).measure(learner.net, []) == []
