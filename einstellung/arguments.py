@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 from einstellung.errors import InputError
+from einstellung.experiments.machine import Workers
 
 _LONGEST_GRID = 200
 
@@ -57,10 +58,24 @@ def grid(option: str, text: str) -> tuple[float, ...]:
     return tuple(round(first + position * step, 10) for position in range(int((last - first) / step + 1e-9) + 1))
 
 
-def workers_for(threads: int) -> int:
-    """How many runs of so many threads this machine's cores hold, at least one."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, cores // threads)
+def workers_from(option: str, value: str | int | None) -> Workers | None:
+    """How many runs at a time: a number from 1, ``auto``, or nothing.
+
+    >>> workers_from("--workers", "4"), workers_from("--workers", "auto"), workers_from("--workers", None)
+    (4, 'auto', None)
+    >>> workers_from("--workers", "many")
+    Traceback (most recent call last):
+    einstellung.errors.InputError: --workers is many: give a number from 1, or auto
+    """
+    if value is None or value == "auto":
+        return value  # type: ignore[return-value]
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1 or isinstance(value, bool | float):
+        raise InputError(f"{option} is {value}: give a number from 1, or auto")
+    return number
 
 
 def look_for_data_in(place: Path | None) -> None:

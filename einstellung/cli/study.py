@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import look_for_data_in, whole_numbers, workers_for
+from einstellung.arguments import look_for_data_in, whole_numbers, workers_from
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide, show_sweep
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
     from einstellung.experiments.config import StudyConfig
     from einstellung.experiments.folder import ResultsFolder
+    from einstellung.experiments.machine import Workers
     from einstellung.experiments.study import Outcome
     from einstellung.experiments.sweep import Sweep
 
@@ -29,7 +30,10 @@ DATA = click.option(
     "--data", type=click.Path(path_type=Path), help="Where data sets lie.  [default: EINSTELLUNG_DATA, ./data]"
 )
 WORKERS = click.option(
-    "--workers", type=click.IntRange(min=1), help="Runs at a time.  [default: cores / threads per run]"
+    "--workers",
+    metavar="N|auto",
+    callback=lambda context, option, value: workers_from("--workers", value),
+    help="Runs at a time; auto: by a short measurement.  [default: cores / threads per run, 1 on a GPU]",
 )
 
 
@@ -55,7 +59,7 @@ def run(
     assignments: tuple[str, ...],
     sweeps: tuple[str, ...],
     data: Path | None,
-    workers: int | None,
+    workers: Workers | None,
     dry_run: bool,
     out: Path | None,
     as_json: bool,
@@ -73,7 +77,6 @@ def run(
     studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
     root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else first.name)
-    workers = workers or workers_for(first.training.threads)
     if dry_run:
         _dry_run(root, studies, workers, as_json)
     elif sweep:
@@ -86,14 +89,14 @@ def run(
 @WORKERS
 @OUT
 @JSON
-def demo(workers: int | None, out: Path | None, as_json: bool) -> None:
+def demo(workers: Workers | None, out: Path | None, as_json: bool) -> None:
     """Four learners, three seeds, drawn shapes, a planted cue: a report in a few minutes, without any download."""
     from einstellung.experiments.config import build_config
     from einstellung.experiments.folder import ResultsFolder
 
     config = build_config(*_values(None, "demo", None, None, ()))
     folder = ResultsFolder(out or Path("results") / config.name)
-    _study(config, folder, workers or workers_for(config.training.threads), as_json)
+    _study(config, folder, workers, as_json)
 
 
 @click.command()
@@ -132,19 +135,16 @@ def _values(
     from einstellung.experiments.config import read_config, read_preset, with_assignments
     from einstellung.guide.settings import translated, with_guide_keys, with_its_backbone
 
-    def tell(line: str) -> None:
-        click.echo(line, err=True)
-
     if (path is None) == (preset is None):
         raise InputError("give a CONFIG.yaml or --preset NAME (one of the two); 'einstellung ls presets' lists presets")
     where = str(path) if path else f"preset {preset}"
     values = read_preset(preset) if preset is not None else read_config(path or Path())
     values.setdefault("name", preset or (path or Path()).stem)
     try:
-        values = translated(with_its_backbone(values, assignments), tell)
+        values = translated(with_its_backbone(values, assignments), _tell)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    values = with_guide_keys(with_assignments(values, assignments), tell)
+    values = with_guide_keys(with_assignments(values, assignments), _tell)
     if methods is not None:
         values["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
     if seeds is not None:
@@ -152,14 +152,16 @@ def _values(
     return values, where
 
 
-def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: bool) -> None:
+def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None, as_json: bool) -> None:
     from einstellung.experiments.study import prepare_study, run_study
+    from einstellung.experiments.workers import arrange
     from einstellung.guide.reporting import report_with_guide_files
 
-    prepared = prepare_study(config, results.path)
+    prepared = prepare_study(config, results.path, about_to_run=True)
     prepared.proof.require()
     with results.in_use():
-        outcome = run_study(prepared, results.path, workers, command_line())
+        ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _tell)
+        outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
         _say_reused(outcome)
         if outcome.timeline is not None:
             card, page = report_with_guide_files(results)
@@ -169,26 +171,30 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: int, as_json: b
     _exit_on_failures([outcome])
 
 
-def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: int, as_json: bool) -> None:
+def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: Workers | None, as_json: bool) -> None:
     """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.study import prepare_study, run_study
-    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, check_root, write_sweep
+    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun, check_root, write_sweep
+    from einstellung.experiments.workers import arrange
     from einstellung.guide.reporting import report_with_guide_files
     from einstellung.report.study import report_sweep
 
     check_root(root, sweep)
-    prepared = {name: prepare_study(config, root / name) for name, config in studies.items()}
+    studies = as_begun(root, studies)
+    prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
     for study in prepared.values():
         study.proof.require()
     outcomes = []
     with ResultsFolder(root).in_use():
+        ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _tell)
         write_sweep(root, sweep)
-        for number, (name, study) in enumerate(prepared.items(), start=1):
-            click.echo(f"{name} ({number} of {len(prepared)})", err=True)
+        for number, (name, study) in enumerate(ready.items(), start=1):
+            _tell(f"{name} ({number} of {len(ready)})")
             results = ResultsFolder(root / name)
             with results.in_use():
-                outcome = run_study(study, results.path, workers, command_line(), SHARED_FIRST_PHASES)
+                count = arrangements[name].workers
+                outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES)
                 _say_reused(outcome)
                 if outcome.timeline is not None:
                     report_with_guide_files(results)
@@ -198,15 +204,19 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: i
     _exit_on_failures(outcomes)
 
 
-def _dry_run(root: Path, studies: dict[str, StudyConfig], workers: int, as_json: bool) -> None:
+def _dry_run(root: Path, studies: dict[str, StudyConfig], workers: Workers | None, as_json: bool) -> None:
     from einstellung.experiments.dry_run import in_words, look_ahead
 
-    seen = look_ahead(root, studies, workers)
+    seen = look_ahead(root, studies, workers, _tell)
     if as_json:
         print_json(seen)
     else:
         for line in in_words(seen):
             click.echo(line)
+
+
+def _tell(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _say_reused(outcome: Outcome) -> None:

@@ -9,28 +9,40 @@ from typing import Any
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.estimate import Estimate, estimate
 from einstellung.experiments.folder import ResultsFolder
+from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import in_words as duration
-from einstellung.experiments.study import jobs_to_do, prepare_study
-from einstellung.experiments.sweep import SHARED_FIRST_PHASES
+from einstellung.experiments.study import jobs_to_do, prepare_study, ready_kernels
+from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun
+from einstellung.experiments.workers import Arrangement, Candidate, Tell, arrange
 
 
-def look_ahead(root: Path, studies: Mapping[str, StudyConfig], workers: int) -> dict[str, Any]:
+def look_ahead(
+    root: Path, studies: Mapping[str, StudyConfig], workers: Workers | None, tell: Tell = lambda line: None
+) -> dict[str, Any]:
     """Everything as data, the studies by the name of their folder below ``root`` (one without a name is the root itself).
 
     Nothing is written and nothing trained but the few steps that are timed.
     """
-    seen: dict[str, Any] = {"workers": workers, "studies": {}}
+    studies = as_begun(root, studies)
+    ready = {name: prepare_study(config, root / name) for name, config in studies.items()}
+    for study in ready.values():
+        study.proof.require()
+        ready_kernels(study.config)
+    first_phases = "first_phases" if list(studies) == [""] else SHARED_FIRST_PHASES
+    ready, arrangements = arrange(studies, ready, root, first_phases, workers, tell)
+    seen: dict[str, Any] = {**_arrangement(next(iter(arrangements.values()))), "studies": {}}
     counted: set[str] = set()
-    for name, config in studies.items():
-        prepared = prepare_study(config, root / name)
-        prepared.proof.require()
-        folder = ResultsFolder(root / name)
-        jobs, todo = jobs_to_do(prepared, folder, SHARED_FIRST_PHASES if name else "first_phases")
+    estimated = next(iter(arrangements))
+    for name, prepared in ready.items():
+        arrangement, folder = arrangements[name], ResultsFolder(root / name)
+        jobs, todo = jobs_to_do(prepared, folder, first_phases)
         todo = [job for job in todo if job.kind == "run" or job.key not in counted]
         counted |= {job.key for job in todo}
-        foreseen = estimate(prepared.config, prepared.stream, todo, workers)
-        seen["studies"][name or config.name] = {
+        # The studies of a sweep may differ in what a step costs: what was measured for the first is not the others' pace.
+        pace = arrangement.pace if name == estimated else None
+        foreseen = estimate(prepared.config, prepared.stream, todo, arrangement.workers, pace)
+        seen["studies"][name or prepared.config.name] = {
             "first_phases": [
                 {**_facts(job, todo, foreseen), "shared_by": [run.method for run in jobs if run.needs == job.folder]}
                 for job in jobs
@@ -45,6 +57,21 @@ def look_ahead(root: Path, studies: Mapping[str, StudyConfig], workers: int) -> 
         }
     seen["seconds"] = sum(study["seconds"] for study in seen["studies"].values())
     return seen
+
+
+def _arrangement(arrangement: Arrangement) -> dict[str, Any]:
+    """How the first study would be run, and what was tried to find that out."""
+    tried = [
+        {
+            "workers": trial.candidate.workers,
+            "threads": trial.candidate.threads,
+            "images_per_second": trial.images_per_second,
+            "seconds": trial.seconds,
+        }
+        for trial in arrangement.trials
+    ]
+    facts = {"workers": arrangement.workers, "threads": arrangement.threads}
+    return {**facts, "tried": tried, "memory_limit": arrangement.limit} if tried else facts
 
 
 def _facts(job: Job, todo: list[Job], foreseen: Estimate) -> dict[str, Any]:
@@ -69,8 +96,7 @@ def in_words(seen: Mapping[str, Any]) -> Iterator[str]:
             "and worker"
         )
     left = duration(seen["seconds"])
-    workers = f"{seen['workers']} worker{'s' if seen['workers'] > 1 else ''}"
-    yield f"about {left} on {workers}, if the machine stays as it is; nothing was run"
+    yield f"about {left} on {Candidate(seen['workers'], seen['threads'])}, if the machine stays as it is; nothing was run"
 
 
 def _when(job: Mapping[str, Any]) -> str:

@@ -5,18 +5,22 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 
 from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.experiments.plan import Job, next_job, passes
+from einstellung.experiments.order import makespan
+from einstellung.experiments.plan import Job, passes
 from einstellung.learners import Batch
 from einstellung.randomness import generator
 from einstellung.streams import Stream
+from einstellung.streams.transfer import to_device
 from einstellung.training import Evaluator
+
+_EVALUATED = 100  # images: a whole split would take a large net long
 
 
 @dataclass(frozen=True)
@@ -37,63 +41,75 @@ class Estimate:
     total: float
 
 
-def estimate(config: StudyConfig, stream: Stream, jobs: Sequence[Job], workers: int) -> Estimate:
+def estimate(
+    config: StudyConfig, stream: Stream, jobs: Sequence[Job], workers: int, pace: Pace | None = None
+) -> Estimate:
     """Seconds for every job and for the whole. Replay, penalties and generators enter by each method's declared cost."""
-    pace = measured_pace(config, stream)
-    seconds = {job.folder: _seconds(job, config, stream, pace) for job in jobs}
+    pace = pace or measured_pace(config, stream)
+    seconds = seconds_of(jobs, config, stream, pace)
     return Estimate(pace, seconds, workers, makespan(jobs, seconds, workers))
 
 
+def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, pace: Pace) -> dict[str, float]:
+    """How long each job takes a worker of that pace, by its folder."""
+    return {job.folder: _seconds(job, config, stream, pace) for job in jobs}
+
+
 def measured_pace(config: StudyConfig, stream: Stream, budget: float = 2.0) -> Pace:
-    """Time whole steps (reading, cue, augmentation, forward, backward, update) for about ``budget`` seconds."""
+    """The pace of one worker, measured here for about ``budget`` seconds."""
     before = torch.get_num_threads()
-    torch.set_num_threads(config.training.threads)
+    torch.set_num_threads(config.training.thread_count)
     try:
-        learner = build_learner(config, "sgd", 0, stream)
-        phase, presentation = stream.phases[-1], learner.context.presentation
-        learner.begin_phase(phase)
-        learner.training_mode()
-        draws = generator(0, "estimate")
-        size = min(config.training.batch_size, len(phase.train))
-
-        def train() -> int:
-            raw = phase.train.take(torch.randperm(len(phase.train), generator=draws)[:size])
-            inputs = presentation.training(raw, draws, draws)
-            learner.observe(Batch(inputs, raw.labels.to(inputs.device), raw))
-            return size
-
-        evaluator = Evaluator(stream, presentation, learner.context.autocast, config.evaluation.batch_size)
-        smallest = min(stream.splits, key=lambda split: len(split.images))
-
-        def evaluate() -> int:
-            return evaluator.measure(learner.net, [smallest.name])[0].n
-
-        return Pace(_seconds_per_image(train, budget), _seconds_per_image(evaluate, budget / 2))
+        meter = PaceMeter(config, stream)
+        meter.warm_up()
+        return meter.pace(budget)
     finally:
         torch.set_num_threads(before)
 
 
-def makespan(jobs: Sequence[Job], seconds: dict[str, float], workers: int) -> float:
-    """How long all jobs take when each free worker takes the next one by the launcher's own rule."""
-    waiting, running, done = list(jobs), list[tuple[float, Job]](), set[str]()
-    planned, now = {job.folder for job in jobs}, 0.0
-    while waiting or running:
-        while len(running) < workers and (job := next_job(waiting, planned, done)):
-            waiting.remove(job)
-            running.append((now + seconds[job.folder], job))
-        first = min(running, key=lambda entry: entry[0])
-        running.remove(first)
-        now = first[0]
-        done.add(first[1].folder)
-    return now
+class PaceMeter:
+    """A net with its data, to be timed: whole steps (reading, cue, augmentation, forward, backward, update), and evaluation."""
 
+    def __init__(self, config: StudyConfig, stream: Stream) -> None:
+        self._learner = build_learner(config, "sgd", 0, stream)
+        context, smallest = self._learner.context, min(stream.splits, key=lambda split: len(split.images))
+        self._phase = stream.phases[-1]
+        self._learner.begin_phase(self._phase)
+        self._learner.training_mode()
+        self._draws = generator(0, "estimate")
+        self._size = min(config.training.batch_size, len(self._phase.train))
+        some = smallest.images.take(torch.arange(min(_EVALUATED, len(smallest.images))))
+        self._split = replace(smallest, images=some)
+        self._evaluator = Evaluator(
+            replace(stream, splits=(self._split,)), context.presentation, context.autocast, config.evaluation.batch_size
+        )
 
-def _seconds_per_image(work: Callable[[], int], budget: float) -> float:
-    work()  # the first call pays for allocations and kernel set-up
-    images, start = 0, time.perf_counter()
-    while images == 0 or time.perf_counter() - start < budget:
-        images += work()
-    return (time.perf_counter() - start) / images
+    def warm_up(self) -> None:
+        """The first calls pay for allocations and kernels."""
+        self.train()
+        self._evaluate()
+
+    def pace(self, budget: float) -> Pace:
+        """Train for about so many seconds, and evaluate for half as many."""
+        return Pace(self._seconds_per_image(self.train, budget), self._seconds_per_image(self._evaluate, budget / 2))
+
+    def train(self) -> int:
+        """One step; the number of images it took."""
+        learner = self._learner
+        raw = self._phase.train.take(torch.randperm(len(self._phase.train), generator=self._draws)[: self._size])
+        inputs = learner.context.presentation.training(raw, self._draws, self._draws)
+        self._loss = learner.observe(Batch(inputs, to_device(raw.labels, inputs.device), raw))
+        return self._size
+
+    def _evaluate(self) -> int:
+        return self._evaluator.measure(self._learner.net, [self._split.name])[0].n
+
+    def _seconds_per_image(self, work: Callable[[], int], budget: float) -> float:
+        images, start = 0, time.perf_counter()
+        while images == 0 or time.perf_counter() - start < budget:
+            images += work()
+        float(self._loss)  # an accelerator is at work until its last number is there
+        return (time.perf_counter() - start) / images
 
 
 def _seconds(job: Job, config: StudyConfig, stream: Stream, pace: Pace) -> float:
@@ -101,9 +117,12 @@ def _seconds(job: Job, config: StudyConfig, stream: Stream, pace: Pace) -> float
     first_epochs, trained = config.training.epochs[0], [len(phase.train) for phase in stream.phases]
     epochs = first_epochs if job.kind == "first_phase" else math.ceil(passes(config, job.method, trained))
     sizes = {split.name: len(split.images) for split in stream.splits}
-    evaluated = sum(
-        sizes[name]
-        for epoch in range(epochs + 1)
-        for name in splits_due(stream, phase, config.evaluation, epoch, last=epoch == epochs)
-    )
+
+    def due(epoch: float, last: bool = False) -> int:
+        return sum(sizes[name] for name in splits_due(stream, phase, config.evaluation, epoch, last))
+
+    evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
+    if job.kind == "run" and (every := config.evaluation.every_steps):
+        steps = math.ceil(len(phase.train) / config.training.batch_size)
+        evaluated += epochs * ((steps - 1) // every) * due(0.5)
     return job.work * pace.training + evaluated * pace.evaluation

@@ -46,7 +46,7 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
     config, stream = prepared.config, prepared.stream
     folder = root / job.folder
     epoch = float(read_json(folder / "status.json")["chosen_epoch"])
-    with _threads(config.training.threads):
+    with _threads(config.training.thread_count):
         learner = build_learner(config, job.method, job.seed, stream)
         learner.net.load_state_dict(load_state(folder / "model.safetensors"))
         context = learner.context

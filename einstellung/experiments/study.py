@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.local import Failure, run_jobs
 from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.processes import preload_kernels, warm_up
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.provenance import now, provenance
 from einstellung.experiments.run_log import require_tensorboard
@@ -52,12 +54,16 @@ class Prepared:
     proof: Proof
 
 
-def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
-    """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything."""
+def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bool = False) -> Prepared:
+    """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything.
+
+    With ``about_to_run``, kernels are compiled if they never were, and torch is imported for the workers while the stream is
+    being proved here.
+    """
     folder = ResultsFolder(out) if out is not None else None
     if folder is not None:
         folder.check_usable()
-        config = folder.with_its_precision(config)
+        config = folder.with_its_choices(config)
     config = resolve(config)
     recorded = config if folder is None else folder.adopt(config)
     baseline = recorded.score.settings().baseline
@@ -73,7 +79,22 @@ def prepare_study(config: StudyConfig, out: Path | None = None) -> Prepared:
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
+    if about_to_run:
+        ready_kernels(config)
+        warm_up()
     return Prepared(config, recorded, stream, prove(stream))
+
+
+def ready_kernels(config: StudyConfig) -> None:
+    """Compile kernels of our own where a study uses them and this machine never did; every worker would begin with it."""
+    if config.training.kernels != "own":
+        return
+    from einstellung.kernels import loading
+
+    preload_kernels()
+    if not loading.compiled():
+        print("compiling kernels, once on this machine: about half a minute", file=sys.stderr, flush=True)
+        loading.load()
 
 
 def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> tuple[list[Job], list[Job]]:

@@ -12,6 +12,7 @@ import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, build_config, with_value
+from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_text
 
 _SWEPT_SECTIONS = ("cue", "cover", "stream", "backbone", "training", "learners")
@@ -65,6 +66,19 @@ def folder_name(key: str, value: Any) -> str:
     """
     text = re.sub(r"[^\w.+-]+", "-", str(value)).strip("-")
     return f"{key}={text}"
+
+
+def as_begun(root: Path, studies: Mapping[str, StudyConfig]) -> dict[str, StudyConfig]:
+    """``auto`` means the same for a study that is added to a sweep as it meant for those that are there."""
+    begun = next(
+        (ResultsFolder(root / name) for name in studies if ResultsFolder(root / name).config_file.exists()), None
+    )
+    if begun is None:
+        return dict(studies)
+    return {
+        name: config if ResultsFolder(root / name).config_file.exists() else begun.with_its_choices(config)
+        for name, config in studies.items()
+    }
 
 
 def sweep_file(root: Path) -> Path:

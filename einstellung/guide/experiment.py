@@ -11,17 +11,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from einstellung.arguments import workers_for
+from einstellung.arguments import workers_from
 from einstellung.backbones.weights import weights_digest
 from einstellung.errors import InputError
+from einstellung.experiments.added_later import known_before
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.local import Failure
+from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.remeasure import remeasure
 from einstellung.experiments.study import Prepared, prepare_study, run_study
+from einstellung.experiments.workers import arrange
 from einstellung.files import digest
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE
@@ -41,7 +44,7 @@ class Request:
     config: StudyConfig
     root: Path
     checkpoints: Checkpoints = "stop"
-    workers: int | None = None
+    workers: Workers | None = None
     command: str = "einstellung.guide"
     display: Callable[[Path, Sequence[Job]], Display] = lambda folder, jobs: display_for(jobs)
 
@@ -50,8 +53,7 @@ class Request:
             raise InputError(
                 f"unknown value '{self.checkpoints}' of checkpoints: {suggestion(str(self.checkpoints), known)}"
             )
-        if self.workers is not None and self.workers < 1:
-            raise InputError(f"workers is {self.workers}: give a number from 1")
+        object.__setattr__(self, "workers", workers_from("workers", self.workers))
 
 
 @dataclass(frozen=True)
@@ -73,14 +75,18 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     shape = resolve(config).model_dump(mode="json")
     shape = {key: value for key, value in shape.items() if key not in _NOT_SHAPING}
     # 'auto' means what it meant when the folder was made, on whatever machine that was.
-    shape["training"]["precision"] = config.training.precision
+    given = config.training.model_dump(mode="json")
+    shape["training"] |= {key: "auto" for key, value in given.items() if value == "auto"}
+    for key in ("kernels", "layout"):  # a folder that was made before these were settings is still found
+        if given[key] == "auto":
+            del shape["training"][key]
     shape["plugins"] = sorted(plugin["sha256"] for plugin in shape["plugins"])
     if weights := config.backbone.options.get("weights"):
         shape["backbone"]["weights"] = weights_digest(weights)
     # Of learners only what was changed: which of them are asked for must not matter.
     chosen = {name: learner_options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
-        name: options.__dict__ for name, options in chosen.items() if options != learner_options(name, {})
+        name: known_before(options.__dict__) for name, options in chosen.items() if options != learner_options(name, {})
     }
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 
@@ -88,7 +94,8 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
 def perform(request: Request, tell: Tell) -> Performed:
     """Train, continue, use or measure anew what is asked for, then write the report and the guide's files."""
     results = ResultsFolder(study_folder(request.config, request.root))
-    prepared = prepare_study(request.config, results.path)
+    to_train = request.checkpoints != "skip_training"
+    prepared = prepare_study(request.config, results.path, about_to_run=to_train)
     prepared.proof.require()
     jobs = plan(prepared.config, prepared.stream)
     runs = [job for job in jobs if job.kind == "run"]
@@ -99,10 +106,12 @@ def perform(request: Request, tell: Tell) -> Performed:
     with results.in_use():
         if request.checkpoints == "force_retrain":
             _delete(results, jobs, tell)
+        given, first_phases = {"": request.config}, "first_phases"
+        ready, arrangements = arrange(given, {"": prepared}, results.path, first_phases, request.workers, tell)
         outcome = run_study(
-            prepared,
+            ready[""],
             results.path,
-            request.workers or workers_for(prepared.config.training.threads),
+            arrangements[""].workers,
             request.command,
             make_display=lambda todo: request.display(results.path, todo),
         )

@@ -113,7 +113,11 @@ def _parser() -> argparse.ArgumentParser:
         help="settings first, every measurement as a line, traces of unexpected errors",
     )
     add("--data", type=Path, metavar="FOLDER", help="where data sets lie [EINSTELLUNG_DATA, ./data, ./data/CIFAR100]")
-    add("--workers", type=int, metavar="N", help="runs at a time [cores / threads per run]")
+    add(
+        "--workers",
+        metavar="N|auto",
+        help="runs at a time, auto: by a short measurement [cores / threads per run, 1 on a GPU]",
+    )
     add("--csv_log", action="store_true", help="log.csv beside every run, as it goes on")
     add("--tensorboard", action="store_true", help="events for TensorBoard beside every run")
     add(

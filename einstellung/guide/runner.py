@@ -13,6 +13,7 @@ from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig, build_config, merged
 from einstellung.experiments.failures import failures_in_words
+from einstellung.experiments.machine import Workers
 from einstellung.files import read_json
 from einstellung.guide.experiment import Checkpoints, Performed, Request, perform
 from einstellung.guide.settings import KEYS, SEEDS, STRATEGIES, Tell, listed, translated
@@ -37,7 +38,7 @@ class ExperimentConfig:
     epochs: int | tuple[int, int] | None = None
     results_root: str | Path = "einstellung_results"
     checkpoints: Checkpoints = "stop"
-    workers: int | None = None
+    workers: Workers | None = None
     settings: Mapping[str, Any] | None = None
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config
+from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.dry_run import look_ahead
 from einstellung.experiments.estimate import estimate, makespan
 from einstellung.experiments.plan import Job, plan
@@ -42,6 +42,26 @@ def test_seconds_are_work_times_pace_plus_evaluation(monkeypatch):
     assert foreseen.seconds[scratch.folder] == pytest.approx(2.0 * 3 * 84 + 0.5 * 4 * in_t2)
     t1 = next(entry for entry in jobs if entry.kind == "first_phase" and entry.method == "sgd")
     assert foreseen.seconds[t1.folder] == pytest.approx(2.0 * 24 * 8 + 0.5 * 2 * len(stream.split("T1_all").images))
+
+
+def test_measurements_within_an_epoch_count(monkeypatch):
+    from einstellung.experiments import estimate as module
+
+    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=0.0, evaluation=1.0))
+    rarely = {"t1_all_every": 2, "extra_every": 2}  # only what the index needs is due within an epoch
+    seconds = []
+    for every in (None, 4):
+        config = resolve(build_config(merged(SMALL, {"evaluation": {**rarely, "every_steps": every}})))
+        stream = build_stream(config)
+        jobs = plan(config, stream)
+        seconds.append(estimate(config, stream, jobs, 1).seconds)
+    needed = ("T2_val", "T2_shortcut_normal", "T2_shortcut_masked", "T2_nonshortcut_normal")
+    within = sum(len(stream.split(name).images) for name in needed)
+    # 84 images in batches of 8 are 11 steps: after the 4th and the 8th, in each of 3 epochs
+    runs = [entry.folder for entry in jobs if entry.kind == "run"]
+    assert {seconds[1][run] - seconds[0][run] for run in runs} == {2 * 3 * within}
+    t1 = [sum(cost for folder, cost in each.items() if folder not in runs) for each in seconds]
+    assert t1[0] == t1[1] > 0
 
 
 def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_path):

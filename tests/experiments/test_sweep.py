@@ -8,12 +8,21 @@ import pytest
 import yaml
 
 from einstellung.errors import InputError
+from einstellung.experiments.config import build_config
 from einstellung.experiments.estimate import Pace
 from einstellung.experiments.folder import ResultsFolder, fingerprint
 from einstellung.experiments.local import Failure
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Outcome
-from einstellung.experiments.sweep import SHARED_FIRST_PHASES, Sweep, check_root, folder_name, read_sweep, write_sweep
+from einstellung.experiments.sweep import (
+    SHARED_FIRST_PHASES,
+    Sweep,
+    as_begun,
+    check_root,
+    folder_name,
+    read_sweep,
+    write_sweep,
+)
 
 from .conftest import SMALL, einstellung, typed
 
@@ -56,6 +65,17 @@ def test_a_shared_first_phase_is_found_from_a_study_that_has_no_folder_yet(tmp_p
     (shared / "status.json").write_text(json.dumps({"state": "finished", "key": "k", "files": files}))
     assert ResultsFolder(tmp_path / "cue.size=9").finished(f"{SHARED_FIRST_PHASES}/sgd-seed1-abc", "k")
     assert not ResultsFolder(tmp_path / "cue.size=9").finished(f"{SHARED_FIRST_PHASES}/sgd-seed2-abc", "k")
+
+
+def test_what_auto_meant_for_a_sweep_it_means_for_a_value_that_is_added(tmp_path):
+    values = {"stream": {"name": "shapes"}, "training": {"precision": "auto", "kernels": "auto"}}
+    studies = Sweep.parse("cue.size=2,4").studies(values, "here")
+    assert as_begun(tmp_path, studies) == studies
+    begun = studies["cue.size=4"].model_dump(mode="json")
+    begun["training"] |= {"precision": "bf16", "kernels": "torch"}
+    ResultsFolder(tmp_path / "cue.size=4").write_config(build_config(begun))
+    added = as_begun(tmp_path, studies)["cue.size=2"]
+    assert (added.training.precision, added.training.kernels, added.cue.options["size"]) == ("bf16", "torch", 2)
 
 
 def test_a_sweep_from_the_command_line(tmp_path, monkeypatch, capsys):

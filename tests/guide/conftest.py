@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from einstellung.experiments import study
-from einstellung.experiments.execution import execute
+from einstellung.experiments.execution import execute, proved_stream
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide import reporting
 from einstellung.guide.front_door import main
@@ -66,9 +66,10 @@ def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
 
     def run_jobs(jobs, config, root, digests, workers, display):
         threads = torch.get_num_threads()
+        stream = proved_stream(config, digests)
         for job in jobs:
             display.started(job)
-            execute(job, config, root, digests, lambda work, where, job=job: display.advanced(job, work, where))
+            execute(job, config, root, stream, lambda work, where, job=job: display.advanced(job, work, where))
             display.ended(job, None)
         torch.set_num_threads(threads)
         return []

@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from einstellung.errors import InputError
-from einstellung.experiments.assembly import data_digests
 from einstellung.experiments.execution import execute
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
@@ -154,7 +153,7 @@ def test_an_interrupted_run_is_continued(root, monkeypatch):
         save = JobExecution._save
         patch.setattr(JobExecution, "_save", lambda self, *where: (save(self, *where), interrupted()))
         with pytest.raises(KeyboardInterrupt):
-            execute(job, prepared.config, study, data_digests(prepared.stream), lambda work, where: None)
+            execute(job, prepared.config, study, prepared.stream, lambda work, where: None)
     assert (study / "runs/sgd-seed1/checkpoint.safetensors").exists()
     said = front_door("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
