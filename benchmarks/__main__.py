@@ -1,75 +1,123 @@
-"""``python -m benchmarks [VERB ...]`` (``VERBS`` below): measure, and renew the tables in ``RESULTS.md``."""
+"""``python -m benchmarks [VERB ...] [--short]``: measure, and renew the tables in ``RESULTS.md``.
+
+Without a verb, all of them; the short form leaves out those that have none.
+"""
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch starts
 
-from benchmarks import attention, demo, memory, pipeline, score, start_up, step
+from benchmarks.peers.places import remember_places
+from benchmarks.table import as_markdown
+from einstellung.errors import InputError
 from einstellung.experiments.provenance import code_hash, provenance
 from einstellung.files import write_json, write_text
+from einstellung.registry import suggestion
 
 HERE = Path(__file__).parent
-VERBS: dict[str, Callable[[], dict[str, Any]]] = {
-    "step": step.measure,
-    "pipeline": pipeline.measure,
-    "memory": memory.measure,
-    "attention": attention.measure,
-    "score": score.measure,
-    "start-up": start_up.measure,
-    "demo": demo.measure,
+VERBS = {
+    "step": "benchmarks.step",
+    "study": "benchmarks.study",
+    "scaling": "benchmarks.scaling",
+    "pipeline": "benchmarks.pipeline",
+    "memory": "benchmarks.memory",
+    "render": "benchmarks.render",
+    "score": "benchmarks.score",
+    "start-up": "benchmarks.start_up",
+    "attention": "benchmarks.attention",
+    "demo": "benchmarks.demo",
+}
+LONG_ONLY = ("demo",)
+PLACES = {
+    "mammoth": ("FOLDER", "a checkout of Mammoth to compare with"),
+    "mammoth-python": ("PYTHON", "an interpreter with Mammoth's packages"),
+    "avalanche-python": ("PYTHON", "an interpreter with avalanche-lib"),
 }
 
 
-def main(chosen: Sequence[str]) -> None:
-    unknown = [verb for verb in chosen if verb not in VERBS]
-    if unknown:
-        sys.exit(f"benchmarks: unknown verb '{unknown[0]}'; there are: {', '.join(VERBS)}")
-    file = HERE / "results.json"
-    results: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
-    for verb in chosen or VERBS:
+def main(words: Sequence[str]) -> int:
+    """The exit code: 2, after one line, for whatever was asked wrongly."""
+    options = parser().parse_args(words)
+    try:
+        verbs = chosen(options.verbs, options.short)
+        remember_places(options.mammoth, options.mammoth_python, options.avalanche_python)
+    except InputError as error:
+        print(f"benchmarks: {error}", file=sys.stderr)
+        return 2
+    results = read_results(HERE / "results.json")
+    form = "short" if options.short else "long"
+    for verb in verbs:
         print(f"measuring {verb} ...", file=sys.stderr, flush=True)
-        results[verb] = {
-            **VERBS[verb](),
-            "command": f"python -m benchmarks {verb}",
-            "measured": datetime.now(UTC).isoformat(timespec="minutes"),
-            "code_hash": code_hash(),
-            "machine": provenance("", {})["machine"],
-        }
-    write_json(file, results)
-    write_text(HERE / "RESULTS.md", table(results))
-    print((HERE / "RESULTS.md").read_text())
+        results.setdefault(verb, {})[form] = {**measured(verb, options.short), "command": command(verb, options)}
+        # after each verb: what was measured is there even if a later one is interrupted
+        results = {name: results[name] for name in VERBS if name in results}
+        write_json(HERE / "results.json", results)
+        write_text(HERE / "RESULTS.md", as_markdown(results))
+    print(as_markdown({verb: {form: results[verb][form]} for verb in verbs}))
+    return 0
 
 
-def table(results: dict[str, Any]) -> str:
-    lines = [
-        "# Benchmark results",
-        "",
-        "Renewed by `make bench`. Timings on shared machines are noisy: ratios were measured within one run, interleaved and",
-        "repeated, and stand with their spread.",
-    ]
-    for verb, result in results.items():
-        machine = result["machine"]
-        lines += [
-            "",
-            f"## {verb}",
-            "",
-            f"`{result['command']}`, {result['measured']}, {machine['processor']}, {machine['cores']} cores, "
-            f"Python {machine['python']}, code {result['code_hash']}",
-            "",
-            "| what | measured | to reach |",
-            "| --- | --- | --- |",
-            *(f"| {row['what']} | {row['measured']} | {row['reach']} |" for row in result["rows"]),
-        ]
-    return "\n".join(lines) + "\n"
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and renew benchmarks/RESULTS.md.")
+    made.add_argument("verbs", metavar="VERB", nargs="*", help=f"one of {', '.join(VERBS)}; none: all of them")
+    made.add_argument("--short", action="store_true", help="fewer repeats and sizes: all verbs in ten minutes")
+    for name, (word, what) in PLACES.items():
+        made.add_argument(f"--{name}", metavar=word, type=Path, help=what)
+    return made
+
+
+def chosen(verbs: Sequence[str], short: bool) -> list[str]:
+    """The verbs to measure, in the order of the table.
+
+    >>> chosen(["score", "step"], short=True)
+    ['step', 'score']
+    """
+    for verb in verbs:
+        if verb not in VERBS:
+            raise InputError(f"unknown verb '{verb}': {suggestion(verb, list(VERBS))}")
+        if short and verb in LONG_ONLY:
+            raise InputError(f"'{verb}' has no short form: leave out --short")
+    wanted = verbs or [verb for verb in VERBS if not (short and verb in LONG_ONLY)]
+    return [verb for verb in VERBS if verb in wanted]
+
+
+def measured(verb: str, short: bool) -> dict[str, Any]:
+    begin = time.perf_counter()
+    found: dict[str, Any] = import_module(VERBS[verb]).measure(short)
+    return {
+        **found,
+        "measured": datetime.now(UTC).isoformat(timespec="minutes"),
+        "took": round(time.perf_counter() - begin, 1),
+        "code_hash": code_hash(),
+        "machine": provenance("", {})["machine"],
+    }
+
+
+def command(verb: str, options: argparse.Namespace) -> str:
+    """How to measure the same again; places on this machine mean nothing elsewhere, so they are not told.
+
+    >>> command("step", parser().parse_args(["step", "score", "--short", "--mammoth", "/home/me/mammoth"]))
+    'python -m benchmarks step --short --mammoth FOLDER'
+    """
+    places = {name: getattr(options, name.replace("-", "_")) for name in PLACES}
+    given = [f"--{name} {PLACES[name][0]}" for name, place in places.items() if place is not None]
+    return " ".join(["python -m benchmarks", verb, *(["--short"] if options.short else []), *given])
+
+
+def read_results(file: Path) -> dict[str, dict[str, Any]]:
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    sys.exit(main(sys.argv[1:]))

@@ -1,92 +1,168 @@
-"""What everything around the net costs: reading, augmentation, cue and normalisation per step; evaluation per epoch.
+"""What everything around the net costs: reading, augmentation, cue, normalisation, evaluation, checkpoints, tables.
 
-On images of CIFAR-100's size and numbers (drawn, so that no data set is needed): T1 4,000 test images, T2 9,000 for training.
+On drawn images of CIFAR-100's size, with the numbers of CIFAR-100's two phases: an epoch of T2 goes through 9,000 images, T1 has
+4,000 test images, every other split 1,000. Shares are of the time on one thread.
 """
 
 from __future__ import annotations
 
-import statistics
-import time
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import torch
 
+from benchmarks.learners import BATCH, Setting
+from benchmarks.measuring import Spread, interleaved, ratios, row, torch_threads
 from einstellung.cues import PatchCue
 from einstellung.experiments.assembly import build_learner
-from einstellung.experiments.config import build_config
-from einstellung.learners import Batch
+from einstellung.files import write_text
+from einstellung.learners import Batch, Learner
 from einstellung.randomness import generator
 from einstellung.streams import Stream, shapes
+from einstellung.streams.presentation import crop_and_flip
+from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
-from einstellung.training.precision import Precision
+from einstellung.training.checkpoint import save_state
 
-BATCH = 32
 NEEDED = ("T2_shortcut_normal", "T2_shortcut_masked", "T2_val")
 EPOCH_IMAGES = 9_000
 SPLIT_IMAGES = {"T1_all": 4_000}  # the others hold 1,000 each
+EPOCHS = 50  # of the phase whose tables are written
+DATA_TIMES = 20  # batches at a time where no net is involved, so that a piece of work is long enough for the clock
+PARTS = {
+    "data": "reading, augmentation, cue and normalisation together",
+    "reading": "reading alone",
+    "augmentation": "augmentation alone",
+    "cue": "cue alone",
+    "normalisation": "normalisation alone",
+}
 
 
-def measure() -> dict[str, Any]:
-    torch.set_num_threads(1)
-    stream = shapes(PatchCue(), train_per_class=60, test_per_class=25)
-    precision = Precision.resolve("auto", "cpu").name
-    rows = []
-    for width, steps, repeats, reach in ((64, 3, 5, 3), (16, 20, 7, 10), (8, 40, 7, 10)):
-        data, step, image = shares(stream, width, steps, repeats)
-        name = f"ResNet-18 width {width}, batches of {BATCH}, 1 thread, {precision}"
-        share = [100 * one / two for one, two in zip(data, step, strict=True)]
-        rows.append(_row(f"{name}: reading, cue, augmentation, normalisation / whole step", share, f"under {reach} %"))
-        epoch = [EPOCH_IMAGES / BATCH * one for one in step]
-        three = [100 * 3_000 * one / two for one, two in zip(image, epoch, strict=True)]
-        every = sum(SPLIT_IMAGES.get(split.name, 1_000) for split in stream.splits)
-        all_of_them = [100 * every * one / two for one, two in zip(image, epoch, strict=True)]
-        rows.append(_row(f"{name}: evaluating SC patched, SC masked and validation / epoch of T2", three, "under 15 %"))
-        rows.append(
-            _row(
-                f"{name}: evaluating all {len(stream.splits)} splits ({every:,} images) / epoch of T2",
-                all_of_them,
-                "under 45 %",
-            )
-        )
-    return {"rows": rows}
+@dataclass(frozen=True)
+class Size:
+    """A net, how many of its steps are a piece of work, how often it is measured, and what share the data may have."""
+
+    width: int
+    steps: int
+    repeats: int
+    percent: int
 
 
-def shares(stream: Stream, width: int, steps: int, repeats: int) -> tuple[list[float], list[float], list[float]]:
-    """Seconds per step for the data alone, per whole step, and per evaluated image, each measured in turn ``repeats`` times."""
-    config = build_config({"backbone": {"name": "resnet18", "width": width}, "training": {"batch_size": BATCH}})
+SHORT = (Size(64, 1, 3, 3), Size(8, 10, 3, 10))
+LONG = (Size(64, 2, 5, 3), Size(16, 20, 7, 10), Size(8, 40, 7, 10))
+
+
+def measure(short: bool) -> dict[str, Any]:
+    rows, seconds = [], {}
+    stream = shapes(PatchCue(), train_per_class=20, test_per_class=10)
+    with torch_threads(1), tempfile.TemporaryDirectory() as folder:
+        for size in SHORT if short else LONG:
+            took = costs(stream, size, Path(folder))
+            seconds[str(size.width)] = took
+            rows += size_rows(stream, size, took)
+    return {"rows": rows, "core_seconds": seconds}
+
+
+def costs(stream: Stream, size: Size, folder: Path) -> dict[str, list[float]]:
+    """Core-seconds of a batch's data and their parts, of a step, of an evaluated image, of a checkpoint, of a run's tables."""
+    config = Setting("sgd", size.width).config()
     learner = build_learner(config, "sgd", 1, stream)
-    phase, presentation = stream.phases[-1], learner.context.presentation
-    learner.begin_phase(phase)
+    learner.begin_phase(stream.phases[-1])
     learner.training_mode()
+    evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast)
+    evaluated = sum(len(stream.split(name).images) for name in NEEDED)
+    parts, step = batch_works(learner, stream)
+    works: dict[str, Callable[[], object]] = {name: _times(work, DATA_TIMES) for name, work in parts.items()}
+    works["step"] = _times(step, size.steps)
+    works["image"] = lambda: evaluator.measure(learner.net, NEEDED)
+    works["checkpoint"] = lambda: write_checkpoint(learner, folder)
+    works["tables"] = lambda: write_tables(stream, folder)
+    units = {**dict.fromkeys(parts, DATA_TIMES), "step": size.steps, "image": evaluated, "checkpoint": 1, "tables": 1}
+    took = interleaved(works, size.repeats)
+    return {name: [one / units[name] for one in values] for name, values in took.items()}
+
+
+def batch_works(learner: Learner, stream: Stream) -> tuple[dict[str, Callable[[], object]], Callable[[], object]]:
+    """What is done to every batch, whole and in its parts; and a whole step."""
+    train, shown = stream.phases[-1].train, learner.context.presentation
     draws = generator(1, "benchmark")
-    evaluator = Evaluator(stream, presentation, learner.context.autocast)
+    some = train.take(torch.arange(0, len(train), len(train) // BATCH)[:BATCH])
+
+    def rows() -> torch.Tensor:
+        return torch.randint(len(train), (BATCH,), generator=draws)
 
     def batch() -> Batch:
-        raw = phase.train.take(torch.randint(len(phase.train), (BATCH,), generator=draws))
-        return Batch(presentation.training(raw, draws, draws), raw.labels, raw)
+        raw = train.take(rows())
+        return Batch(shown.training(raw, draws, draws), raw.labels, raw)
 
-    def evaluate() -> None:
-        evaluator.measure(learner.net, NEEDED)
-
-    evaluated = sum(len(stream.split(name).images) for name in NEEDED)
-    learner.observe(batch())
-    evaluate()
-    data, step, image = [], [], []
-    for _ in range(repeats):
-        data.append(_seconds(batch, 20 * steps))
-        step.append(_seconds(lambda: learner.observe(batch()), steps))
-        image.append(_seconds(evaluate, 1) / evaluated)
-    return data, step, image
+    parts: dict[str, Callable[[], object]] = {
+        "data": batch,
+        "reading": lambda: train.take(rows()),
+        "augmentation": lambda: crop_and_flip(some.images, stream.crop_padding, stream.flip, draws),
+        "cue": lambda: shown.painted(some.images, some, draws),
+        "normalisation": lambda: shown.normalised(some.images),
+    }
+    return parts, lambda: learner.observe(batch())
 
 
-def _seconds(work: Callable[[], object], times: int) -> float:
-    begin = time.perf_counter()
-    for _ in range(times):
-        work()
-    return (time.perf_counter() - begin) / times
+def write_checkpoint(learner: Learner, folder: Path) -> None:
+    """What a run writes after every epoch: the net, the optimiser, the best weights so far."""
+    assert learner.optimiser is not None
+    net = learner.net.state_dict()
+    best = {name: value.clone() for name, value in net.items()}
+    momentum = {str(number): state for number, state in learner.optimiser.state_dict()["state"].items()}
+    state = {"net": net, "learner": learner.state_dict(), "optimiser": momentum, "best": {"net": best}}
+    save_state(folder / "checkpoint.safetensors", state)
 
 
-def _row(what: str, percent: list[float], reach: str) -> dict[str, str]:
-    spread = f"{min(percent):.1f} to {max(percent):.1f}, {len(percent)} times"
-    return {"what": what, "measured": f"{statistics.median(percent):.1f} % ({spread})", "reach": reach}
+def write_tables(stream: Stream, folder: Path) -> None:
+    """What a run writes at its end: a row per split and epoch, and what was said of every image."""
+    splits = [split.name for split in stream.splits]
+    grid = pd.MultiIndex.from_product([range(1, EPOCHS + 1), splits], names=["epoch", "split"]).to_frame(index=False)
+    Timeline(grid.assign(method="sgd", seed=1, phase="T2", acc=0.5, loss=1.0, n=500)).write(folder / "timeline.csv")
+    images = _all_images(splits)
+    said = pd.DataFrame({"split": "T1_all", "index": range(images), "label": 1, "prediction": 2})
+    write_text(folder / "predictions.csv", said.to_csv(index=False))
+
+
+def size_rows(stream: Stream, size: Size, took: Mapping[str, list[float]]) -> list[dict[str, Any]]:
+    training = Setting("sgd", size.width).config().training
+    net = f"ResNet-18 width {size.width}, batches of {BATCH}, {training.precision}, {training.kernels} kernels"
+    epoch = [EPOCH_IMAGES / BATCH * one for one in took["step"]]
+
+    def share(name: str, times: float, of: list[float]) -> Spread:
+        return ratios([100 * times * one for one in took[name]], of)
+
+    def line(what: str, percent: Spread, most: float | None = None) -> dict[str, Any]:
+        aim = (f"under {most} %", percent.median < most) if most else ()
+        return row(f"{net}: {what}", percent.words(2, "%"), *aim)
+
+    rows = [
+        line(f"{words} / whole step", share(name, 1, took["step"]), size.percent if name == "data" else None)
+        for name, words in PARTS.items()
+    ]
+    splits = [split.name for split in stream.splits]
+    every = _all_images(splits)
+    return [
+        *rows,
+        line("evaluating SC patched, SC masked and validation / epoch of T2", share("image", 3_000, epoch), 15),
+        line(f"evaluating all {len(splits)} splits ({every:,} images) / epoch of T2", share("image", every, epoch), 45),
+        line("writing a checkpoint / epoch of T2", share("checkpoint", 1, epoch)),
+        line(f"writing a run's tables of {EPOCHS} epochs / epoch of T2", share("tables", 1, epoch)),
+    ]
+
+
+def _all_images(splits: list[str]) -> int:
+    return sum(SPLIT_IMAGES.get(name, 1_000) for name in splits)
+
+
+def _times(work: Callable[[], object], times: int) -> Callable[[], None]:
+    def repeated() -> None:
+        for _ in range(times):
+            work()
+
+    return repeated

@@ -1,0 +1,90 @@
+"""Our side of a peer: start its process, ask it for pieces of work, end it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+ROOT = Path(__file__).parents[2]
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
+
+
+class PeerError(Exception):
+    """A peer that does not start or ended in the middle; the message is the last thing it said."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """A piece of work: how many images, in how many core-seconds of the peer's process."""
+
+    images: int
+    core_seconds: float
+
+
+class Peer:
+    """A framework at work. ``facts`` is what its process told of itself: its works, version, the net's FLOPs."""
+
+    def __init__(self, command: Sequence[str | Path]) -> None:
+        self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
+        try:
+            self._process = subprocess.Popen(
+                list(map(str, command)),
+                cwd=ROOT,
+                env={**os.environ, **ONE_THREAD},
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._said,
+                text=True,
+            )
+        except OSError as error:
+            self._said.close()
+            raise PeerError(f"{command[0]} cannot be started as an interpreter: {error.strerror}") from None
+        self._facts: dict[str, Any] | None = None
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Waits until the peer is ready."""
+        if self._facts is None:
+            self._facts = self._answer()
+        return self._facts
+
+    def do(self, work: str) -> Done:
+        assert work in self.facts["works"], work
+        assert self._process.stdin is not None
+        with suppress(BrokenPipeError):  # then there is no answer either, which is told below
+            self._process.stdin.write(work + "\n")
+            self._process.stdin.flush()
+        return Done(**self._answer())
+
+    def _answer(self) -> Any:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if line:
+            return json.loads(line)
+        self._process.wait()
+        self._said.seek(0)
+        lines = self._said.read().strip().splitlines()
+        raise PeerError(lines[-1] if lines else f"it ended with exit code {self._process.returncode}")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """The end of the questions is the end of the process; one that is in the middle of something is stopped."""
+        if error is not None:
+            self._process.kill()
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(BrokenPipeError):  # of a question that a peer which had ended was still to be asked
+            self._process.stdin.close()
+        self._process.wait()
+        self._process.stdout.close()
+        self._said.close()

@@ -1,0 +1,32 @@
+"""A line for every piece of a long measurement that is done, with the time that the others will take."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterable
+
+from einstellung.experiments.progress import in_words
+
+
+class TimeLeft:
+    """Pieces by their weights: how much longer one takes than another, roughly.
+
+    >>> clock = iter([0.0, 30.0]).__next__
+    >>> TimeLeft([1, 1, 3], clock).after(1)
+    '2 min 00 s'
+    """
+
+    def __init__(self, weights: Iterable[float], clock: Callable[[], float] = time.monotonic) -> None:
+        self._total = sum(weights)
+        self._done = 0.0
+        self._clock = clock
+        self._begin = clock()
+
+    def after(self, weight: float) -> str:
+        """How long the rest takes at the pace so far, now that a piece of this weight is done."""
+        self._done += weight
+        return in_words((self._clock() - self._begin) * (self._total - self._done) / self._done)
+
+    def tell(self, weight: float, what: str) -> None:
+        print(f"  {what}; about {self.after(weight)} left", file=sys.stderr, flush=True)
