@@ -6,8 +6,8 @@ tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). Later, every update 
 dW <- dW - dW M M^T, so that its outputs on the old inputs stay.
 
 Differs from the original in that the *applied* update is projected (after momentum and weight decay), that only R is
-accumulated and never the matrix of all inputs, and that what cannot be projected (batch norm with its statistics, biases,
-layer norm, tokens) is fixed after the first phase; the classifier's head learns freely.
+accumulated and never the matrix of all inputs (unless these are fewer than their size), and that what cannot be projected
+(batch norm with its statistics, biases, layer norm, tokens) is fixed after the first phase; the classifier's head learns freely.
 """
 
 from __future__ import annotations
@@ -100,10 +100,11 @@ class GradientProjectionMemory(Learner):
         bases = {}
         for group in _groups(self.layers):
             self.context.tell(f"bases of layers, {len(bases)} of {len(self.layers)} done")
-            covariances = input_covariances(self.net, group, inputs)
-            for name in list(covariances):
-                weight, known = group[name].weight, self.bases.get(name)
-                bases[name] = grown_basis(covariances.pop(name), known, share).to(weight).contiguous()
+            measured = measured_inputs(self.net, group, inputs)
+            for name in list(measured):
+                weight, known, found = group[name].weight, self.bases.get(name), measured.pop(name)
+                grown = grown_basis if found.shape[0] == found.shape[1] else grown_basis_of_few
+                bases[name] = grown(found, known, share).to(weight).contiguous()
         self.bases = bases
 
     def state_dict(self) -> dict[str, Any]:
@@ -184,17 +185,28 @@ def _groups(layers: Mapping[str, nn.Conv2d | nn.Linear]) -> Iterator[dict[str, n
 
 
 @torch.no_grad()
-def input_covariances(
+def measured_inputs(
     net: nn.Module, layers: Mapping[str, nn.Conv2d | nn.Linear], inputs: Tensor, chunk: int = 32
 ) -> dict[str, Tensor]:
-    """R = sum x x^T over all inputs x of each layer, in evaluation mode; a layer that is never called is left out."""
+    """Of each layer R = sum x x^T over all of its inputs x, in evaluation mode; a layer that is never called is left out.
+
+    Where inputs are fewer than their size, they themselves [size, n].
+    """
     covariances: dict[str, Tensor] = {}
+    few: dict[str, list[Tensor]] = {}
 
     def watch(name: str, layer: nn.Conv2d | nn.Linear) -> torch.utils.hooks.RemovableHandle:
         def add(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
             for columns in input_columns(layer, arguments[0]):
                 if name not in covariances:
+                    held = few.setdefault(name, [])
+                    held.append(columns)
+                    if sum(some.shape[1] for some in held) < len(columns):
+                        continue
                     covariances[name] = columns.new_zeros(len(columns), len(columns), dtype=torch.float64)
+                    for some in few.pop(name):
+                        _add_upper_triangle(covariances[name], some)
+                    continue
                 _add_upper_triangle(covariances[name], columns)
 
         return layer.register_forward_pre_hook(add)
@@ -211,7 +223,7 @@ def input_covariances(
         net.train(was_training)
     for covariance in covariances.values():
         covariance.copy_(covariance.triu() + covariance.triu(1).T)
-    return covariances
+    return covariances | {name: torch.cat(held, dim=1) for name, held in few.items()}
 
 
 def input_columns(layer: nn.Conv2d | nn.Linear, inputs: Tensor) -> Iterator[Tensor]:
@@ -255,6 +267,31 @@ def grown_basis(covariance: Tensor, basis: Tensor | None, share: float) -> Tenso
     count = min(int((reached < goal).sum()) + 1, size - known.shape[1])
     fresh = vectors.flip(1)[:, :count].to(covariance)
     return torch.linalg.qr(torch.cat((known, fresh), dim=1)).Q
+
+
+def grown_basis_of_few(columns: Tensor, basis: Tensor | None, share: float) -> Tensor:
+    """The same from fewer inputs [size, n] than their size: the eigenvectors of X X^T are X v / |X v| with those v of X^T X.
+
+    >>> grown_basis_of_few(torch.tensor([[1.0, 0.0], [0.0, 3.0], [0.0, 0.0]]), None, 0.9).abs()
+    tensor([[0.],
+            [1.],
+            [0.]])
+    """
+    known = columns.new_zeros(len(columns), 0) if basis is None else basis.to(columns)
+    total = columns.double().square().sum()
+    rest = columns
+    for _ in range(2):  # twice, for the sake of rounding
+        rest = rest - known @ (known.T @ rest)
+    covered = total - rest.double().square().sum()
+    goal = (share - _ROUNDING[columns.dtype]) * total
+    if covered >= goal:
+        return known
+    values, vectors = torch.linalg.eigh((rest.T @ rest).double())
+    reached = covered + values.flip(0).clamp(min=0).cumsum(0)
+    rank = int((values > _ROUNDING[torch.float64] * values[-1]).sum())
+    count = min(int((reached < goal).sum()) + 1, rank, len(columns) - known.shape[1])
+    fresh = rest @ vectors.flip(1)[:, :count].to(rest)
+    return torch.linalg.qr(torch.cat((known, fresh / fresh.norm(dim=0)), dim=1)).Q
 
 
 def _precision(size: int) -> torch.dtype:

@@ -16,9 +16,10 @@ from einstellung.learners import gpm, make_learner
 from einstellung.learners.gpm import (
     GPMOptions,
     grown_basis,
+    grown_basis_of_few,
     head_of,
     input_columns,
-    input_covariances,
+    measured_inputs,
     projectable_layers,
 )
 from einstellung.training.checkpoint import load_state, save_state
@@ -263,7 +264,7 @@ def test_the_basis_is_that_of_the_whole_matrix(settings, monkeypatch):
     layer = nn.Conv2d(3, 4, bias=False, **settings).double()
     mixing = torch.randn(3, 3, dtype=torch.float64) * torch.tensor([3.0, 1.0, 0.1], dtype=torch.float64)
     inputs = torch.einsum("nchw,dc->ndhw", torch.randn(40, 3, 8, 9, dtype=torch.float64), mixing)
-    ours = input_covariances(nn.Sequential(layer), {"0": layer}, inputs, chunk=7)["0"]
+    ours = measured_inputs(nn.Sequential(layer), {"0": layer}, inputs, chunk=7)["0"]
     unfold = {"kernel_size": 1, "stride": 1, "padding": 0, "dilation": 1} | settings
     tall = F.unfold(inputs, **unfold).transpose(1, 2).flatten(0, 1)
     assert torch.allclose(ours, tall.T @ tall)
@@ -276,7 +277,8 @@ def test_the_basis_is_that_of_the_whole_matrix(settings, monkeypatch):
 def test_inputs_of_a_linear_layer_are_those_of_all_its_calls(stream):
     net = Odd(stream.n_outputs).double()
     inputs = torch.randn(5, 3, 12, 12, dtype=torch.float64)
-    ours = input_covariances(net, {"twice": net.twice}, inputs, chunk=2)["twice"]
+    ours = measured_inputs(net, {"twice": net.twice}, inputs, chunk=2)["twice"]
+    assert ours.shape == (6, 6)  # ten inputs of six numbers
     first = net.grouped(inputs).mean(dim=(2, 3))
     rows = torch.cat((first, net.twice(first)))
     assert torch.allclose(ours, rows.T @ rows)
@@ -311,6 +313,33 @@ def test_all_the_energy_of_few_inputs_is_their_span_and_no_more(monkeypatch, wid
     assert torch.allclose(rows @ projector(basis), rows, atol=1e-5)
 
 
+@pytest.mark.parametrize("phases", [1, 2])
+def test_a_basis_from_few_inputs_is_that_of_their_covariance(phases):
+    """Seven inputs of thirty numbers, of very different strength; what an earlier phase left is kept by both."""
+    torch.manual_seed(2)
+    one = other = None
+    for _ in range(phases):
+        columns = torch.randn(30, 7, dtype=torch.float64) * torch.logspace(0, -1, 7, dtype=torch.float64)
+        one = grown_basis(columns @ columns.T, one, 0.9)
+        other = grown_basis_of_few(columns, other, 0.9)
+        assert other.shape == one.shape
+        assert torch.allclose(projector(other), projector(one), atol=1e-9)
+    every = grown_basis_of_few(columns, None, 1.0)
+    assert every.shape == (30, 7)
+    assert grown_basis_of_few(torch.zeros(30, 7), None, 0.97).shape == (30, 0)
+    twice = torch.cat((columns, columns), dim=1)  # of rank seven
+    assert torch.allclose(projector(grown_basis_of_few(twice, None, 1.0)), projector(every), atol=1e-9)
+
+
+def test_few_inputs_are_kept_as_they_are_and_many_are_added_up():
+    layer = nn.Linear(6, 2).double()
+    inputs = torch.randn(9, 6, dtype=torch.float64)
+    few = measured_inputs(nn.Sequential(layer), {"0": layer}, inputs[:5], chunk=2)["0"]
+    assert torch.equal(few, inputs[:5].T)
+    many = measured_inputs(nn.Sequential(layer), {"0": layer}, inputs, chunk=2)["0"]
+    assert torch.allclose(many, inputs.T @ inputs)
+
+
 @pytest.mark.parametrize("wide", [1500, 4], ids=["double", "single"])
 def test_a_basis_grows_orthonormal(monkeypatch, wide):
     """It keeps what it held, covers what it must and not one direction more, in either precision."""
@@ -343,7 +372,7 @@ def test_more_energy_is_kept_with_every_phase(make, stream, monkeypatch):
 
 def test_images_are_drawn_by_seed_and_carry_their_cue(make, stream, monkeypatch):
     seen = []
-    monkeypatch.setattr(gpm, "input_covariances", lambda net, layers, inputs: seen.append(inputs) or {})
+    monkeypatch.setattr(gpm, "measured_inputs", lambda net, layers, inputs: seen.append(inputs) or {})
     phase = stream.phases[1]
     for seed in (7, 7, 8):
         make("gpm", samples=10, seed=seed).end_phase(phase)
