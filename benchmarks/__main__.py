@@ -29,6 +29,7 @@ HERE = Path(__file__).parent
 VERBS = {
     "step": "benchmarks.step",
     "study": "benchmarks.study",
+    "study-narrow": "benchmarks.study_narrow",
     "scaling": "benchmarks.scaling",
     "pipeline": "benchmarks.pipeline",
     "memory": "benchmarks.memory",

@@ -19,7 +19,7 @@ from statistics import median
 from typing import Any
 
 from benchmarks.accuracies import at_the_end, compared, gathered, rows_of
-from benchmarks.comparison import FORMS, METHODS, Comparison, Piece, by_itself, configured, counted, pieces_of
+from benchmarks.comparison import FORMS, Comparison, Piece, by_itself, configured, counted, pieces_of
 from benchmarks.measuring import ratios, row
 from benchmarks.sides import asked
 from benchmarks.time_left import TimeLeft
@@ -28,22 +28,11 @@ from einstellung.experiments.machine import usable_cores
 from einstellung.files import read_json
 from einstellung.sources import load_cifar100
 
-# gpm's bases take a full ResNet-18 about 45 core-seconds, however few images there are: too much beside the shortest runs.
-_WITHOUT_GPM = tuple(method for method in METHODS if method != "gpm")
-# Superclasses: so that a few hundred steps end well above chance. Half of the classes: so that a short form is short.
-_EASIER = {"stream": {"labels": "superclass"}, "training": {"lr": 0.02}}
+# Half of the classes: so that a short form is short.
 _HALF = {"stream": {"t1": [0, 1, 2, 3], "t2": [8, 10], "shortcut": [8]}}
-SHORT = (
-    Comparison("paper", "core", None, 5, 1, (1, 1), ((42,),), 1, 3, methods=_WITHOUT_GPM, changes=_HALF),
-    Comparison("paper-fast", "wall", None, 12, 2, (2, 2), ((42,),), steps=8, repeats=5, changes=_EASIER),
-)
+SHORT = Comparison("paper", "core", None, 5, 1, (1, 1), ((42,),), 1, 3, changes=_HALF)
 # One seed of the paper's net shows no spread of accuracies, and the table says so: three would take too long.
-LONG = (
-    Comparison("paper", "core", 2.7, 18, 2, (1, 1), ((42,),), steps=4, repeats=5),
-    Comparison(
-        "paper-fast", "wall", 3.0, 24, 12, (4, 6), ((42, 123), (456, 789)), steps=20, repeats=9, changes=_EASIER
-    ),
-)
+LONG = Comparison("paper", "core", 2.7, 18, 2, (1, 1), ((42,),), steps=4, repeats=5)
 CLOCKS = {"core": "core-seconds", "wall": "seconds"}
 WEIGHTS = {"run": 1.0, "study": 2.5}  # how much longer a study of ours takes than a run by itself, roughly
 Accuracies = list[tuple[str, dict[str, float]]]  # of runs, by label
@@ -72,9 +61,13 @@ class Done:
 
 
 def measure(short: bool) -> dict[str, Any]:
-    stream = "cifar100" if _has_cifar100() else "shapes"
-    parts = [compare(comparison, stream, usable_cores()) for comparison in (SHORT if short else LONG)]
-    return {"rows": [line for part in parts for line in part.pop("rows")], "comparisons": parts}
+    """The full ResNet-18, in core-seconds; :mod:`benchmarks.study_narrow` has the narrow one, in wall time."""
+    return compare(SHORT if short else LONG, usable_stream(), usable_cores())
+
+
+def usable_stream() -> str:
+    """Real images where they are found."""
+    return "cifar100" if _has_cifar100() else "shapes"
 
 
 def compare(comparison: Comparison, stream: str, cores: int) -> dict[str, Any]:
