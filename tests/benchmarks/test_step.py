@@ -106,6 +106,7 @@ def test_step_through_the_program_at_a_tiny_size(monkeypatch):
         step, "measured_narrow", lambda short: Rates(dict.fromkeys(known, 32), {name: [0.5, 0.25] for name in known})
     )
     monkeypatch.setattr(step, "LEARNERS", ("sgd", "derpp"))
+    monkeypatch.setattr(step, "LONG_ONLY", ("derpp earlier",))
     peers = {"Mammoth": stand_in_without_breaking, "Avalanche": absent, "Third": stand_in}
     monkeypatch.setattr(step, "PEERS", peers)
     monkeypatch.setattr(step, "peak_gflops", partial(peak_gflops, sides=(64,), times=1))
