@@ -10,8 +10,7 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -106,19 +105,6 @@ def ratios(numerator: Sequence[float], denominator: Sequence[float]) -> Spread:
     Spread(median=2.5, low=2.0, high=3.0, n=2)
     """
     return Spread.of([one / other for one, other in zip(numerator, denominator, strict=True)])
-
-
-@contextmanager
-def torch_threads(count: int) -> Iterator[None]:
-    """So many threads for torch, and afterwards as many as before."""
-    import torch
-
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
 
 
 def row(what: str, measured: str, reach: str = "no target", reached: bool | None = None, **data: Any) -> dict[str, Any]:

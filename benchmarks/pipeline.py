@@ -16,7 +16,7 @@ import pandas as pd
 import torch
 
 from benchmarks.learners import BATCH, Setting
-from benchmarks.measuring import Spread, interleaved, ratios, row, torch_threads
+from benchmarks.measuring import Spread, interleaved, ratios, row
 from einstellung.cues import PatchCue
 from einstellung.experiments.assembly import build_learner
 from einstellung.files import write_text
@@ -27,6 +27,7 @@ from einstellung.streams.presentation import crop_and_flip
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
 from einstellung.training.checkpoint import save_state
+from einstellung.training.devices import torch_threads
 
 NEEDED = ("T2_shortcut_normal", "T2_shortcut_masked", "T2_val")
 EPOCH_IMAGES = 9_000

@@ -17,12 +17,13 @@ from benchmarks import step_rows as say
 from benchmarks.bare import bare_net, bare_steps, has_bf16_instructions, peak_gflops
 from benchmarks.fisher import fisher_passes, fisher_rows, fisher_works
 from benchmarks.learners import BATCH, Setting, some_stream, steps_in_t2
-from benchmarks.measuring import row, torch_threads
+from benchmarks.measuring import row
 from benchmarks.peers.answering import flops_per_image
 from benchmarks.peers.places import start_avalanche, start_mammoth
 from benchmarks.peers.process import Peer, PeerError
 from benchmarks.rates import Rates, Work, measured, warm
 from einstellung.kernels import available
+from einstellung.training.devices import torch_threads
 
 FULL, NARROW = 64, 8  # the paper's net, and that of the preset paper-fast
 NARROW_STEPS = 4  # at a time, so that a piece of work is long enough for the clock

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
-import torch
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner
@@ -19,6 +17,7 @@ from einstellung.files import read_json
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
 from einstellung.training.checkpoint import load_state
+from einstellung.training.devices import torch_threads
 from einstellung.training.evaluator import Measurement
 
 TOLERANCE = 1e-6
@@ -46,7 +45,7 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
     config, stream = prepared.config, prepared.stream
     folder = root / job.folder
     epoch = float(read_json(folder / "status.json")["chosen_epoch"])
-    with _threads(config.training.thread_count):
+    with torch_threads(config.training.thread_count):
         learner = build_learner(config, job.method, job.seed, stream)
         learner.net.load_state_dict(load_state(folder / "model.safetensors"))
         context = learner.context
@@ -71,13 +70,3 @@ def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measur
                     f"{now.split} at epoch {epoch:g} of {phase}: {measure} is {getattr(now, measure):.6f} now, but "
                     f"{float(then[measure]):.6f} in {file}; another machine, other packages, or a file that was changed"
                 )
-
-
-@contextmanager
-def _threads(count: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(count)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

@@ -12,7 +12,8 @@ import pytest
 import torch
 
 from benchmarks import measuring
-from benchmarks.measuring import Spread, core_seconds, in_turn, interleaved, ratios, row, torch_threads, wall_seconds
+from benchmarks.measuring import Spread, core_seconds, in_turn, interleaved, ratios, row, wall_seconds
+from einstellung.training.devices import torch_threads
 
 HERE = Path(measuring.__file__).parent
 WITH_EXAMPLES = ["__main__", "accuracies", "comparison", "measuring", "rates", "scaling", "study", "table", "time_left"]
