@@ -106,8 +106,8 @@ def configured(comparison: Comparison, stream: str, form: str, change: Mapping[s
             },
             "methods": list(comparison.methods),
             "learners": {
-                # all of T1's images; the weight of paper-fast, because that of paper diverges after so few steps
-                "ewc_on": {"fisher_images": max(16, round(20_000 * share)), "e_lambda": 10},
+                # all of T1's images; a small weight, because those of the presets may diverge after so few steps
+                "ewc_on": {"fisher_images": max(16, round(20_000 * share)), "e_lambda": 1},
                 "gpm": {"samples": max(16, round(512 * share))},
                 "dgr": {"generator_epochs": max(1, round(10 * mine[0] / whole[0]))},
                 "derpp": {"replay": form},

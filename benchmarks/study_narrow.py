@@ -12,7 +12,7 @@ from einstellung.experiments.machine import usable_cores
 _EASIER = {"stream": {"labels": "superclass"}, "training": {"lr": 0.02}}
 SHORT = Comparison("paper-fast", "wall", None, 12, 2, (2, 2), ((42,),), steps=8, repeats=5, changes=_EASIER)
 LONG = Comparison(
-    "paper-fast", "wall", 3.0, 24, 12, (4, 6), ((42, 123), (456, 789)), steps=20, repeats=9, changes=_EASIER
+    "paper-fast", "wall", 3.0, 50, 10, (4, 6), ((42, 123), (456, 789)), steps=20, repeats=9, changes=_EASIER
 )
 
 

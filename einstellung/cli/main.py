@@ -8,6 +8,7 @@ import sys
 import click
 
 from einstellung import __version__
+from einstellung.cli.concon import concon
 from einstellung.cli.data import data
 from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
@@ -27,7 +28,7 @@ def cli() -> None:
     """
 
 
-for verb in (score, run, demo, validate, report, list_, data):
+for verb in (score, run, demo, validate, report, list_, data, concon):
     cli.add_command(verb)
 
 
@@ -45,7 +46,7 @@ def main() -> None:
         click.echo(f"einstellung: {error}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):
-        goes_on = "; the same command goes on from here" if sys.argv[1:2] in (["run"], ["demo"]) else ""
+        goes_on = "; the same command goes on from here" if sys.argv[1:2] in (["run"], ["demo"], ["concon"]) else ""
         click.echo(f"einstellung: stopped{goes_on}", err=True)
         code = 130
     except BrokenPipeError:

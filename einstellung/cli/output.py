@@ -57,6 +57,17 @@ def show_sweep(root: Path, page: Path, as_json: bool) -> None:
         click.echo(f"report: {page}")
 
 
+def show_family(cards: dict[str, dict[str, Any]], page: Path, as_json: bool) -> None:
+    from einstellung.report.confounding_family import family_answer
+
+    if as_json:
+        print_json({"studies": cards, "report": str(page)})
+        return
+    for sentence in family_answer(cards):
+        click.echo(sentence)
+    click.echo(f"\nreport: {page}")
+
+
 def print_json(value: Any) -> None:
     from einstellung.files import to_json
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from einstellung.cli.output import JSON, print_json, show_card, show_sweep
+from einstellung.cli.output import JSON, print_json, show_card, show_family, show_sweep
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,7 +19,8 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path(path_type=Path))
 @JSON
 def report(folder: Path, as_json: bool) -> None:
-    """Score a results folder (of a study, or of a sweep) and write its figures, tables and page anew."""
+    """Score a results folder (of a study, a sweep or a family) and write its figures, tables and page anew."""
+    from einstellung.experiments.family import family_file
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.sweep import sweep_file
 
@@ -27,6 +29,9 @@ def report(folder: Path, as_json: bool) -> None:
         raise InputError(f"no such folder: {folder}")
     if sweep_file(folder).exists():
         _report_sweep(results, as_json)
+        return
+    if family_file(folder).exists():
+        _report_family(results, as_json)
         return
     if not results.config_file.exists():
         raise InputError(
@@ -54,6 +59,21 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
                     report_with_guide_files(results)
         page = report_sweep(root.path)
     show_sweep(root.path, page, as_json)
+
+
+def _report_family(root: ResultsFolder, as_json: bool) -> None:
+    from einstellung.experiments.family import read_family
+    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.report.confounding_family import report_family
+
+    names = read_family(root.path)
+    with ExitStack() as held:
+        held.enter_context(root.in_use())
+        for name in names:
+            if (root.path / name).is_dir():
+                held.enter_context(ResultsFolder(root.path / name).in_use())
+        cards, page = report_family(root.path, names)
+    show_family(cards, page, as_json)
 
 
 @click.command("ls")

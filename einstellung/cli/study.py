@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.arguments import look_for_data_in, whole_numbers, workers_from
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide, show_sweep
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
+    from einstellung.cli.several import Together
     from einstellung.experiments.config import StudyConfig
+    from einstellung.experiments.family import Family
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.machine import Workers
     from einstellung.experiments.study import Outcome
-    from einstellung.experiments.sweep import Sweep
 
 CONFIG = click.argument("config", required=False, type=click.Path(path_type=Path), metavar="[CONFIG.yaml]")
 PRESET = click.option("--preset", help="A built-in configuration; see 'einstellung ls presets'.")
@@ -65,7 +66,9 @@ def run(
     as_json: bool,
 ) -> None:
     """Run a study; what is finished already is not run again."""
+    from einstellung.cli.several import FamilyOnDisk, SweepOnDisk
     from einstellung.experiments.config import build_config
+    from einstellung.experiments.family import Family
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.sweep import Sweep
 
@@ -74,13 +77,21 @@ def run(
     if len(sweeps) > 1:
         raise InputError("--sweep is given twice: a sweep is over one setting")
     sweep = Sweep.parse(sweeps[0]) if sweeps else None
-    studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
+    family = Family.of(values, where)
+    if sweep and family:
+        raise InputError(f"{where} describes several studies: --sweep goes with a single one")
+    if family:
+        studies = _members(family, where, methods, seeds, assignments)
+    else:
+        studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
-    root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else first.name)
+    root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else values["name"])
     if dry_run:
         _dry_run(root, studies, workers, as_json)
     elif sweep:
-        _sweep(root, sweep, studies, workers, as_json)
+        _several(root, studies, workers, SweepOnDisk(root, sweep), as_json)
+    elif family:
+        _several(root, studies, workers, FamilyOnDisk(root, tuple(studies)), as_json)
     else:
         _study(first, ResultsFolder(root), workers, as_json)
 
@@ -110,22 +121,35 @@ def validate(
 ) -> None:
     """Check a configuration and prove its stream, without training anything."""
     from einstellung.experiments.config import build_config
+    from einstellung.experiments.family import Family
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
 
     look_for_data_in(data)
-    prepared = prepare_study(build_config(*_values(config, preset, None, None, assignments)))
-    proof = prepared.proof
-    jobs = plan(prepared.config, prepared.stream)
-    if as_json:
+    values, where = _values(config, preset, None, None, assignments)
+    family = Family.of(values, where)
+    studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
+    shown = {}
+    for name, study in studies.items():
+        prepared = prepare_study(study)
+        proof = prepared.proof
+        jobs = plan(prepared.config, prepared.stream)
         resolved = prepared.config.model_dump(mode="json")
-        print_json({"configuration": resolved, "proof": proof.to_dict(), "holds": proof.holds})
-    else:
-        for check in proof.checks:
-            click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
-        shared = sum(job.kind == "first_phase" for job in jobs)
-        click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
-    proof.require()
+        shown[name] = {"configuration": resolved, "proof": proof.to_dict(), "holds": proof.holds}
+        if not as_json:
+            if name:
+                click.echo(f"{name}:")
+            for check in proof.checks:
+                click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
+            shared = sum(job.kind == "first_phase" for job in jobs)
+            click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
+            proof.require()
+    if as_json:
+        print_json({"studies": shown} if family else shown[""])
+        for study_proof in (one for one in shown.values() if not one["holds"]):
+            raise InputError(
+                f"the stream '{study_proof['proof']['stream']}' does not prove itself; nothing was trained"
+            )
 
 
 def _values(
@@ -171,16 +195,29 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
     _exit_on_failures([outcome])
 
 
-def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: Workers | None, as_json: bool) -> None:
+def _members(
+    family: Family, where: str, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
+) -> dict[str, StudyConfig]:
+    """The studies of a family; methods and seeds that were asked for have the last word in each."""
+    asked: dict[str, Any] = {}
+    if methods is not None:
+        asked["methods"] = family.common["methods"]
+    if seeds is not None:
+        asked["seeds"] = family.common["seeds"]
+    return family.studies(where, assignments, asked)
+
+
+def _several(
+    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together, as_json: bool
+) -> None:
     """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
     from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.study import prepare_study, run_study
-    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun, check_root, write_sweep
+    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun
     from einstellung.experiments.workers import arrange
     from einstellung.guide.reporting import report_with_guide_files
-    from einstellung.report.study import report_sweep
 
-    check_root(root, sweep)
+    together.check()
     studies = as_begun(root, studies)
     prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
     for study in prepared.values():
@@ -188,7 +225,7 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: W
     outcomes = []
     with ResultsFolder(root).in_use():
         ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _tell)
-        write_sweep(root, sweep)
+        together.write()
         for number, (name, study) in enumerate(ready.items(), start=1):
             _tell(f"{name} ({number} of {len(ready)})")
             results = ResultsFolder(root / name)
@@ -196,11 +233,11 @@ def _sweep(root: Path, sweep: Sweep, studies: dict[str, StudyConfig], workers: W
                 count = arrangements[name].workers
                 outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES)
                 _say_reused(outcome)
-                if outcome.timeline is not None:
+                if outcome.timeline is not None and together.reports_each:
                     report_with_guide_files(results)
             outcomes.append(outcome)
         if any(outcome.timeline is not None for outcome in outcomes):
-            show_sweep(root, report_sweep(root), as_json)
+            together.show(as_json)
     _exit_on_failures(outcomes)
 
 

@@ -8,10 +8,14 @@ from typing import Any
 SETTINGS: dict[tuple[str, str], Any] = {
     ("stream", "shown_size"): None,
     ("backbone", "weights"): None,
+    ("backbone", "stem_stride"): 1,
     ("training", "matmul"): "highest",
     ("training", "compile"): False,
     ("training", "kernels"): "torch",
     ("training", "layout"): "auto",
+    ("training", "optimiser"): "sgd",
+    ("training", "schedule"): "steps",
+    ("training", "lr_end"): 0.0,
     ("evaluation", "subsets"): "every-epoch",
 }
 # options of learners

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Iterable
 from dataclasses import asdict, replace
 from typing import Any
@@ -30,13 +31,12 @@ from einstellung.training.precision import Precision, suits_channels_last
 def resolve(config: StudyConfig) -> StudyConfig:
     """Every name and option checked, every default written out, ``auto`` replaced by what it means on this machine."""
     plugins = load_plugins(config.plugins)
-    covers[config.cover]
     methods = dict.fromkeys([*config.methods, *config.learners])
     values = config.model_dump(mode="json")
     values["plugins"] = [plugin.model_dump() for plugin in plugins]
     values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
     values["training"] |= _resolved(config.training)
-    values["cue"] = {"name": config.cue.name, **checked_options(cues[config.cue.name], "cue", config.cue.options)}
+    values |= _cue_and_cover(config)
     values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
     values["backbone"] = {
         "name": config.backbone.name,
@@ -66,11 +66,33 @@ def _stream_options(config: StudyConfig) -> dict[str, Any]:
     return checked_options(streams[config.stream.name], "stream", config.stream.options, taken=("cue", "cover"))
 
 
+def _plants_cue(config: StudyConfig) -> bool:
+    """Whether the stream takes a cue to paint, or has in its pictures what there is."""
+    return "cue" in inspect.signature(streams[config.stream.name]).parameters
+
+
+def _cue_and_cover(config: StudyConfig) -> dict[str, Any]:
+    if not _plants_cue(config):
+        given = [key for key in ("cue", "cover") if key in config.model_fields_set and getattr(config, key) is not None]
+        if given:
+            raise InputError(f"{given[0]}: the stream '{config.stream.name}' plants none; leave it out")
+        return {"cue": None, "cover": None}
+    if config.cue is None or config.cover is None:
+        missing = "cue" if config.cue is None else "cover"
+        raise InputError(f"{missing} is null, but the stream '{config.stream.name}' needs one; leave the line out")
+    covers[config.cover]
+    return {"cue": {"name": config.cue.name, **checked_options(cues[config.cue.name], "cue", config.cue.options)}}
+
+
 def build_stream(config: StudyConfig) -> Stream:
-    """The stream with its cue."""
-    make_cue = cues[config.cue.name]
-    cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
-    stream = streams[config.stream.name](cue=cue, cover=config.cover, **_stream_options(config))
+    """The stream with its cue, where it plants one."""
+    planted = {}
+    if _plants_cue(config):
+        assert config.cue is not None, "a resolved configuration"
+        make_cue = cues[config.cue.name]
+        cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
+        planted = {"cue": cue, "cover": config.cover}
+    stream = streams[config.stream.name](**planted, **_stream_options(config))
     stream = replace(stream, shown_size=config.stream.shown_size)
     if len(stream.phases) != len(config.training.epochs):
         raise InputError(
@@ -85,7 +107,11 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
     resolved = _resolved(training)
     precision = Precision.resolve(resolved["precision"], resolved["device"])
     prepare_device(precision.device, training.matmul)
-    net = build_backbone(config.backbone.name, config.backbone.options, stream.n_outputs, seed).to(precision.device)
+
+    def fresh() -> nn.Module:
+        return build_backbone(config.backbone.name, config.backbone.options, stream.n_outputs, seed)
+
+    net = fresh().to(precision.device)
     channels_last = _channels_last(net, training, precision.device)
     if channels_last:
         net = net.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
@@ -98,9 +124,10 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
         seed=seed,
         presentation=Presentation(stream, precision.device, channels_last),
         autocast=precision.autocast,
-        make_optimiser=lambda parameters: _sgd(parameters, training),
+        make_optimiser=lambda parameters: _optimiser(parameters, training),
         device=precision.device,
         phases=stream.phases,
+        initial=lambda: fresh().state_dict(),
     )
     return make_learner(method, config.learners.get(method, {}), net, context)
 
@@ -157,20 +184,34 @@ def check_own_learners(config: StudyConfig, stream: Stream) -> None:
             raise InputError(f"learner '{method}': observe returned nothing; end it with 'return self.step(loss)'")
 
 
-def _sgd(parameters: Iterable[nn.Parameter], training: TrainingConfig) -> torch.optim.Optimizer:
+def check_groups(config: StudyConfig, stream: Stream) -> None:
+    """A method that must know the spurious features of images is refused where nobody tells it."""
+    known = stream.cue is not None or all(phase.train.features is not None for phase in stream.phases)
+    for method in config.methods:
+        if learners[method].needs_groups and not known:
+            raise InputError(
+                f"{method} needs to know which spurious features are in an image, and the stream '{stream.name}' does not know "
+                "of these pictures; leave the method out, or give pictures with a scenes.jsonl"
+            )
+
+
+def _optimiser(parameters: Iterable[nn.Parameter], training: TrainingConfig) -> torch.optim.Optimizer:
+    if training.optimiser == "adam":
+        return torch.optim.Adam(parameters, lr=training.lr, weight_decay=training.weight_decay, fused=True)
     return torch.optim.SGD(
         parameters, lr=training.lr, momentum=training.momentum, weight_decay=training.weight_decay, fused=True
     )
 
 
 def data_digests(stream: Stream) -> dict[str, str]:
-    """A hash of the pixels, labels, identities and cue flags of every phase and split."""
+    """A hash of the pixels, labels, identities, cue flags and spurious features of every phase and split."""
     digests = {}
     sets = [(phase.name, phase.train) for phase in stream.phases]
     sets += [(split.name, split.images) for split in stream.splits]
     for name, images in sets:
         hasher = hashlib.sha256()
-        for tensor in (images.images, images.labels, images.index, images.bears):
+        tensors = (images.images, images.labels, images.index, images.bears, images.features)
+        for tensor in (tensor for tensor in tensors if tensor is not None):
             hasher.update(tensor.contiguous().numpy().tobytes())
         digests[name] = hasher.hexdigest()[:16]
     return digests

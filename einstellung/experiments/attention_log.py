@@ -39,6 +39,10 @@ def attention_splits(config: AttentionConfig, stream: Stream) -> list[str]:
 
 def check_attention(config: AttentionConfig, stream: Stream, net: nn.Module, one: Tensor, epochs: int) -> None:
     """Refuse what could not be measured before anything is trained; ``one`` is an image as the net sees it."""
+    if stream.cue is None:
+        raise InputError(
+            f"attention is measured at a planted cue, and the stream '{stream.name}' plants none; leave the section out"
+        )
     try:
         AttentionProbe(net).maps(one)
     except InputError as error:
@@ -62,7 +66,7 @@ class AttentionLog:
         self.presentation = presentation
         self.autocast = autocast
         self._sets = {name: self._some(stream.split(name).images) for name in attention_splits(config, stream)}
-        self._cue = stream.cue
+        self._cue = stream.planted_cue
         self.rows: list[dict[str, Any]] = []
         self.maps: dict[str, dict[str, dict[str, dict[str, Tensor]]]] = {}
 

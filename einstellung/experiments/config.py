@@ -28,7 +28,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 _SCORE = ScoreSettings()
-_PATHS = (("stream", "path"), ("backbone", "weights"))
+_PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
 
 
 class _Section(BaseModel):
@@ -62,7 +62,10 @@ class BackboneConfig(_Named):
 
 
 class TrainingConfig(_Section):
-    """How every phase of every run is trained. ``milestones``: one list for all phases, or a list for each.
+    """How every phase of every run is trained, each with an optimiser of its own.
+
+    ``schedule``: with ``steps`` the learning rate is multiplied by ``decay`` after each of the ``milestones`` (one list for all
+    phases, or a list for each), with ``cosine`` it falls along half a wave to ``lr_end``. ``momentum`` is sgd's.
 
     ``matmul`` is torch's setting for products of fp32 matrices, ``compile`` has torch compile the net. ``kernels``: torch's own
     ways through a net's layers, or ours where they are faster (on CPUs, in fp32); ``layout``: the order of pixels in memory.
@@ -70,11 +73,14 @@ class TrainingConfig(_Section):
 
     epochs: tuple[Positive, ...] = (50, 50)
     batch_size: Positive = 32
+    optimiser: Literal["sgd", "adam"] = "sgd"
     lr: Annotated[float, Field(gt=0)] = 0.01
     momentum: Annotated[float, Field(ge=0, lt=1)] = 0.9
     weight_decay: Annotated[float, Field(ge=0)] = 1e-4
     milestones: tuple[Positive, ...] | tuple[tuple[Positive, ...], ...] = (35, 45)
     decay: Annotated[float, Field(gt=0, le=1)] = 0.1
+    schedule: Literal["steps", "cosine"] = "steps"
+    lr_end: Annotated[float, Field(ge=0)] = 0.0
     precision: Literal["auto", "fp32", "bf16"] = "auto"
     device: str = "cpu"
     threads: Positive | Literal["auto"] = 1
@@ -141,15 +147,16 @@ class EvaluationConfig(_Section):
     """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase.
 
     ``t1_all_every`` and ``extra_every`` count epochs of the last phase between measurements of T1_all and of the splits that
-    the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue). ``subsets: end`` measures nothing but
-    validation on the way and the rest at the end of a phase: quicker, but without curves there is no adaptation delay.
+    the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue). ``first_phase``: in the first phase all
+    splits, its own only, or its own on the way and all at its ``end``. ``subsets: end`` measures nothing but validation on the
+    way and the rest at the end of a phase: quicker, but without curves there is no adaptation delay.
     """
 
     batch_size: Positive = 250
     every_steps: Positive | None = None
     t1_all_every: Positive = 1
     extra_every: Positive = 1
-    first_phase: Literal["all", "own"] = "all"
+    first_phase: Literal["all", "own", "end"] = "all"
     subsets: Literal["every-epoch", "end"] = "every-epoch"
 
 
@@ -195,14 +202,15 @@ class ScoreConfig(_Section):
 class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
-    ``logging``: files to watch a run by while it goes on; ``guide_files``: the implementation guide's files beside ours.
+    ``cue`` and ``cover`` are null where a stream plants none. ``logging``: files to watch a run by while it goes on;
+    ``guide_files``: the implementation guide's files beside ours.
     """
 
     name: PlainName = "study"
     plugins: tuple[PluginConfig, ...] = ()
     stream: StreamConfig = StreamConfig()
-    cue: CueConfig = CueConfig()
-    cover: str = "black"
+    cue: CueConfig | None = CueConfig()
+    cover: str | None = "black"
     backbone: BackboneConfig = BackboneConfig()
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()

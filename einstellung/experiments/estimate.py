@@ -13,7 +13,7 @@ from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.order import makespan
-from einstellung.experiments.plan import Job, passes
+from einstellung.experiments.plan import Job, stages
 from einstellung.learners import Batch
 from einstellung.randomness import generator
 from einstellung.streams import Stream
@@ -113,16 +113,25 @@ class PaceMeter:
 
 
 def _seconds(job: Job, config: StudyConfig, stream: Stream, pace: Pace) -> float:
-    phase = stream.phases[0] if job.kind == "first_phase" else stream.phases[-1]
-    first_epochs, trained = config.training.epochs[0], [len(phase.train) for phase in stream.phases]
-    epochs = first_epochs if job.kind == "first_phase" else math.ceil(passes(config, job.method, trained))
+    numbers = range(len(stream.phases)) if job.kind == "run" else range(1)
+    if job.kind == "run":
+        numbers = numbers[-1:] if job.needs is None else numbers[1:]
+    evaluated = sum(_evaluated(job, config, stream, number) for number in numbers)
+    return job.work * pace.training + evaluated * pace.evaluation
+
+
+def _evaluated(job: Job, config: StudyConfig, stream: Stream, number: int) -> int:
+    """How many images a job is measured on in one of its phases."""
+    phase, trained = stream.phases[number], [len(phase.train) for phase in stream.phases]
+    epochs = sum(stage.epochs for stage in stages(config, job.method, trained, number))
     sizes = {split.name: len(split.images) for split in stream.splits}
 
     def due(epoch: float, last: bool = False) -> int:
         return sum(sizes[name] for name in splits_due(stream, phase, config.evaluation, epoch, last))
 
     evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
-    if job.kind == "run" and (every := config.evaluation.every_steps):
+    every = config.evaluation.every_steps
+    if every and number == len(stream.phases) - 1:
         steps = math.ceil(len(phase.train) / config.training.batch_size)
         evaluated += epochs * ((steps - 1) // every) * due(0.5)
-    return job.work * pace.training + evaluated * pace.evaluation
+    return evaluated

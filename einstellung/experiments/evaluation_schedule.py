@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from einstellung.experiments.config import EvaluationConfig
-from einstellung.streams import Phase, Stream
+from einstellung.streams import EvaluationSplit, Phase, Stream
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 
 
 def splits_due(stream: Stream, phase: Phase, evaluation: EvaluationConfig, epoch: float, last: bool) -> list[str]:
     """The splits to measure at this moment of ``phase``; at its ``last`` one, all that are ever measured in it.
 
-    What the index needs (validation, SC with the cue and masked, NSC) is always due; T1_all and the extra splits can be
-    measured more rarely once the first phase is over. With ``subsets: end`` only validation is due before the last moment.
+    What the index needs (validation, SC with the cue and masked, NSC, and of its own phase whatever a stream marks so) is always
+    due; other phases' and extra splits can be measured more rarely once the first phase is over. With ``subsets: end`` only
+    validation is due before the last moment.
     """
     is_first = phase is stream.phases[0]
     always = {SC_PATCH, SC_MASK, NSC, f"{phase.name}_val"}
 
-    def is_due(name: str, belongs_to: str) -> bool:
-        if evaluation.subsets == "end" and not last and name != f"{phase.name}_val":
+    def is_due(split: EvaluationSplit) -> bool:
+        own = split.phase == phase.name
+        if evaluation.subsets == "end" and not last and split.name != f"{phase.name}_val":
             return False
-        if is_first:
-            return evaluation.first_phase == "all" or belongs_to == phase.name
-        if name in always or last:
+        if is_first and evaluation.first_phase in ("all", "own"):
+            return evaluation.first_phase == "all" or own
+        if split.name in always or (own and split.always) or last:
             return True
-        every = evaluation.t1_all_every if belongs_to != phase.name else evaluation.extra_every
+        if is_first and not own:
+            return False
+        every = evaluation.extra_every if own else evaluation.t1_all_every
         return epoch % 1 == 0 and epoch % every == 0
 
-    return [split.name for split in stream.splits if is_due(split.name, split.phase)]
+    return [split.name for split in stream.splits if is_due(split)]

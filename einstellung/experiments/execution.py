@@ -20,11 +20,11 @@ from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.image_archive import image_archive
-from einstellung.experiments.plan import Job, passes
+from einstellung.experiments.plan import Job, stages
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.run_log import RunLog
 from einstellung.files import write_bytes, write_json, write_text
-from einstellung.learners import Learner
+from einstellung.learners import Learner, Stage
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
@@ -95,7 +95,7 @@ class JobExecution:
             if not done:
                 self.learner.begin_phase(phase)
                 self._measure(phase, 0.0)
-            self._loop(phases, position, done).run(done)
+            self._learn(phases, position, done)
             done = 0
             if position < len(phases) - 1:
                 self.learner.end_phase(phase)
@@ -109,7 +109,7 @@ class JobExecution:
     def _phases(self) -> list[Phase]:
         if self.job.kind == "first_phase":
             return [self.stream.phases[0]]
-        return list(self.stream.phases[-1:] if self.learner.skips_history else self.stream.phases[1:])
+        return list(self.stream.phases[-1:] if self.job.needs is None else self.stream.phases[1:])
 
     def _inherit(self) -> None:
         """Take over weights, memory and measurements of the first phase, and let the learner close it."""
@@ -127,20 +127,12 @@ class JobExecution:
         self._tell(f"closing {first.name}", force=True)
         self.learner.end_phase(first)
 
-    def _loop(self, phases: list[Phase], position: int, done: int) -> PhaseLoop:
-        phase, training = phases[position], self.config.training
-        number = [other.name for other in self.stream.phases].index(phase.name)
-        last = phase is self.stream.phases[-1]
-        epochs = passes(self.config, self.job.method, self._sizes) if last else float(training.epochs[number])
-        settings = LoopSettings(
-            epochs=epochs,
-            batch_size=training.batch_size,
-            lr=training.lr,
-            # a method with another number of passes lowers its learning rate at the same shares of its way
-            milestones=tuple(m * epochs / training.epochs[number] for m in training.milestones_of(number)),
-            decay=training.decay,
-            evaluate_every_steps=self.config.evaluation.every_steps if last else None,
-        )
+    def _learn(self, phases: list[Phase], position: int, done: int) -> None:
+        """The stages of a phase, after the first ``done`` epochs of it."""
+        phase = phases[position]
+        number = self._number(phase)
+        parts = self._stages(phase)
+        total = sum(stage.epochs for stage in parts)
         cost = type(self.learner).cost(self.learner.options, self._sizes, number)
         epoch = done
 
@@ -148,17 +140,52 @@ class JobExecution:
             for name, count in counts.items():
                 self.samples[name] += count
             self._work += cost * counts[phase.name]
-            self._tell(f"{phase.name} epoch {epoch + 1}/{settings.rounds}")
+            self._tell(f"{phase.name} epoch {epoch + 1}/{total}")
 
         def on_epoch(finished: int, effective: float) -> None:
             nonlocal epoch
             epoch = finished
-            self._measure(phase, effective, last=finished == settings.rounds)
-            if finished < settings.rounds or position < len(phases) - 1:
+            self._measure(phase, effective, last=finished == total)
+            if finished < total or position < len(phases) - 1:
                 self._save(position, finished)
 
-        self._work += done * len(phase.train) * cost
-        return PhaseLoop(self.learner, phase, settings, on_epoch, lambda e: self._measure(phase, e), on_step)
+        before = 0
+        for stage in parts:
+            within = min(max(done - before, 0), stage.epochs)  # epochs of this stage that a stopped run had finished
+            self._work += within * stage.share * len(phase.train) * cost
+            if not within:
+                self.learner.begin_stage(phase, stage)
+            loop = PhaseLoop(
+                self.learner,
+                phase,
+                self._settings(number, stage, before),
+                on_epoch,
+                lambda e: self._measure(phase, e),
+                on_step,
+            )
+            loop.run(within)
+            before += stage.epochs
+
+    def _settings(self, number: int, stage: Stage, before: int) -> LoopSettings:
+        training, last = self.config.training, number == len(self._sizes) - 1
+        return LoopSettings(
+            epochs=stage.passes,
+            batch_size=training.batch_size,
+            lr=training.lr,
+            # a stage with another number of passes lowers its learning rate at the same shares of its way
+            milestones=tuple(m * stage.passes / training.epochs[number] for m in training.milestones_of(number)),
+            decay=training.decay,
+            evaluate_every_steps=self.config.evaluation.every_steps if last else None,
+            cosine=training.schedule == "cosine",
+            lr_end=training.lr_end,
+            before=before,
+        )
+
+    def _number(self, phase: Phase) -> int:
+        return [other.name for other in self.stream.phases].index(phase.name)
+
+    def _stages(self, phase: Phase) -> tuple[Stage, ...]:
+        return stages(self.config, self.job.method, self._sizes, self._number(phase))
 
     def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
         """Rows for every split that is due; in the last phase, remember the checkpoint with the best validation."""
@@ -232,14 +259,24 @@ class JobExecution:
         self.seconds = state["seconds"]
         if self.attention is not None:
             self.attention.load_state_dict(state["attention"])
+        self.learner.load_state_dict(state["learner"])  # a phase may begin with what the method remembers
+        self._begin_again(phases[state["position"]], state["done"])
         self.learner.net.load_state_dict(state["net"])
         self.learner.load_state_dict(state["learner"])
-        self.learner.begin_phase(phases[state["position"]])
         assert self.learner.optimiser is not None
         fresh = self.learner.optimiser.state_dict()
         fresh["state"] = {int(number): value for number, value in state["optimiser"].items()}
         self.learner.optimiser.load_state_dict(fresh)
         return state["position"], state["done"]
+
+    def _begin_again(self, phase: Phase, done: int) -> None:
+        """Begin a phase in which ``done`` epochs were learned, and the stage that the last of them was in the middle of."""
+        self.learner.begin_phase(phase)
+        before = 0
+        for stage in self._stages(phase):
+            if before < done < before + stage.epochs:
+                self.learner.begin_stage(phase, stage)
+            before += stage.epochs
 
     def _finish_first_phase(self) -> None:
         save_state(

@@ -10,16 +10,12 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
-from einstellung.backbones import backbones
-from einstellung.cues import covers, cues
 from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.order import next_job, ordered
-from einstellung.experiments.plan import Job
+from einstellung.experiments.plan import Job, named_in
 from einstellung.experiments.processes import Helper, handed_over, start_helper, use_threads
 from einstellung.experiments.progress import Display
-from einstellung.learners import learners
-from einstellung.streams import streams
 
 
 @dataclass(frozen=True)
@@ -129,8 +125,7 @@ class _Launch:
 
 def _leaves_nothing_behind(job: Job, config: StudyConfig) -> bool:
     """Whether the next job may run in the same process: code that is not ours may keep something from one run to the next."""
-    named = (learners[job.method], streams[config.stream.name], cues[config.cue.name], backbones[config.backbone.name])
-    modules = [thing.__module__ for thing in (*named, covers[config.cover])]
+    modules = [thing.__module__ for thing in named_in(config, job.method)]
     ours = __name__.partition(".")[0]
     return not config.plugins and not config.training.compile and all(m.partition(".")[0] == ours for m in modules)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.learner import Stage, learner_options
 from einstellung.streams import Stream, streams
 
 
@@ -54,7 +54,8 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
         for method in config.methods:
             kind, options = learners[method], config.learners[method]
             needs = None
-            if not kind.skips_history:
+            alone = kind.skips_history or len(sizes) == 1
+            if not alone:
                 plain = kind.plain_history(learner_options(method, options))
                 trainer = "sgd" if plain else method
                 shape = _first_phase_shape(config, stream, trainer, {} if plain else options, seed)
@@ -63,7 +64,7 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
                 if needs not in planned:
                     planned.add(needs)
                     yield Job("first_phase", trainer, seed, needs, key, None, _work(config, trainer, sizes, 0))
-            rest = range(len(sizes) - 1 if kind.skips_history else 1, len(sizes))
+            rest = range(len(sizes) - 1 if alone else 1, len(sizes))
             work = sum(_work(config, method, sizes, number) for number in rest)
             if needs is not None:
                 work += kind.closing_cost(learner_options(method, options), sizes[0])
@@ -74,15 +75,15 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
 
 def _work(config: StudyConfig, method: str, sizes: list[int], number: int) -> float:
     """The size of a phase of a run, in images of plain training."""
-    kind = learners[method]
     options = learner_options(method, config.learners.get(method, {}))
-    epochs = passes(config, method, sizes) if number == len(sizes) - 1 else config.training.epochs[number]
-    return kind.cost(options, sizes, number) * sizes[number] * epochs
+    passes = sum(stage.passes * stage.share for stage in stages(config, method, sizes, number))
+    return learners[method].cost(options, sizes, number) * sizes[number] * passes
 
 
-def passes(config: StudyConfig, method: str, sizes: list[int]) -> float:
-    """How often a method goes through its images in the last phase."""
-    return learners[method].passes(sizes, config.training.epochs)
+def stages(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> tuple[Stage, ...]:
+    """What phase ``number`` of a method's runs consists of."""
+    options = learner_options(method, config.learners.get(method, {}))
+    return learners[method].stages(options, sizes, config.training.epochs, number)
 
 
 def _first_phase_shape(
@@ -91,6 +92,8 @@ def _first_phase_shape(
     """All that shapes a first phase: its own epochs only, and no cue where it neither learns nor is measured with one."""
     shape = _shape(config, stream, trainer, options, seed)
     shape["training"] |= {"epochs": config.training.epochs[:1], "milestones": config.training.milestones_of(0)}
+    if config.cue is None:
+        return shape
     cue_unseen = config.evaluation.first_phase == "own" and config.attention is None
     if not stream.phases[0].cue_classes and cue_unseen:
         del shape["cue"], shape["cover"]
@@ -104,7 +107,8 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
         if shape[section].get(key) == default:
             shape[section].pop(key, None)
     if "content" in stream.facts:  # what is in the user's own files, not where they lie
-        shape["stream"] = {**shape["stream"], "path": None, "content": stream.facts["content"]}
+        places = {key: None for key in ("path", "rules", "perception", "backend") if key in shape["stream"]}
+        shape["stream"] = {**shape["stream"], **places, "content": stream.facts["content"]}
     if config.attention is not None:
         # any plug-in may hold the adapter by which attention is found
         shape["attention"] = {**whole["attention"], "plugins": sorted(str(one.sha256) for one in config.plugins)}
@@ -113,7 +117,14 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
             **shape["backbone"],
             "weights": weights_digest(weights),
         }  # what is in it, not where it lies
-    named = (learners[method], streams[config.stream.name], cues[config.cue.name], backbones[config.backbone.name])
-    if plugins := plugins_behind((*named, covers[config.cover])):
+    if plugins := plugins_behind(named_in(config, method)):
         shape["plugins"] = plugins
     return {**shape, "method": method, "options": added_later.known_before(options), "seed": seed}
+
+
+def named_in(config: StudyConfig, method: str) -> list[Any]:
+    """The registered things that a run is made of."""
+    named: list[Any] = [learners[method], streams[config.stream.name], backbones[config.backbone.name]]
+    if config.cue is not None and config.cover is not None:
+        named += [cues[config.cue.name], covers[config.cover]]
+    return named

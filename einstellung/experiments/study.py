@@ -11,7 +11,14 @@ import numpy as np
 import torch
 
 from einstellung.errors import InputError
-from einstellung.experiments.assembly import build_stream, check_backbone, check_own_learners, data_digests, resolve
+from einstellung.experiments.assembly import (
+    build_stream,
+    check_backbone,
+    check_groups,
+    check_own_learners,
+    data_digests,
+    resolve,
+)
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.image_archive import image_archive
@@ -76,6 +83,7 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
     stream = build_stream(config)
     check_backbone(config, stream)
     check_own_learners(config, stream)
+    check_groups(config, stream)
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
@@ -127,8 +135,8 @@ def run_study(
     earlier = folder.read_optional(folder.provenance_file)
     folder.write_config(prepared.recorded)
     write_json(folder.proof_file, proof.to_dict())
-    if not folder.samples_file.exists():
-        write_bytes(folder.samples_file, _samples(stream))
+    if not folder.samples_file.exists() and (samples := _samples(stream)):
+        write_bytes(folder.samples_file, samples)
     failures: Sequence[Failure] = ()
     if todo:
         record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]
@@ -145,7 +153,12 @@ def run_study(
 
 
 def _samples(stream: Stream, count: int = 8) -> bytes:
-    """A few images original / patched / masked and raw / augmented, for the report; a cue that was there has no original."""
+    """A few images original / patched / masked and raw / augmented, for the report; a cue that was there has no original.
+
+    Where a stream plants no cue, those that it chose itself; nothing where it has none.
+    """
+    if stream.cue is None:
+        return image_archive(stream.samples) if stream.samples else b""
     pair = next(pair for pair in stream.pairs if pair.masked)
     assert pair.masked is not None
     total = len(stream.split(pair.clean).images)

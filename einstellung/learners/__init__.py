@@ -1,33 +1,46 @@
 """How a phase is learned: one short file per method."""
 
+from einstellung.learners.bgs import BalancedGreedySampling
 from einstellung.learners.cumulative import Cumulative
 from einstellung.learners.der import DarkExperienceReplay
 from einstellung.learners.derpp import DarkExperienceReplayPlusPlus
 from einstellung.learners.dgr import DeepGenerativeReplay
 from einstellung.learners.er import ExperienceReplay
+from einstellung.learners.ewc import ElasticWeightConsolidation
 from einstellung.learners.ewc_on import OnlineEWC
+from einstellung.learners.fromp import FunctionalRegularisation
+from einstellung.learners.gdumb import GDumb
 from einstellung.learners.gpm import GradientProjectionMemory
 from einstellung.learners.interleaved import Interleaved
 from einstellung.learners.joint import Joint
-from einstellung.learners.learner import Batch, Context, Learner, learners, make_learner
+from einstellung.learners.learner import Batch, Context, Learner, Stage, learners, make_learner
+from einstellung.learners.naive import Naive
+from einstellung.learners.scratch import Scratch
 from einstellung.learners.scratch_t2 import ScratchT2
 from einstellung.learners.sgd import FineTuning
 
 __all__ = [
+    "BalancedGreedySampling",
     "Batch",
     "Context",
     "Cumulative",
     "DarkExperienceReplay",
     "DarkExperienceReplayPlusPlus",
     "DeepGenerativeReplay",
+    "ElasticWeightConsolidation",
     "ExperienceReplay",
     "FineTuning",
+    "FunctionalRegularisation",
+    "GDumb",
     "GradientProjectionMemory",
     "Interleaved",
     "Joint",
     "Learner",
+    "Naive",
     "OnlineEWC",
+    "Scratch",
     "ScratchT2",
+    "Stage",
     "learners",
     "make_learner",
 ]

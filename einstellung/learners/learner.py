@@ -6,6 +6,7 @@ of their own, made anew in :meth:`Learner.begin_epoch`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
@@ -37,7 +38,8 @@ class Batch:
 class Context:
     """What surrounds a learner: where randomness, pixels, precision and optimisers come from; all phases of the stream.
 
-    ``tell`` takes a few words on how far a learner is in something that takes long.
+    ``initial`` gives the weights that the run's net began with. ``tell`` takes a few words on how far a learner is in something
+    that takes long.
     """
 
     seed: int
@@ -46,6 +48,7 @@ class Context:
     make_optimiser: Callable[[Iterable[nn.Parameter]], torch.optim.Optimizer]
     device: torch.device
     phases: tuple[Phase, ...] = ()
+    initial: Callable[[], Mapping[str, Tensor]] | None = None
     tell: Callable[[str], None] = lambda _: None
 
     def earlier(self, phase: Phase) -> tuple[Phase, ...]:
@@ -59,6 +62,27 @@ def option(default: T, source: str) -> T:
 
 
 @dataclass(frozen=True)
+class Stage:
+    """A part of a phase: how often its images are gone through, the last time cut short where that is not a whole number.
+
+    ``share`` is the number of these images as a share of the phase's own, for estimates of time.
+    """
+
+    name: str
+    passes: float
+    share: float = 1.0
+
+    @property
+    def epochs(self) -> int:
+        """The number of epochs, a last short one included.
+
+        >>> Stage("train", 11.7).epochs
+        12
+        """
+        return math.ceil(self.passes - 1e-9)
+
+
+@dataclass(frozen=True)
 class NoOptions:
     """A method without hyper-parameters of its own."""
 
@@ -66,11 +90,13 @@ class NoOptions:
 class Learner:
     """Plain training on the current batch; methods override what they do differently.
 
-    ``Options`` is a frozen dataclass of hyper-parameters. ``skips_history`` marks a learner that starts at the last phase.
+    ``Options`` is a frozen dataclass of hyper-parameters. ``skips_history`` marks a learner that starts at the last phase,
+    ``needs_groups`` one that must be told which spurious features are in an image.
     """
 
     Options: ClassVar[type] = NoOptions
     skips_history: ClassVar[bool] = False
+    needs_groups: ClassVar[bool] = False
 
     @classmethod
     def plain_history(cls, options: Any) -> bool:
@@ -95,9 +121,9 @@ class Learner:
         return 0.0
 
     @classmethod
-    def passes(cls, sizes: Sequence[int], epochs: Sequence[int]) -> float:
-        """How often the images of the last phase's sources are gone through; the last time may be cut short."""
-        return float(epochs[-1])
+    def stages(cls, options: Any, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
+        """What phase ``number`` consists of; ``sizes`` and ``epochs`` are those of all phases, as configured."""
+        return (Stage("train", float(epochs[number])),)
 
     def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
         self.net = net
@@ -106,8 +132,20 @@ class Learner:
         self.optimiser: torch.optim.Optimizer | None = None
 
     def begin_phase(self, phase: Phase) -> None:
-        """A new optimiser for every phase."""
+        """A new optimiser for every phase.
+
+        A stopped run begins its phase and stage again when it goes on; whatever that did to the net, the optimiser and the
+        method's memory is then replaced by what they were.
+        """
         self.optimiser = self.context.make_optimiser(self.net.parameters())
+
+    def begin_stage(self, phase: Phase, stage: Stage) -> None:
+        """What a stage begins with; the learning rate's schedule begins anew with it."""
+
+    def start_anew(self) -> None:
+        """Give the net the weights that it began the run with."""
+        assert self.context.initial is not None, "a run without initial weights"
+        self.net.load_state_dict(self.context.initial())
 
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         """Make generators for this epoch."""

@@ -15,7 +15,9 @@ _SUBSCRIPTS = {
     "CSR_rel": "CSR<sub>rel</sub>",
     "Δ_S": "Δ<sub>S</sub>",
     "d_z": "d<sub>z</sub>",
+    "pull_S": "pull<sub>S</sub>",
 }
+_SPELLED = {"Delta": "Δ", " <= ": " ≤ ", " >= ": " ≥ ", "+-": "±", " -> ": " → "}
 
 
 def symbols(text: str) -> Markup:
@@ -36,7 +38,9 @@ def typeset(sentence: str) -> Markup:
     >>> typeset("Delta_S = -0.1 <= 0, not t-test")
     Markup('Δ<sub>S</sub> = −0.1 ≤ 0, not t-test')
     """
-    spelled = sentence.replace("Delta", "Δ").replace(" <= ", " ≤ ").replace(" >= ", " ≥ ").replace("+-", "±")
+    spelled = sentence
+    for written, sign in _SPELLED.items():
+        spelled = spelled.replace(written, sign)
     return symbols(re.sub(r"(?<![\w.])-(?=\d)", MINUS, spelled))
 
 

@@ -43,7 +43,7 @@ def report_page(
 ) -> str:
     """The whole page as HTML text."""
     proof_checks, log_checks = list((proof or {}).get("checks", ())), list(card.get("checks", ()))
-    return _render(
+    return render_template(
         "report.html",
         title=title,
         answer=answer(card),
@@ -52,7 +52,7 @@ def report_page(
         warnings=card.get("warnings", ()),
         cards=[verdict_card(card, method) for method in continual_methods(card)],
         baseline=baseline_card(card),
-        check_groups=_check_groups(proof, proof_checks, log_checks),
+        check_groups=check_groups(proof, proof_checks, log_checks),
         verdict_figure=next((figure for figure in figures if figure.name == "verdict"), None),
         figures=[
             figure for figure in figures if figure.name != "verdict" and not figure.is_sheet and not figure.is_attention
@@ -67,12 +67,12 @@ def report_page(
         statistics=statistics_tables(card),
         splits=measured.splits(frame),
         setting=_setting(card),
-        facts=_worded((proof or {}).get("facts") or {}),
+        facts=worded((proof or {}).get("facts") or {}),
         stream=(proof or {}).get("stream"),
         facets=[FACETS[key] for key in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S")],
         patterns=list(PATTERNS.values()),
         certainties=CERTAINTIES,
-        provenance=_worded(provenance or {}),
+        provenance=worded(provenance or {}),
         configuration=configuration,
     )
 
@@ -85,14 +85,14 @@ def guide_page(
     title: str,
 ) -> str:
     """The page of the guide's variant."""
-    return _render(
+    return render_template(
         "guide.html",
         title=title,
         tables=tables,
         warnings=card.get("warnings", ()),
         failed=failed_checks(card.get("checks", ())),
         fewest_seeds=measured.fewest_seeds(card),
-        provenance=_worded(provenance or {}),
+        provenance=worded(provenance or {}),
         configuration=None,
     )
 
@@ -109,7 +109,7 @@ def sweep_page(
     fewest_seeds: int,
 ) -> str:
     """The page of a sweep: one figure, one table, a link to the report of every value."""
-    return _render(
+    return render_template(
         "sweep.html",
         title=title,
         answer=answer,
@@ -122,7 +122,8 @@ def sweep_page(
     )
 
 
-def _render(template: str, **context: Any) -> str:
+def render_template(template: str, **context: Any) -> str:
+    """A page from one of our templates; what is not given is an error."""
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("einstellung.report"),
         autoescape=True,
@@ -140,7 +141,7 @@ def _render(template: str, **context: Any) -> str:
     return environment.get_template(template).render(**context)
 
 
-def _check_groups(
+def check_groups(
     proof: Mapping[str, Any] | None, proof_checks: list[Mapping[str, Any]], log_checks: list[Mapping[str, Any]]
 ) -> dict[str, list[Mapping[str, Any]]]:
     """Both kinds of checks, the failed ones first, then those that could not be made."""
@@ -150,7 +151,7 @@ def _check_groups(
     return {name: sorted(checks, key=lambda check: order[check["passed"]]) for name, checks in groups.items()}
 
 
-def _worded(facts: Mapping[str, Any]) -> dict[str, Any]:
+def worded(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The names of facts as a reader would say them; what lies below them keeps its own names."""
     return {_FACT_WORDS.get(name, name.replace("_", " ")): value for name, value in facts.items()}
 

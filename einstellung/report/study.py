@@ -10,11 +10,13 @@ from einstellung.experiments.config import to_yaml
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.sweep import folder_name, read_sweep
 from einstellung.files import read_json
+from einstellung.metrics.confounding_splits import is_confounding
 from einstellung.metrics.guide import guide_score
 from einstellung.metrics.per_image import per_image, per_image_checks
 from einstellung.metrics.scorecard import score
 from einstellung.report.attention_files import read_attention
 from einstellung.report.attention_summary import attention_summary
+from einstellung.report.confounding import report_confounding
 from einstellung.report.published import is_papers_protocol
 from einstellung.report.reported import reported_numbers
 from einstellung.report.run_files import find_pictures, read_predictions
@@ -27,6 +29,8 @@ def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
     config, timeline = results.config(), results.merge_timelines()
     if timeline is None:
         raise InputError(f"{results.path} holds no finished run yet")
+    if is_confounding(timeline):
+        return report_confounding(results)
     card = score(timeline, config.score.settings()).to_dict()
     runs = [(method, seed) for method in timeline.methods for seed in timeline.seeds(method)]
     predictions, unread = read_predictions(results.path, runs)

@@ -35,6 +35,7 @@ _LATEX_HEADS = {
     "SFR_rel": r"SFR$_{\mathrm{rel}}$",
     "CSR_rel": r"CSR$_{\mathrm{rel}}$",
     "Δ_S": r"$\Delta_S$",
+    "pull_S": r"pull$_S$",
     "SC patched": r"$\mathcal{A}_{SC}^{\mathrm{patch}}$",
     "SC masked": r"$\mathcal{A}_{SC}^{\mathrm{mask}}$",
     "T1 after T2": r"$\mathcal{A}_{T1}$ (after T2)",

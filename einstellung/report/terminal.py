@@ -11,6 +11,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from einstellung.report.confounding_terminal import confounding_in_words
 from einstellung.report.guide import guide_table
 from einstellung.report.measured import margins_in_words, rule_in_words, seeds_in_words, smoothing_in_words
 from einstellung.report.notation import (
@@ -44,7 +45,7 @@ _ASCII = str.maketrans({"±": "+-", MINUS: "-", DASH: "-", "Δ": "delta", "τ": 
 
 
 def render_terminal(card: Mapping[str, Any], console: Console) -> None:
-    """Print a scorecard of either variant; where ``console`` is not a terminal, plain text of 120 columns or more."""
+    """Print a scorecard of any kind; where ``console`` is not a terminal, plain text of 120 columns or more."""
     asked = console.width
     if not console.is_terminal:
         console.width = max(asked, _PLAIN_WIDTH)
@@ -55,7 +56,10 @@ def render_terminal(card: Mapping[str, Any], console: Console) -> None:
 
 
 def _print(card: Mapping[str, Any], console: Console) -> None:
-    if card["variant"] == "guide":
+    if card.get("kind") == "confounding":
+        for line in confounding_in_words(card):
+            _say(console, "", line, "")
+    elif card["variant"] == "guide":
         _print_rows(console, guide_table(card))
     else:
         _print_paper(console, baseline_first(card))

@@ -1,6 +1,7 @@
 """Phases of data with their cues and named evaluation splits."""
 
 from einstellung.streams.cifar100 import cifar100
+from einstellung.streams.concon import concon
 from einstellung.streams.folder import folder
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.proof import Proof, prove
@@ -16,6 +17,7 @@ __all__ = [
     "Proof",
     "Stream",
     "cifar100",
+    "concon",
     "folder",
     "prove",
     "shapes",

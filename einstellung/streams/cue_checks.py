@@ -26,7 +26,7 @@ def cue_in_training(stream: Stream) -> Check:
         differs = _painted_in_training(presentation, phase)
         for label in phase.classes:
             rows = phase.train.labels == label
-            expected = int(stream.cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
+            expected = int(stream.planted_cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
             if (found := int(differs[rows].sum())) != expected:
                 problems.append(f"class {label} of {phase.name}: cue on {found} training images, should be {expected}")
         bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
@@ -49,7 +49,7 @@ def _nothing_painted(stream: Stream) -> Check:
     painted, seen = 0, []
     for phase in stream.phases:
         painted += int(_painted_in_training(presentation, phase).sum())
-        boxes = stream.cue.region(phase.train.index, *phase.train.images.shape[-2:]).flatten(1).any(dim=1)
+        boxes = stream.planted_cue.region(phase.train.index, *phase.train.images.shape[-2:]).flatten(1).any(dim=1)
         bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
         seen.append(
             f"{phase.name}: boxes for {int(boxes[bearing].sum())} of {int(bearing.sum())} training images of the cue "
@@ -77,14 +77,16 @@ def mask_covers_patch(stream: Stream) -> Check:
     problems, seen = [], []
     for pair in stream.pairs:
         clean, patched = stream.split(pair.clean).images, stream.split(pair.patched).images
-        region = stream.cue.region(clean.index, *clean.images.shape[-2:])
+        region = stream.planted_cue.region(clean.index, *clean.images.shape[-2:])
         if not torch.equal(clean.index, patched.index) or not torch.equal(clean.labels, patched.labels):
             problems.append(f"{pair.patched} does not hold the images of {pair.clean} in the same order")
             continue
-        if not torch.equal(patched.images, stream.cue.paint(clean.images, clean.index)):
+        if not torch.equal(patched.images, stream.planted_cue.paint(clean.images, clean.index)):
             problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
         given = pair.clean == pair.patched  # boxes in pictures that hold the cue already: painting would show nothing
-        if not given and (amiss := int((_where_painted(stream.cue, clean) != region).flatten(1).any(dim=1).sum())):
+        if not given and (
+            amiss := int((_where_painted(stream.planted_cue, clean) != region).flatten(1).any(dim=1).sum())
+        ):
             problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
         if pair.masked is None:
             continue
@@ -96,7 +98,7 @@ def mask_covers_patch(stream: Stream) -> Check:
         beside = int((changed & ~region).flatten(1).any(dim=1).sum())
         if beside:
             problems.append(f"the mask changes pixels beside the cue in {beside} of {len(masked)} images")
-        if not torch.equal(masked.images, cover(stream.cover, patched.images, region, patched.index)):
+        if not torch.equal(masked.images, cover(str(stream.cover), patched.images, region, patched.index)):
             problems.append(f"{pair.masked} is not {pair.patched} with the cue's region covered ({stream.cover})")
         untouched = int((~(changed & region).flatten(1).any(dim=1)).sum())
         if untouched:
@@ -118,8 +120,8 @@ def cue_elsewhere(stream: Stream) -> Check:
         if not torch.equal(clean.index, moved.index) or not torch.equal(clean.labels, moved.labels):
             problems.append(f"{pair.elsewhere} does not hold the images of {pair.clean} in the same order")
             continue
-        displaced = stream.cue.elsewhere()
-        usual, other = _where_painted(stream.cue, clean), _where_painted(displaced, clean)
+        displaced = stream.planted_cue.elsewhere()
+        usual, other = _where_painted(stream.planted_cue, clean), _where_painted(displaced, clean)
         area = usual.flatten(1).sum(dim=1)
         beside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
         for wrong, words in (

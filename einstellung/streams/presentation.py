@@ -33,9 +33,9 @@ class Presentation:
         self.device = torch.device(device)
         self.layout = torch.channels_last if channels_last else torch.contiguous_format
         # (x / 255 - mean) / std as one multiplication and one addition
-        std = torch.tensor(stream.std).view(1, 3, 1, 1)
+        std = torch.tensor(stream.std).view(1, -1, 1, 1)
         self._scale = (1 / (255 * std)).to(self.device)
-        self._shift = (-torch.tensor(stream.mean).view(1, 3, 1, 1) / std).to(self.device)
+        self._shift = (-torch.tensor(stream.mean).view(1, -1, 1, 1) / std).to(self.device)
 
     def training_pixels(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
         """Augmented uint8 images with the cue on those that bear it."""
@@ -47,9 +47,9 @@ class Presentation:
         if not bool(images.bears.any()):
             return pixels
         if bool(images.bears.all()):
-            return self.stream.cue.paint(pixels, images.index, cue)
+            return self.stream.planted_cue.paint(pixels, images.index, cue)
         painted = pixels.clone()
-        painted[images.bears] = self.stream.cue.paint(pixels[images.bears], images.index[images.bears], cue)
+        painted[images.bears] = self.stream.planted_cue.paint(pixels[images.bears], images.index[images.bears], cue)
         return painted
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:

@@ -46,7 +46,7 @@ class Proof:
 
 def prove(stream: Stream) -> Proof:
     """Run every check; see :meth:`Proof.require` for what a failed one does."""
-    return Proof(stream.name, _facts(stream), tuple(check(stream) for check in _CHECKS))
+    return Proof(stream.name, _facts(stream), tuple(check(stream) for check in stream.checks or _CHECKS))
 
 
 def _classes_disjoint(stream: Stream) -> Check:
@@ -83,7 +83,7 @@ def _evaluation_unseen(stream: Stream) -> Check:
     painted = {
         content
         for phase in stream.phases
-        for content in _content_list(stream.cue.paint(phase.train.images, phase.train.index))
+        for content in _content_list(stream.planted_cue.paint(phase.train.images, phase.train.index))
     }
     shared = 0
     for split in own:
@@ -167,13 +167,15 @@ def _splits_balanced(stream: Stream) -> Check:
 
 def _facts(stream: Stream) -> dict[str, object]:
     last = stream.phases[-1]
+    planted: dict[str, object] = {}
+    if stream.cue is not None:
+        bearing = last.cue_classes if last.cue_classes and stream.cue.share else last.classes
+        planted = {"cue_alone": 1 / len(bearing), "cue": repr(stream.cue), "cover": stream.cover}
     return {
         "outputs": stream.n_outputs,
         "chance": 1 / stream.n_outputs,
         "chance_task": 1 / len(last.classes),
-        "cue_alone": 1 / len(last.cue_classes) if last.cue_classes and stream.cue.share else 1 / len(last.classes),
-        "cue": repr(stream.cue),
-        "cover": stream.cover,
+        **planted,
         "training_images": {phase.name: len(phase.train) for phase in stream.phases},
         "evaluation_images": {split.name: len(split.images) for split in stream.splits},
         **stream.facts,

@@ -10,30 +10,41 @@ from torch import Tensor
 
 from einstellung.cues.patch import Cue
 from einstellung.registry import Registry
+from einstellung.streams.check import Check
 
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Raw images (uint8 [N, 3, H, W]) with their head labels, their identity in the source, and who bears the cue."""
+    """Raw images (uint8 [N, C, H, W]) with their head labels, their identity in the source, and who bears the cue.
+
+    ``features``: which spurious features are in an image, one bit each; None where nothing but the planted cue is known.
+    """
 
     images: Tensor
     labels: Tensor
     index: Tensor
     bears: Tensor
+    features: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def take(self, rows: Tensor) -> ImageSet:
         """The given rows, in the given order."""
-        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows])
+        features = None if self.features is None else self.features[rows]
+        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows], features)
+
+    def spurious(self) -> Tensor:
+        """The spurious features of every image as one number: equal where the same ones are there."""
+        return self.bears.long() if self.features is None else self.features
 
     @staticmethod
     def joined(sets: Sequence[ImageSet]) -> ImageSet:
         """Several sets, one after the other."""
         if len(sets) == 1:
             return sets[0]
-        return ImageSet(*(torch.cat([getattr(one, name) for one in sets]) for name in ImageSet.__dataclass_fields__))
+        parts = [[getattr(one, name) for one in sets] for name in ImageSet.__dataclass_fields__]
+        return ImageSet(*(None if any(part is None for part in field) else torch.cat(field) for field in parts))
 
     @staticmethod
     def without_cue(images: Tensor, labels: Tensor, index: Tensor) -> ImageSet:
@@ -55,12 +66,14 @@ class EvaluationSplit:
     """Images as a model is shown them in evaluation (cue painted or covered already), and the phase they belong to.
 
     ``held_out`` marks a split that was taken out of the phase's training images, so that their identities are comparable.
+    ``always``: it is measured at every moment of its phase.
     """
 
     name: str
     phase: str
     images: ImageSet
     held_out: bool = False
+    always: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,18 +98,20 @@ class Stream:
     ``left_out`` is how many evaluation images were taken out for that reason, so that classes may be short of as many.
     ``uneven_classes``: the source's own classes differ in size, so that the proof does not ask for equal numbers.
     ``shown_size`` is the side to which images are enlarged for the net, with what is painted on them.
+    A stream that plants no cue has neither ``cue`` nor ``cover`` nor ``pairs``, brings the ``checks`` of its own protocol, and
+    in ``samples`` a few images by name for a reader to look at.
     """
 
     name: str
     phases: tuple[Phase, ...]
     splits: tuple[EvaluationSplit, ...]
     pairs: tuple[MaskedPair, ...]
-    cue: Cue
-    cover: str
+    cue: Cue | None
+    cover: str | None
     n_outputs: int
     class_names: tuple[str, ...]
-    mean: tuple[float, float, float]
-    std: tuple[float, float, float]
+    mean: tuple[float, ...]
+    std: tuple[float, ...]
     crop_padding: int = 4
     flip: bool = True
     duplicates_allowed: int = 0
@@ -105,6 +120,14 @@ class Stream:
     uneven_classes: bool = False
     shown_size: int | None = None
     facts: dict[str, object] = field(default_factory=dict)
+    checks: tuple[Callable[[Stream], Check], ...] = ()
+    samples: dict[str, Tensor] = field(default_factory=dict)
+
+    @property
+    def planted_cue(self) -> Cue:
+        """The cue, of a stream that plants one."""
+        assert self.cue is not None, f"the stream '{self.name}' plants no cue"
+        return self.cue
 
     def phase(self, name: str) -> Phase:
         return next(phase for phase in self.phases if phase.name == name)

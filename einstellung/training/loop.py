@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Learner
+from einstellung.learners.learner import Batch, Learner, Stage
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
@@ -18,10 +18,10 @@ from einstellung.streams.transfer import to_device
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """How long and how fast a phase is learned.
+    """How long and how fast a stage of a phase is learned.
 
     ``epochs`` is how often the images of the learner's sources are gone through; with a broken number the last time is cut
-    short.
+    short. ``before``: the epochs of the phase's earlier stages, after which its own are counted.
     """
 
     epochs: float
@@ -30,15 +30,24 @@ class LoopSettings:
     milestones: tuple[float, ...] = ()
     decay: float = 0.1
     evaluate_every_steps: int | None = None
+    cosine: bool = False
+    lr_end: float = 0.0
+    before: int = 0
 
     def lr_at(self, epoch: int) -> float:
-        """The learning rate of an epoch (counted from 1): x ``decay`` after every milestone that has passed.
+        """The learning rate of an epoch of the stage (counted from 1): x ``decay`` after every milestone that has passed.
+
+        With ``cosine`` it falls from ``lr`` along half a wave, to reach ``lr_end`` after the last epoch.
 
         >>> LoopSettings(50, 32, 0.01, (35, 45)).lr_at(35)
         0.01
         >>> round(LoopSettings(50, 32, 0.01, (35, 45)).lr_at(36), 6)
         0.001
+        >>> round(LoopSettings(10, 32, 0.01, cosine=True).lr_at(6), 6)
+        0.005
         """
+        if self.cosine:
+            return self.lr_end + (self.lr - self.lr_end) * (1 + math.cos(math.pi * (epoch - 1) / self.epochs)) / 2
         return self.lr * self.decay ** sum(epoch > milestone for milestone in self.milestones)
 
     @property
@@ -48,11 +57,11 @@ class LoopSettings:
         >>> LoopSettings(11.7, 32, 0.01).rounds
         12
         """
-        return math.ceil(self.epochs - 1e-9)
+        return Stage("", self.epochs).epochs
 
 
 class PhaseLoop:
-    """One phase of one run.
+    """One stage of one phase of one run; most phases have only one.
 
     Only the phase's own images count for the effective epoch; whatever else a learner goes through does not.
     ``on_evaluation(effective_epoch)`` is called within an epoch where that is asked for, ``on_epoch(epoch, effective_epoch)``
@@ -83,8 +92,9 @@ class PhaseLoop:
         self._source_of = torch.arange(len(sources)).repeat_interleave(sizes)
 
     def run(self, done: int = 0) -> None:
-        """Learn the epochs after the first ``done`` ones."""
-        for epoch in range(done + 1, self.settings.rounds + 1):
+        """Learn the epochs of the stage after the first ``done`` ones."""
+        before = self.settings.before
+        for epoch in range(before + done + 1, before + self.settings.rounds + 1):
             consumed = self._epoch(epoch)
             self.on_epoch(epoch, epoch - 1 + consumed / len(self.phase.train))
 
@@ -94,7 +104,7 @@ class PhaseLoop:
         seed, presentation = learner.context.seed, learner.context.presentation
         assert learner.optimiser is not None, "begin_phase comes before the loop"
         for group in learner.optimiser.param_groups:
-            group["lr"] = settings.lr_at(epoch)
+            group["lr"] = settings.lr_at(epoch - settings.before)
         learner.training_mode()
         learner.begin_epoch(phase, epoch)
         augmentation = generator(seed, "augmentation", phase.name, epoch)
@@ -127,7 +137,7 @@ class PhaseLoop:
     def _batches(self, epoch: int) -> list[Tensor]:
         """Rows of every step of an epoch; a last one that is cut short ends after its share of the sources' images."""
         batches = list(self.learner.batches(self.phase, epoch, self.settings.batch_size))
-        left = self.settings.epochs - epoch + 1
+        left = self.settings.epochs - (epoch - self.settings.before) + 1
         if left > 1 - 1e-9:
             return batches
         budget, kept = round(left * len(self._images)), []

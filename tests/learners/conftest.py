@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -35,20 +37,42 @@ class SmallNet(nn.Module):
 
 @pytest.fixture
 def make(stream: Stream) -> Callable[..., Learner]:
-    def build(name: str, lr: float = 0.1, seed: int = 7, **options: Any) -> Learner:
+    def build(
+        name: str, lr: float = 0.1, seed: int = 7, phases: tuple[Phase, ...] = stream.phases, **options: Any
+    ) -> Learner:
         torch.manual_seed(0)
-        net = SmallNet(stream.n_outputs)
+        own = stream if phases is stream.phases else replace(stream, phases=phases, n_outputs=2)
+        net = SmallNet(own.n_outputs)
+        start = copy.deepcopy(net.state_dict())
         context = Context(
             seed=seed,
-            presentation=Presentation(stream),
+            presentation=Presentation(own),
             autocast=nullcontext,
             make_optimiser=lambda parameters: torch.optim.SGD(parameters, lr=lr),
             device=torch.device("cpu"),
-            phases=stream.phases,
+            phases=phases,
+            initial=lambda: start,
         )
         return make_learner(name, options, net, context)
 
     return build
+
+
+@pytest.fixture(scope="session")
+def tasks() -> tuple[Phase, ...]:
+    """Three phases with the same two classes, in which feature number t tells the class of task t, as in ConCon."""
+    draws = torch.Generator().manual_seed(0)
+
+    def task(number: int, count: int = 36) -> Phase:
+        labels = torch.arange(count) % 2
+        bits = torch.randint(2, (count, 3), generator=draws)
+        bits[:, number] = labels
+        images = torch.randint(256, (count, 3, 12, 12), generator=draws).to(torch.uint8)
+        index, bears = 100 * number + torch.arange(count), torch.zeros(count, dtype=torch.bool)
+        train = ImageSet(images, labels, index, bears, (bits * torch.tensor([1, 2, 4])).sum(dim=1))
+        return Phase(f"T{number + 1}", (0, 1), (), train)
+
+    return tuple(task(number) for number in range(3))
 
 
 @pytest.fixture

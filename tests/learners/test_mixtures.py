@@ -109,7 +109,7 @@ def test_a_mixture_shows_every_image_of_both_phases_once_an_epoch(make, stream, 
 def test_joint_uses_the_budget_of_both_phases_and_cuts_the_last_pass_short(make, stream):
     t1, t2 = stream.phases
     sizes, epochs = [len(t1.train), len(t2.train)], [1, 3]
-    passes = learners["joint"].passes(sizes, epochs)
+    passes = learners["joint"].stages(None, sizes, epochs, 1)[0].passes
     budget = sizes[0] * 1 + sizes[1] * 3
     assert passes == pytest.approx(budget / sum(sizes))
     assert passes % 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import nullcontext
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from einstellung.learners import Batch, Context, Learner, learners, make_learner
+from einstellung.learners import Batch, Context, Learner, Stage, learners, make_learner
 from einstellung.streams import Presentation, Stream
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
@@ -22,10 +23,19 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "der": {"buffer": 20, "draw": 4},
     "derpp": {"buffer": 20, "draw": 4},
     "ewc_on": {"fisher_images": 20},
+    "ewc": {"fisher_images": 20},
+    "fromp": {"buffer": 8, "curvature_images": 4},
+    "bgs": {"buffer": 20, "draw": 4},
+    "gdumb": {"buffer": 40},
     "gpm": {"samples": 16},
     "dgr": {"z": 4, "generator_epochs": 1},
 }
-VARIANTS = [("derpp", {"replay": "earlier"}), ("derpp", {"joined": True}), ("dgr", {"targets": "soft"})]
+VARIANTS = [
+    ("derpp", {"replay": "earlier"}),
+    ("derpp", {"joined": True}),
+    ("dgr", {"targets": "soft"}),
+    ("fromp", {"draw": 4}),
+]
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*copying from a non-meta parameter:UserWarning")
 
@@ -42,6 +52,8 @@ class SmallNet(nn.Module):
 
 
 def build(method: str, options: dict[str, Any], stream: Stream, device: torch.device) -> Learner:
+    net = SmallNet(stream.n_outputs)
+    start = copy.deepcopy(net.state_dict())
     context = Context(
         seed=0,
         presentation=Presentation(stream, device),
@@ -49,8 +61,9 @@ def build(method: str, options: dict[str, Any], stream: Stream, device: torch.de
         make_optimiser=lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
         device=device,
         phases=stream.phases,
+        initial=lambda: start,
     )
-    return make_learner(method, OPTIONS.get(method, {}) | options, SmallNet(stream.n_outputs).to(device), context)
+    return make_learner(method, OPTIONS.get(method, {}) | options, net.to(device), context)
 
 
 def step(learner: Learner, stream: Stream, phase: int) -> None:
@@ -85,6 +98,18 @@ def test_an_epoch_asks_its_device_for_nothing_but_the_last_loss(tmp_path, stream
     path = save_state(tmp_path / "state.safetensors", saved_in_the_second_phase(method, options, stream))
     learner = resumed_on_the_device(method, options, stream, load_state(path))
     assert all(value["momentum_buffer"].device == META for value in learner.optimiser.state.values())
+    assert {torch.uint8, torch.int64} <= set(sent_in_an_epoch(learner, stream))
+
+
+def test_an_epoch_of_the_last_layer_alone_asks_for_nothing_either(stream, one_device):
+    learner = build("bgs", {"last_layer_epochs": 2}, stream, META)
+    learner.begin_phase(stream.phases[1])
+    learner.begin_stage(stream.phases[1], Stage("balance", 1.0))
+    assert {torch.uint8, torch.int64} <= set(sent_in_an_epoch(learner, stream))
+
+
+def sent_in_an_epoch(learner: Learner, stream: Stream) -> list[torch.dtype]:
+    """The types of what was copied to the device in an epoch of the second phase, which asks for the last loss alone."""
     steps: list[dict[str, int]] = []
     loop = PhaseLoop(learner, stream.phases[1], LoopSettings(1, BATCH, 0.05), _silent, _silent, steps.append)
     with (
@@ -95,7 +120,7 @@ def test_an_epoch_asks_its_device_for_nothing_but_the_last_loss(tmp_path, stream
     asked = next(entry for entry in reversed(first_number.traceback) if entry.path.parent.parent.name == "einstellung")
     assert "require_finite(float(loss)" in str(asked.statement)
     assert len(steps) == len(loop._batches(1)) > 1  # every batch had been prepared and handed over by then
-    assert {torch.uint8, torch.int64} <= set(watched.sent)
+    return watched.sent
 
 
 def test_a_learner_that_waits_is_found(stream, one_device):

@@ -1,0 +1,161 @@
+"""``concon logic`` and ``concon audit``: what rules allow a learner to believe, and what a set of scenes hides."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from einstellung.cli.output import JSON, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from einstellung.scenes.audit_files import AuditedFile
+    from einstellung.scenes.findings import Finding
+    from einstellung.scenes.logic import Answers, Logic
+
+_PLAIN_WIDTH = 120  # where there is no terminal to ask
+_FLAGGED = 10  # unintended rules that are shown; all of them are in the JSON
+
+
+@click.command()
+@click.argument("rules", required=False, type=click.Path(path_type=Path), metavar="[RULES]")
+@JSON
+def logic(rules: Path | None, as_json: bool) -> None:
+    """Say which predicates solve each task, all tasks and the unconfounded set, before anything is trained.
+
+    RULES is a JSON or YAML file, or the folder with a published pair of them; without it, the paper's rules.
+    """
+    from einstellung.scenes.logic import analyse
+    from einstellung.scenes.logic_words import logic_record
+    from einstellung.scenes.rules import read_rules
+
+    found = analyse(read_rules(rules))
+    if as_json:
+        print_json(logic_record(found))
+    else:
+        _show_logic(found)
+
+
+@click.command()
+@click.argument("path", type=click.Path(path_type=Path), metavar="FOLDER_OR_SCENES.JSONL")
+@click.option(
+    "--rules", type=click.Path(path_type=Path), help="The rules that the scenes obey.  [default: the paper's]"
+)
+@click.option(
+    "--variant",
+    type=click.Choice(["strict", "disjoint", "unconfounded"]),
+    help="[default: by the folder's name, or the one that the scenes obey]",
+)
+@JSON
+def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) -> None:
+    """Search scenes for rules that nobody intended: predicates that separate the classes better than the law says."""
+    from einstellung.scenes.audit_files import audit_files
+    from einstellung.scenes.rules import read_rules
+
+    files = audit_files(read_rules(rules), path, variant)
+    if as_json:
+        print_json({"passed": all(one.audit.passed for one in files), "sets": [one.to_dict() for one in files]})
+        return
+    for one in files:
+        _show_audit(one)
+
+
+def _show_logic(logic: Logic) -> None:
+    from rich.markup import escape
+
+    from einstellung.scenes.logic_words import percent, sentences
+
+    console = _console()
+    book = logic.book
+    console.print(f"g  = {escape(book.ground_truth_words())}: {percent(logic.ground_truth_share)} % of all scenes")
+    for task, share in enumerate(logic.confounder_shares):
+        console.print(
+            f"c{task + 1} = {escape(book.confounder_words(task))} (T{task + 1}): {percent(share)} % of all scenes"
+        )
+    console.print(f"{logic.scenes:,} scenes of {book.objects} objects, counted, not sampled.")
+    for one in logic.variants:
+        console.print(f"\n[bold]{one.variant}[/bold]", highlight=False)
+        if one.standings:
+            tasks = [f"T{task + 1}" for task in range(book.tasks)]
+            table = _table(
+                console, "predicate", "that is", *tasks, "all tasks", "unconfounded\npos / neg", "unconfounded"
+            )
+            for standing in one.standings:
+                after = standing.unconfounded
+                table.add_row(
+                    escape(standing.predicate.formula),
+                    escape(standing.predicate.words),
+                    *(_cell(answers) for answers in (*standing.tasks, standing.joint)),
+                    f"{percent(after.positive)} / {percent(after.negative)}",
+                    _cell(after),
+                )
+            console.print(table)
+        for sentence in sentences(logic, one.variant):
+            console.print(f"- {escape(sentence)}", highlight=False)
+    console.print("\nAccuracy in per cent, both classes weighing the same; 'solved' is exactly 100.", style="dim")
+
+
+def _cell(answers: Answers) -> str:
+    from einstellung.scenes.logic_words import percent
+
+    return "[green]solved[/green]" if answers.solves else percent(answers.accuracy)
+
+
+def _show_audit(file: AuditedFile) -> None:
+    from rich.markup import escape
+
+    console = _console()
+    found = file.audit
+    console.print(f"[bold]{escape(str(file.path))}[/bold]: {found.scenes:,} scenes, {found.variant}", highlight=False)
+    for (task, label), number in found.broken.items():
+        which = "positives" if label else "negatives"
+        console.print(f"[bold red]{number:,} {which} of t{task} do not obey the rule of their class[/bold red]")
+    console.print("what separates the classes best:")
+    console.print(_findings(console, found.strongest))
+    if found.not_compared:
+        console.print(f"not compared: {', '.join(found.not_compared)}", style="yellow")
+    if found.unintended:
+        console.print(
+            f"[bold red]{len(found.unintended)} unintended rules[/bold red] among {found.predicates} predicates:"
+        )
+        console.print(_findings(console, found.unintended[:_FLAGGED]))
+    else:
+        console.print(f"no unintended rule found among {found.predicates} predicates")
+    console.print()
+
+
+def _findings(console: Console, findings: tuple[Finding, ...]) -> Table:
+    table = _table(
+        console, "task", "predicate", "accuracy", "expected", "positives", "expected", "negatives", "expected"
+    )
+    for one in findings:
+        shares = (one.found[0], one.expected[0], one.found[1], one.expected[1])
+        accuracies = (one.accuracy, one.expected_accuracy)
+        table.add_row(f"t{one.task}", one.words, *(f"{100 * share:.1f}" for share in (*accuracies, *shares)))
+    return table
+
+
+def _table(console: Console, *heads: str) -> Table:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(
+        box=None if console.options.ascii_only else SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False
+    )
+    for head in heads:
+        words = head in ("predicate", "that is")
+        table.add_column(head, justify="left" if words else "right", overflow="fold" if words else "ellipsis")
+    return table
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    console = Console()
+    if not console.is_terminal:
+        console.width = max(console.width, _PLAIN_WIDTH)
+    return console

@@ -1,0 +1,63 @@
+"""``concon perceive``: train the eyes of a model that reads symbols."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from einstellung.cli.output import JSON, print_json
+
+
+@click.command("perceive")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="The weights: a file *.safetensors.")
+@click.option("--scenes", default=20_000, show_default=True, help="Scenes to learn from.")
+@click.option("--held-out", default=2_000, show_default=True, help="Scenes to measure on.")
+@click.option("--size", default=64, show_default=True, help="Side of the pictures in pixels.")
+@click.option("--objects", default=4, show_default=True, help="Objects in a scene.")
+@click.option("--epochs", default=20, show_default=True, help="How often the scenes are gone through.")
+@click.option("--seed", default=0, show_default=True, help="Of scenes, weights and their order.")
+@click.option("--backend", default="auto", show_default=True, help="Renderer: auto, numba, torch or bpy.")
+@click.option("--workers", default=1, show_default=True, help="Processes that draw scenes.")
+@click.option("--threads", type=int, help="Threads to train with.  [default: torch's choice]")
+@JSON
+def perceive(
+    out: Path,
+    scenes: int,
+    held_out: int,
+    size: int,
+    objects: int,
+    epochs: int,
+    seed: int,
+    backend: str,
+    workers: int,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Train slot attention on rendered scenes without any rule, and say how well it reads held-out ones.
+
+    A training that was stopped goes on after its latest whole epoch; weights that are there already, made with the same
+    settings, are left as they are.
+    """
+    import torch
+
+    from einstellung.errors import InputError
+    from einstellung.perception import Pretraining, pretrain
+    from einstellung.perception.pretraining import in_words
+    from einstellung.training.devices import torch_threads
+
+    if threads is not None and threads < 1:
+        raise InputError(f"--threads is {threads}: give at least 1")
+    settings = Pretraining(
+        scenes=scenes, held_out=held_out, size=size, objects=objects, epochs=epochs, seed=seed, backend=backend
+    )
+    was_there = out.exists()
+    with torch_threads(threads or torch.get_num_threads()):
+        record = pretrain(out, settings, workers, tell=lambda line: click.echo(line, err=True))
+    if as_json:
+        print_json(record)
+        return
+    click.echo(
+        f"{out} {'is there already' if was_there else 'is trained'}; on {record['accuracy']['scenes']:,} held-out scenes:"
+    )
+    click.echo(in_words(record["accuracy"]))

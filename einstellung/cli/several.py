@@ -1,0 +1,77 @@
+"""Several studies in one folder: what is remembered of them, and the page that shows them together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar, Protocol
+
+from einstellung.cli.output import show_family, show_sweep
+
+if TYPE_CHECKING:
+    from einstellung.experiments.sweep import Sweep
+
+
+class Together(Protocol):
+    """What makes studies belong together; ``reports_each``: every study has its own page as soon as it is done."""
+
+    reports_each: ClassVar[bool]
+
+    def check(self) -> None:
+        """Refuse a folder that holds something else."""
+
+    def write(self) -> None:
+        """Remember the studies in the folder."""
+
+    def show(self, as_json: bool) -> None:
+        """Write the page of all of them, and show what came out."""
+
+
+@dataclass(frozen=True)
+class SweepOnDisk:
+    """Studies that differ in one setting."""
+
+    reports_each: ClassVar[bool] = True
+
+    root: Path
+    sweep: Sweep
+
+    def check(self) -> None:
+        from einstellung.experiments.sweep import check_root
+
+        check_root(self.root, self.sweep)
+
+    def write(self) -> None:
+        from einstellung.experiments.sweep import write_sweep
+
+        write_sweep(self.root, self.sweep)
+
+    def show(self, as_json: bool) -> None:
+        from einstellung.report.study import report_sweep
+
+        show_sweep(self.root, report_sweep(self.root), as_json)
+
+
+@dataclass(frozen=True)
+class FamilyOnDisk:
+    """Studies of one configuration that names them; what one of them reaches may be what the others are judged by."""
+
+    reports_each: ClassVar[bool] = False
+
+    root: Path
+    names: tuple[str, ...]
+
+    def check(self) -> None:
+        from einstellung.experiments.family import check_family_root
+
+        check_family_root(self.root)
+
+    def write(self) -> None:
+        from einstellung.experiments.family import write_family
+
+        write_family(self.root, self.names)
+
+    def show(self, as_json: bool) -> None:
+        from einstellung.report.confounding_family import report_family
+
+        show_family(*report_family(self.root, self.names), as_json)

@@ -1,0 +1,91 @@
+"""A family: studies that belong together, each a change of a common configuration, in folders of their own below one root."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import TypeAdapter, ValidationError
+
+from einstellung.errors import InputError
+from einstellung.experiments.config import PlainName, StudyConfig, build_config, merged, with_assignments
+from einstellung.files import write_text
+
+KEY = "studies"
+
+
+@dataclass(frozen=True)
+class Family:
+    """What is common, and what each member changes, by the name of its folder."""
+
+    common: Mapping[str, Any]
+    members: Mapping[str, Mapping[str, Any]]
+
+    @staticmethod
+    def of(values: Mapping[str, Any], where: str) -> Family | None:
+        """The family that a configuration describes under ``studies``; None for a single study.
+
+        >>> Family.of({"seeds": [1], "studies": {"a": {"stream": "shapes"}, "b": {}}}, "x.yaml").members
+        {'a': {'stream': 'shapes'}, 'b': {}}
+        >>> Family.of({"seeds": [1]}, "x.yaml") is None
+        True
+        """
+        if KEY not in values:
+            return None
+        members = values[KEY]
+        if not isinstance(members, Mapping) or len(members) < 2:
+            raise InputError(f"{where}: studies must name at least two studies, each with what it changes")
+        for name, change in members.items():
+            try:
+                TypeAdapter(PlainName).validate_python(name)
+            except ValidationError:
+                raise InputError(
+                    f"{where}: studies.{name}: a plain name is needed, it becomes that of a folder"
+                ) from None
+            if change is not None and not isinstance(change, Mapping):
+                raise InputError(f"{where}: studies.{name} must hold 'key: value' lines")
+        common = {key: value for key, value in values.items() if key != KEY}
+        return Family(common, {str(name): dict(change or {}) for name, change in members.items()})
+
+    def studies(
+        self, where: str, assignments: Sequence[str] = (), last_word: Mapping[str, Any] | None = None
+    ) -> dict[str, StudyConfig]:
+        """A configuration for every member; what was asked for on the command line has the last word in each."""
+        result = {}
+        for name, change in self.members.items():
+            values = with_assignments(merged(self.common, change), assignments)
+            result[name] = build_config({**values, **(last_word or {}), "name": name}, f"{where}, study {name}")
+        return result
+
+
+def family_file(root: Path) -> Path:
+    return root / "family.yaml"
+
+
+def check_family_root(root: Path) -> None:
+    """Refuse a folder that holds something else."""
+    if root.exists() and not root.is_dir():
+        raise InputError(f"{root} is a file; choose a folder for --out")
+    if family_file(root).exists() or not root.is_dir():
+        return
+    if strangers := [entry.name for entry in root.iterdir() if entry.name != ".lock"]:
+        raise InputError(f"{root} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
+
+
+def write_family(root: Path, names: Sequence[str]) -> None:
+    """Remember which studies below the root belong together; those of an earlier call stay."""
+    known = read_family(root) if family_file(root).exists() else []
+    names = [*known, *(name for name in names if name not in known)]
+    write_text(family_file(root), yaml.safe_dump({KEY: names}, sort_keys=False))
+
+
+def read_family(root: Path) -> list[str]:
+    """The names of the members' folders."""
+    try:
+        stored = yaml.safe_load(family_file(root).read_text(encoding="utf-8"))
+        return [str(name) for name in stored[KEY]]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        raise InputError(f"cannot read {family_file(root)}: {error}") from None

@@ -1,0 +1,154 @@
+"""Group-class balanced greedy sampling, BGS (Lee, Jung and Moon, 2024), on experience replay.
+
+A buffer is filled greedily, balanced over the pairs of class and spurious features that are seen. A phase is learned as in
+ER, with a draw B' of what the buffer holds of earlier phases: loss = mean of CE(f(x), y) over B and B'. Then the buffer takes
+the phase in, and the last layer alone is trained on it for ``last_layer_epochs`` passes, by a fresh optimiser at the study's
+first learning rate.
+
+Differs from the original, as the ConCon paper's code does, in that the last layer is balanced after every phase, not after
+the last one alone. In both codes every group has a fixed share of the buffer; here groups are those seen so far, and what one
+cannot fill is left to the others. ConCon's groups are the phases; here they are the spurious features themselves, the bits of
+``features`` or who bears the cue. While the last layer is trained the net is in evaluation mode, so that batch norm stands
+still. These passes are one epoch of the loop, measured once at its end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
+from einstellung.learners.learner import Batch, Learner, Stage, learners, option
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.transfer import to_device
+
+BALANCE = "balance"
+
+
+@dataclass(frozen=True)
+class BGSOptions:
+    buffer: int = option(100, "the ConCon paper")
+    draw: int = option(64, "the authors' code and that of the ConCon paper: as many as a batch")
+    last_layer_epochs: int = option(50, "the ConCon paper's code: as many as a phase has; 0: no last-layer training")
+
+    def __post_init__(self) -> None:
+        for key, least in (("buffer", 1), ("draw", 1), ("last_layer_epochs", 0)):
+            if getattr(self, key) < least:
+                raise InputError(f"learners.bgs.{key} is {getattr(self, key)}: it must be at least {least}")
+
+
+@learners.register("bgs")
+class BalancedGreedySampling(Learner):
+    """Replay from a buffer in which no spurious feature tells the class, and a last layer that is trained on nothing else."""
+
+    Options: ClassVar[type] = BGSOptions
+    needs_groups: ClassVar[bool] = True
+
+    @classmethod
+    def plain_history(cls, options: BGSOptions) -> bool:
+        return options.last_layer_epochs == 0
+
+    @classmethod
+    def cost(cls, options: BGSOptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if number == 0 else 2.0
+
+    @classmethod
+    def stages(cls, options: BGSOptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
+        train = Stage("train", float(epochs[number]))
+        if not options.last_layer_epochs:
+            return (train,)
+        share = options.last_layer_epochs * own_share(options.buffer, sizes, number)
+        return (train, Stage(BALANCE, 1.0, share))
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self._head = list(last_layer(self.net).parameters())
+        self._balances = False
+        self._past: ImageSet | None = None
+
+    def begin_phase(self, phase: Phase) -> None:
+        super().begin_phase(phase)
+        self._balances = False
+        earlier = self.context.earlier(phase)
+        self._past = take_from(earlier, self._kept_of(earlier)) if earlier else None
+
+    def begin_stage(self, phase: Phase, stage: Stage) -> None:
+        if stage.name == BALANCE:
+            self._balances = True
+            self._kept = self._kept_of(self.sources(phase))
+            self.optimiser = self.context.make_optimiser(self._head)
+
+    def _kept_of(self, phases: Sequence[Phase]) -> Tensor:
+        return fill(LevelBuffer(self.options.buffer), phases, _groups, self.context.seed)
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        seed = self.context.seed
+        self._draws = generator(seed, "replay", phase.name, epoch)
+        self._augmentation = generator(seed, "replay-augmentation", phase.name, epoch)
+        self._cue = generator(seed, "replay-cue", phase.name, epoch)
+        if self._balances:
+            assert self.optimiser is not None
+            for group in self.optimiser.param_groups:
+                group["lr"] = self.optimiser.defaults["lr"]  # whatever the phase's schedule has come down to
+
+    def sources(self, phase: Phase) -> tuple[Phase, ...]:
+        return (*self.context.earlier(phase), phase) if self._balances else (phase,)
+
+    def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
+        """All images of the phase once, or, for the last layer, what the buffer holds, again and again."""
+        if not self._balances:
+            return super().batches(phase, epoch, size)
+        draws = generator(self.context.seed, "order", phase.name, epoch)
+        passes = range(self.options.last_layer_epochs)
+        return [
+            rows for _ in passes for rows in self._kept[torch.randperm(len(self._kept), generator=draws)].split(size)
+        ]
+
+    def training_mode(self) -> None:
+        self.net.train(not self._balances)
+
+    def observe(self, batch: Batch) -> Tensor:
+        if self._balances:
+            return self._step_of_last_layer(self.cross_entropy(batch.inputs, batch.labels))
+        inputs, labels = batch.inputs, batch.labels
+        if self._past is not None:
+            past, past_labels = self._replay(self._past)
+            inputs, labels = torch.cat((inputs, past)), torch.cat((labels, past_labels))
+        with self.context.autocast():
+            logits = self.net(inputs).float()
+        return self.step(F.cross_entropy(logits, labels))
+
+    def _replay(self, past: ImageSet) -> tuple[Tensor, Tensor]:
+        images = past.take(torch.randperm(len(past), generator=self._draws)[: self.options.draw])
+        inputs = self.context.presentation.training(images, self._augmentation, self._cue)
+        return inputs, to_device(images.labels, inputs.device)
+
+    def _step_of_last_layer(self, loss: Tensor) -> Tensor:
+        assert self.optimiser is not None, "begin_stage comes before observe"
+        self.optimiser.zero_grad(set_to_none=True)
+        loss.backward(inputs=self._head)
+        self.optimiser.step()
+        return loss.detach()
+
+
+def last_layer(net: nn.Module) -> nn.Linear:
+    """The linear layer of a net that comes last.
+
+    >>> last_layer(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)))
+    Linear(in_features=3, out_features=2, bias=True)
+    """
+    linear = [module for module in net.modules() if isinstance(module, nn.Linear)]
+    if not linear:
+        raise InputError("learners.bgs trains the last linear layer of a net, and this one has none")
+    return linear[-1]
+
+
+def _groups(phase: Phase) -> list[tuple[int, int]]:
+    return list(zip(phase.train.labels.tolist(), phase.train.spurious().tolist(), strict=True))

@@ -1,0 +1,75 @@
+"""GDumb, the greedy sampler and dumb learner (Prabhu et al., 2020).
+
+A buffer is filled with the images as they pass, greedily balanced over classes; in every phase a net is trained from the weights
+that the run began with, on the buffer alone: min_theta CE(f_theta(x), y) over the at most ``buffer`` images that it holds of this
+phase and those before it.
+
+Differs from the original in that a class of one phase is another one than the same class of a later phase (the original's
+phases share no class; where they do, a full and balanced buffer would never take in anything new), and in the training: the
+study's own optimiser, schedule, epochs and augmentation, no cutmix. An epoch goes once through the buffer; of its images, those
+of the phase itself count for the effective epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.learners.greedy import GreedyBuffer, fill, own_share
+from einstellung.learners.learner import Learner, Stage, learners, option
+from einstellung.randomness import generator
+from einstellung.streams.stream import Phase
+
+
+@dataclass(frozen=True)
+class GDumbOptions:
+    buffer: int = option(100, "the ConCon paper")
+
+    def __post_init__(self) -> None:
+        if self.buffer < 1:
+            raise InputError(f"learners.gdumb.buffer is {self.buffer}: it must be at least 1")
+
+
+@learners.register("gdumb")
+class GDumb(Learner):
+    """A fresh net on a balanced buffer, in every phase, the first one included."""
+
+    Options: ClassVar[type] = GDumbOptions
+
+    @classmethod
+    def plain_history(cls, options: GDumbOptions) -> bool:
+        return False
+
+    @classmethod
+    def cost(cls, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
+        return number + 1.0  # for one image of the phase there is about one of each phase before it
+
+    @classmethod
+    def stages(
+        cls, options: GDumbOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
+    ) -> tuple[Stage, ...]:
+        return (Stage("train", float(epochs[number]), own_share(options.buffer, sizes, number)),)
+
+    def begin_phase(self, phase: Phase) -> None:
+        self.start_anew()
+        super().begin_phase(phase)
+        buffer = GreedyBuffer(self.options.buffer)
+        self._kept = fill(buffer, self.sources(phase), _classes, self.context.seed)
+
+    def sources(self, phase: Phase) -> tuple[Phase, ...]:
+        return (*self.context.earlier(phase), phase)
+
+    def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
+        """What the buffer holds, once."""
+        draws = generator(self.context.seed, "order", phase.name, epoch)
+        batches: tuple[Tensor, ...] = self._kept[torch.randperm(len(self._kept), generator=draws)].split(size)
+        return batches
+
+
+def _classes(phase: Phase) -> list[tuple[str, int]]:
+    return [(phase.name, label) for label in phase.train.labels.tolist()]

@@ -1,0 +1,109 @@
+"""Greedy balanced buffers: which images of a stream are kept, where they fall into groups that should weigh the same.
+
+Nothing but rows is kept, and what is kept depends on the images' groups and the seed alone: a run that was stopped fills its
+buffer anew, to the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+
+import torch
+from torch import Tensor
+
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+
+
+class GreedyBuffer:
+    """Algorithm 1 of GDumb (Prabhu et al., 2020): with G groups known, each may hold capacity / G images.
+
+    An image of a new group, or of one that holds less, enters; if the buffer is full, in the place of a random image of the
+    largest group, ties being broken at random.
+
+    >>> buffer, draws = GreedyBuffer(4), torch.Generator().manual_seed(0)
+    >>> for row, group in enumerate("aaaaaabbb"):
+    ...     buffer.offer(row, group, draws)
+    >>> {group: len(rows) for group, rows in buffer.rows.items()}
+    {'a': 2, 'b': 2}
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self.capacity = capacity
+        self.rows: dict[Hashable, list[int]] = {}
+        self._held = 0
+
+    def __len__(self) -> int:
+        return self._held
+
+    def offer(self, row: int, group: Hashable, draws: torch.Generator) -> None:
+        """Let an image pass."""
+        if group in self.rows and not self.wants(len(self.rows[group])):
+            return
+        if self._held == self.capacity:
+            self._make_room(draws)
+        self.rows.setdefault(group, []).append(row)
+        self._held += 1
+
+    def wants(self, held: int) -> bool:
+        """Whether a known group that holds so many images takes in another one."""
+        return held < self.capacity / len(self.rows)
+
+    def _make_room(self, draws: torch.Generator) -> None:
+        most = max(map(len, self.rows.values()))
+        largest = [rows for rows in self.rows.values() if len(rows) == most]
+        rows = largest[_one_of(len(largest), draws)]
+        rows.pop(_one_of(len(rows), draws))
+        self._held -= 1
+
+
+class LevelBuffer(GreedyBuffer):
+    """Fills up to one level: a group gives way only to a smaller one, and what one group cannot fill is left to the others.
+
+    In the end, a group that holds two images fewer than the largest one holds all of its images that were ever offered.
+
+    >>> buffer, draws = LevelBuffer(5), torch.Generator().manual_seed(0)
+    >>> for row, group in enumerate("abababaaccc"):
+    ...     buffer.offer(row, group, draws)
+    >>> sorted(len(rows) for rows in buffer.rows.values())
+    [1, 2, 2]
+    """
+
+    def wants(self, held: int) -> bool:
+        return self._held < self.capacity or held < max(map(len, self.rows.values()))
+
+
+def fill(
+    buffer: GreedyBuffer, phases: Sequence[Phase], groups_of: Callable[[Phase], Sequence[Hashable]], seed: int
+) -> Tensor:
+    """Rows of the phases, laid end to end, that stay in the buffer when their images pass, each phase's in a random order."""
+    start = 0
+    for phase in phases:
+        draws, groups = generator(seed, "buffer-phase", phase.name), groups_of(phase)
+        for row in torch.randperm(len(phase.train), generator=draws).tolist():
+            buffer.offer(start + row, groups[row], draws)
+        start += len(phase.train)
+    return torch.tensor(sorted(row for rows in buffer.rows.values() for row in rows), dtype=torch.long)
+
+
+def take_from(phases: Sequence[Phase], rows: Tensor) -> ImageSet:
+    """Rows of the phases, laid end to end and in order, without laying end to end what is not asked for."""
+    parts, start = [], 0
+    for phase in phases:
+        own = rows[(rows >= start) & (rows < start + len(phase.train))] - start
+        parts.append(phase.train.take(own))
+        start += len(phase.train)
+    return ImageSet.joined(parts)
+
+
+def own_share(buffer: int, sizes: Sequence[int], number: int) -> float:
+    """About how many of a buffer's images are of phase ``number``, as a share of that phase's images, for estimates of time.
+
+    >>> own_share(100, [6000, 6000, 5000], 0), own_share(100, [6000, 6000, 5000], 1), own_share(100, [30, 50], 1)
+    (0.016666666666666666, 0.008333333333333333, 0.8)
+    """
+    return min(buffer, sum(sizes[: number + 1])) / (number + 1) / sizes[number]
+
+
+def _one_of(count: int, draws: torch.Generator) -> int:
+    return int(torch.randint(count, (1,), generator=draws))

@@ -1,0 +1,19 @@
+"""A fresh net for every phase: what each phase of a stream is like for somebody who has seen none of the others.
+
+min_theta CE(f_theta(x), y) on the current phase, from the weights that the run began with; the first phase is plain fine-tuning.
+The baseline of a stream of many phases; that of the last phase alone is ``scratch_t2``.
+"""
+
+from __future__ import annotations
+
+from einstellung.learners.learner import Learner, learners
+from einstellung.streams.stream import Phase
+
+
+@learners.register("scratch")
+class Scratch(Learner):
+    """Nothing is carried over from phase to phase."""
+
+    def begin_phase(self, phase: Phase) -> None:
+        self.start_anew()
+        super().begin_phase(phase)

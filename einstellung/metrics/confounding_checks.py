@@ -1,0 +1,229 @@
+"""What a timeline of confounded tasks says about its own trustworthiness. These run with every score and are shown with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+
+from einstellung.metrics.confounding_runs import task_curve
+from einstellung.metrics.confounding_splits import LABELS, UNCONFOUNDED, split_meaning
+from einstellung.metrics.curves import TOLERANCE, value_at
+from einstellung.metrics.log_checks import ROUNDING, Check, Run, seeds_are_paired
+from einstellung.metrics.verdict import counted
+from einstellung.timeline import Timeline
+
+FROM_CHANCE = 0.2  # an untrained net says the same of most images, which is right for one label of two
+
+
+def confounding_checks(timeline: Timeline, tasks: Sequence[str], baseline: str | None, chance: float) -> list[Check]:
+    """All checks; ``baseline`` is the name of the method that starts fresh in every phase, None if there is none."""
+    checks: list[Callable[[], Check]] = [
+        lambda: phases_are_there(timeline, tasks),
+        lambda: both_labels_are_there(timeline, tasks),
+        lambda: all_splits_at_the_end(timeline),
+        lambda: same_images(timeline),
+        lambda: twins_are_paired(timeline, tasks),
+        lambda: twins_change_something(timeline, tasks),
+        lambda: same_budget_over_seeds(timeline),
+        lambda: starts_at_chance(timeline, tasks, chance),
+        lambda: seeds_differ(timeline),
+        lambda: seeds_are_paired(timeline, baseline),
+        lambda: split_names_are_understood(timeline),
+    ]
+    return [check() for check in checks]
+
+
+def _listed(items: Iterable[str], most: int = 6) -> str:
+    items = list(items)
+    return "; ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
+
+
+def _name(run: Run) -> str:
+    return f"{run[0]} seed {run[1]}"
+
+
+def phases_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
+    """A run has rows of every phase, or of the last alone: then it learned all tasks at once."""
+    name = "every phase was recorded"
+    at_once, lacking = [], []
+    for run in timeline.runs:
+        phases = timeline.phases(*run)
+        if len(tasks) > 1 and phases == tuple(tasks[-1:]):
+            at_once.append(run[0])
+        elif absent := [task for task in tasks if task not in phases]:
+            lacking.append(f"{_name(run)} has no rows of {', '.join(absent)}")
+    if lacking:
+        return Check(name, False, _listed(lacking))
+    together = f"; {', '.join(dict.fromkeys(at_once))} in one phase, all tasks at once" if at_once else ""
+    return Check(name, True, f"{counted(len(tasks), 'phase')} in {counted(len(timeline.runs), 'run')}{together}")
+
+
+def both_labels_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
+    """Accuracy on a task is the mean over both labels: with one of them, a net that always says the same would look good."""
+    name = "positives and negatives are both measured"
+    lacking = []
+    for run in timeline.runs:
+        measured = {split for phase in timeline.phases(*run) for split in timeline.curves(*run, phase)}
+        absent = [f"{what}_{label}" for what in (*tasks, UNCONFOUNDED) for label in LABELS]
+        if absent := [split for split in absent if split not in measured]:
+            lacking.append(f"{_name(run)} lacks {', '.join(absent)}")
+    of = f"{', '.join(tasks)} and the unconfounded set"
+    return Check(name, not lacking, _listed(lacking) or f"{of}, in {counted(len(timeline.runs), 'run')}")
+
+
+def all_splits_at_the_end(timeline: Timeline) -> Check:
+    """What any phase of a run measures is measured at the end of all of them, or a matrix would have holes."""
+    name = "all splits are measured at the end of every phase"
+    lacking, moments = [], 0
+    for run in timeline.runs:
+        known = {split for phase in timeline.phases(*run) for split in timeline.curves(*run, phase)}
+        for phase in timeline.phases(*run):
+            curves = timeline.curves(*run, phase)
+            last = max(float(curve.epochs[-1]) for curve in curves.values())
+            held = {split for split, curve in curves.items() if value_at(curve.epochs, curve.acc, last) is not None}
+            moments += 1
+            if absent := sorted(known - held):
+                lacking.append(
+                    f"{_name(run)} after {phase}: {', '.join(absent[:4])}{', ...' if len(absent) > 4 else ''}"
+                )
+    return Check(name, not lacking, _listed(lacking) or f"{counted(moments, 'end')} of phases, no hole")
+
+
+def same_images(timeline: Timeline) -> Check:
+    """Every split holds as many images in every run; both labels of a task may differ."""
+    name = "every run was measured on as many images"
+    counts: dict[str, set[int]] = {}
+    for run in timeline.runs:
+        for phase in timeline.phases(*run):
+            for split, curve in timeline.curves(*run, phase).items():
+                counts.setdefault(split, set()).update(int(n) for n in curve.n if not np.isnan(n))
+    known = {split: found for split, found in counts.items() if found}
+    if not known:
+        return Check(name, None, "the numbers of images were not recorded")
+    odd = [f"{split}: {' or '.join(map(str, sorted(found)))}" for split, found in known.items() if len(found) > 1]
+    return Check(name, not odd, _listed(odd) or f"{counted(len(known), 'split')} compared")
+
+
+def twins_are_paired(timeline: Timeline, tasks: Sequence[str]) -> Check:
+    """Twins and the images they are twins of: as many of them, measured at the same moments."""
+    name = "twins and their originals are measured alike"
+    compared, odd = 0, []
+    for run, phase, paired, twin in _twin_splits(timeline, tasks):
+        curves = timeline.curves(*run, phase)
+        if paired not in curves or twin not in curves:
+            odd.append(f"{_name(run)}, {phase}: {twin if paired in curves else paired} is missing")
+            continue
+        compared += 1
+        one, other = curves[paired], curves[twin]
+        if len(one.epochs) != len(other.epochs) or (np.abs(one.epochs - other.epochs) > TOLERANCE).any():
+            odd.append(f"{_name(run)}, {phase}: {twin} was measured at other epochs")
+        elif (one.n != other.n)[~np.isnan(one.n) & ~np.isnan(other.n)].any():
+            odd.append(f"{_name(run)}, {phase}: {twin} holds {other.n[0]:g} images, its originals are {one.n[0]:g}")
+    if not compared and not odd:
+        return Check(name, None, "there are no twins in this timeline")
+    return Check(name, not odd, _listed(odd) or f"{counted(compared, 'pair')} of curves")
+
+
+def twins_change_something(timeline: Timeline, tasks: Sequence[str]) -> Check:
+    """Equal accuracies are no fault, a net may ignore the confounder; equal losses too are the same images twice."""
+    name = "twins are other images than their originals"
+    judged, copies = 0, []
+    for run, phase, paired, twin in _twin_splits(timeline, tasks):
+        curves = timeline.curves(*run, phase)
+        if paired not in curves or twin not in curves:
+            continue
+        one, other = curves[paired].loss, curves[twin].loss
+        if one is None or other is None or len(one) != len(other):
+            continue
+        known = ~np.isnan(one) & ~np.isnan(other)
+        if not known.any():
+            continue
+        judged += 1
+        if np.isclose(one[known], other[known], rtol=ROUNDING, atol=0.0).all():
+            copies.append(f"{_name(run)}, {phase}: {twin} has every loss of {paired}")
+    if not judged:
+        return Check(name, None, "no twins with losses in this timeline")
+    return Check(name, not copies, _listed(copies) or f"losses differ in {counted(judged, 'pair')} of curves")
+
+
+def _twin_splits(timeline: Timeline, tasks: Sequence[str]) -> Iterable[tuple[Run, str, str, str]]:
+    """Every pair of splits of which a run has at least one in a phase."""
+    for run in timeline.runs:
+        for phase in timeline.phases(*run):
+            measured = timeline.curves(*run, phase)
+            for task in tasks:
+                for label in LABELS:
+                    pair = (f"{task}_{label}_paired", f"{task}_{label}_twin")
+                    if any(split in measured for split in pair):
+                        yield run, phase, *pair
+
+
+def same_budget_over_seeds(timeline: Timeline) -> Check:
+    """Seeds of a method compare only if they were trained as long; methods may differ, and the detail says how."""
+    name = "all seeds of a method had the same budget"
+    uneven, budgets = [], {}
+    for method in timeline.methods:
+        found = set()
+        for seed in timeline.seeds(method):
+            lengths = []
+            for phase in timeline.phases(method, seed):
+                curves = timeline.curves(method, seed, phase)
+                lengths.append(f"{phase} {max(float(curve.epochs[-1]) for curve in curves.values()):g}")
+            found.add(", ".join(lengths))
+        if len(found) > 1:
+            uneven.append(f"{method}: {' | '.join(sorted(found))}")
+        budgets[method] = min(found)
+    groups: dict[str, list[str]] = {}
+    for method, budget in budgets.items():
+        groups.setdefault(budget, []).append(method)
+    described = [f"{', '.join(methods)}: {budget} effective epochs" for budget, methods in groups.items()]
+    return Check(name, not uneven, _listed(uneven) or _listed(described))
+
+
+def starts_at_chance(timeline: Timeline, tasks: Sequence[str], chance: float) -> Check:
+    """Before the first step of the first phase, the mean over both labels is near chance."""
+    name = "before training the tasks are at chance"
+    found: dict[str, float] = {}
+    for run in timeline.runs:
+        phases = timeline.phases(*run)
+        curves = timeline.curves(*run, phases[0])
+        for task in tasks:
+            curve = task_curve(curves, task)
+            start = None if curve is None else value_at(*curve, 0.0)
+            if start is not None:
+                found[f"{_name(run)}, {task}"] = start
+    if not found:
+        return Check(name, None, "nothing was measured before the first step")
+    farthest = max(found, key=lambda what: abs(found[what] - chance))
+    detail = f"farthest from {chance:g}: {found[farthest]:.3f} ({farthest}), at most {FROM_CHANCE:g} away"
+    return Check(name, abs(found[farthest] - chance) <= FROM_CHANCE + TOLERANCE, detail)
+
+
+def seeds_differ(timeline: Timeline) -> Check:
+    """Two seeds of a method with the same curves throughout are one run under two names."""
+    name = "no two seeds of a method are the same run"
+    seen: dict[tuple[object, ...], list[Run]] = {}
+    for method, seed in timeline.runs:
+        parts: list[object] = [method]
+        for phase in timeline.phases(method, seed):
+            for split, curve in sorted(timeline.curves(method, seed, phase).items()):
+                losses = b"" if curve.loss is None else curve.loss.tobytes()
+                parts += [phase, split, curve.epochs.tobytes(), curve.acc.tobytes(), losses]
+        seen.setdefault(tuple(parts), []).append((method, seed))
+    if all(len(timeline.seeds(method)) < 2 for method in timeline.methods):
+        return Check(name, None, "no method has two seeds")
+    twice = [" and ".join(map(_name, runs)) for runs in seen.values() if len(runs) > 1]
+    return Check(name, not twice, _listed(twice) or f"{counted(len(timeline.runs), 'run')} compared")
+
+
+def split_names_are_understood(timeline: Timeline) -> Check:
+    """Other splits stay aside; one that begins like a task's or like the unconfounded ones is a slip of the pen."""
+    name = "split names are understood"
+    strange = [split for split in timeline.splits if split_meaning(split) is None]
+    slips = [split for split in strange if split.partition("_")[0].lower().removeprefix("t").isdigit()]
+    slips += [split for split in strange if split.lower().startswith(UNCONFOUNDED[:7])]
+    if slips:
+        return Check(name, False, f"not used: {', '.join(slips)}")
+    aside = f"; kept but not used: {', '.join(strange)}" if strange else ""
+    return Check(name, True, f"{counted(len(timeline.splits) - len(strange), 'known split')}{aside}")

@@ -1,0 +1,66 @@
+"""The splits of a study of confounded tasks: which there are, and what their names say.
+
+Of every task: ``T1_train`` (a fixed sample of its training images), ``T1_val``, ``T1_positive`` and ``T1_negative`` (its test
+images by label), ``T1_positive_twin`` (positives with the confounder taken away), ``T1_negative_twin`` (negatives with it put
+in), ``T1_positive_paired`` and ``T1_negative_paired`` (the very images that have a twin). Of no task: ``unconfounded_positive``
+and ``unconfounded_negative``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from einstellung.timeline import Timeline
+
+UNCONFOUNDED = "unconfounded"
+LABELS = ("positive", "negative")
+_OF_TASK = re.compile(r"T([1-9]\d*)_(train|val|(?:positive|negative)(?:_paired|_twin)?)")
+_MEANINGS = {
+    "train": "a fixed sample of the training images of task {task}",
+    "val": "held out from task {task}",
+    "positive": "test images of task {task} in which the ground truth holds",
+    "negative": "test images of task {task} in which it does not",
+    "positive_paired": "the positives of task {task} that have a twin",
+    "positive_twin": "the same scenes with the confounder taken away",
+    "negative_paired": "the negatives of task {task} that have a twin",
+    "negative_twin": "the same scenes with the confounder put in",
+}
+_WITHOUT_TASK = {
+    f"{UNCONFOUNDED}_positive": "test images without a confounder in which the ground truth holds",
+    f"{UNCONFOUNDED}_negative": "test images without a confounder in which it does not",
+}
+
+
+def is_confounding(timeline: Timeline) -> bool:
+    """Whether a timeline is of confounded tasks, judged by its splits."""
+    return bool({"T1_positive", f"{UNCONFOUNDED}_positive"} & set(timeline.splits))
+
+
+def tasks_of(timeline: Timeline) -> tuple[str, ...]:
+    """The tasks by name, from the phases and splits that there are; a task between two others is never left out."""
+    numbers = [int(match[1]) for split in timeline.splits if (match := _OF_TASK.fullmatch(split))]
+    numbers += [int(phase[1:]) for run in timeline.runs for phase in timeline.phases(*run)]
+    return tuple(f"T{number}" for number in range(1, max(numbers, default=0) + 1))
+
+
+def split_meaning(split: str) -> str | None:
+    """What a split holds, in words; None where the name is none of ours.
+
+    >>> split_meaning("T2_negative_twin"), split_meaning("T2_neg")
+    ('the same scenes with the confounder put in', None)
+    """
+    if match := _OF_TASK.fullmatch(split):
+        return _MEANINGS[match[2]].format(task=f"T{match[1]}")
+    return _WITHOUT_TASK.get(split)
+
+
+def split_place(split: str) -> tuple[int, int]:
+    """Where a split stands in a list: by task, those of no task after them, strange ones last.
+
+    >>> sorted(["mine", "unconfounded_negative", "T2_val", "T1_negative"], key=split_place)
+    ['T1_negative', 'T2_val', 'unconfounded_negative', 'mine']
+    """
+    if match := _OF_TASK.fullmatch(split):
+        return int(match[1]), list(_MEANINGS).index(match[2])
+    aside = list(_WITHOUT_TASK)
+    return (10**9, aside.index(split)) if split in aside else (10**9, len(aside))

@@ -1,0 +1,35 @@
+"""Tensors by name with a JSON header, as one safetensors file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from einstellung.errors import InputError
+
+_HEADER = "einstellung"  # one key only: safetensors writes several in any order, and equal states must be equal bytes
+
+
+def tensor_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
+    """The content of such a file."""
+    content = {name: value.detach().cpu().contiguous() for name, value in tensors.items()}
+    written: bytes = save(content, metadata={_HEADER: json.dumps(header, allow_nan=False)})
+    return written
+
+
+def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Tensors and header of a file of :func:`tensor_bytes`; any other is named, with ``what`` it should have been."""
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            header = json.loads((file.metadata() or {})[_HEADER])
+            return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 (not a dict)
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError(f"{path} is no file: give {what}") from None
+    except (SafetensorError, KeyError, json.JSONDecodeError, OSError) as error:
+        raise InputError(f"{path} is not {what}, or it is damaged ({error}): make it anew") from None

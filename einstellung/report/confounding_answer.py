@@ -1,0 +1,78 @@
+"""The answer in words: which methods are confounded, and what that was judged against. Every word is chosen by the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from einstellung.metrics.confounding_verdict import (
+    CONFOUNDED,
+    INSIDIOUS,
+    JOINT,
+    NOT_CONFOUNDED,
+    NOT_LEARNED,
+    UNDECIDED,
+    VERDICTS,
+    percent,
+    points,
+)
+from einstellung.report.notation import join
+
+_MODELS = {"NN": "a net that sees pixels", "NeSy": "a set transformer that sees the objects' attributes"}
+_SENTENCES = {
+    INSIDIOUS: "{names} {verb} insidiously confounded: {range} on unconfounded images, while joint training on the same data "
+    "({joint}) is not confounded.",
+    CONFOUNDED: "{names} {verb} confounded: {range} on unconfounded images.",
+    NOT_CONFOUNDED: "{names} {verb} not confounded: {range} on unconfounded images.",
+    NOT_LEARNED: "{names} did not learn the tasks themselves, so nothing can be concluded.",
+    UNDECIDED: "Of {names} the data do not decide.",
+}
+
+
+def confounding_answer(card: Mapping[str, Any]) -> list[str]:
+    """Two paragraphs: the verdicts, and what they were judged against."""
+    groups: dict[str, list[str]] = {name: [] for name in VERDICTS}
+    for method, record in card["methods"].items():
+        groups[record["verdict"]["name"]].append(method)
+    joint = card["methods"].get(JOINT, {}).get("unconfounded", {}).get("mean")
+    sentences = [
+        _SENTENCES[name].format(
+            names=join(methods),
+            verb="is" if len(methods) == 1 else "are",
+            range=_range(card, methods),
+            joint=percent(joint) if joint is not None else "",
+        )
+        for name, methods in groups.items()
+        if methods
+    ]
+    return [" ".join([*_what(card), *sentences]), judged_against(card)]
+
+
+def _what(card: Mapping[str, Any]) -> list[str]:
+    """What was studied, as far as it is known."""
+    variant, model = card["variant"], card["model"]
+    words = [f"Variant {variant}."] if variant else []
+    return [*words, f"{model}: {_MODELS[model]}."] if model in _MODELS else words
+
+
+def _range(card: Mapping[str, Any], methods: Sequence[str]) -> str:
+    means = [card["methods"][method]["unconfounded"]["mean"] for method in methods]
+    known = sorted(mean for mean in means if mean is not None)
+    if not known:
+        return "not measured"
+    low, high = percent(known[0]), percent(known[-1])
+    return low if low == high else f"{low.removesuffix(' %')} to {high}"
+
+
+def judged_against(card: Mapping[str, Any]) -> str:
+    """What a verdict compares with, and by which margin and level."""
+    ceiling = card["ceiling"]
+    if ceiling is not None:
+        spread = f" ± {points(ceiling['sd'])}" if ceiling.get("sd") is not None else ""
+        against = f"the ceiling of {percent(ceiling['mean'])}{spread} ({ceiling['source']})"
+    else:
+        against = "each method's own tasks right after it learned them, because no run on the unconfounded set gives a ceiling"
+    return (
+        f"Judged against {against}: more than {points(card['margin'])} points below it is confounded, if the 95 % interval of "
+        f"that gap agrees. A method of which a task stays below {percent(card['level'])} is not judged."
+    )

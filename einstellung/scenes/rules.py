@@ -1,0 +1,170 @@
+"""Rules in files: the pair of JSON files of the published generator, or one JSON or YAML file with everything in it.
+
+The published pair maps a task's number to a list of patterns, in ``IF-gt.json`` the ground truth and in ``IF-conf.json`` the
+confounder; an empty word leaves an attribute free. Ours is one file::
+
+    ground_truth: [{shape: sphere}, {shape: cube, size: small}]
+    confounders: [[{color: blue}], [{material: metal}], [{size: large}]]
+    objects: 4
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from einstellung.errors import InputError
+from einstellung.registry import suggestion
+from einstellung.scenes.counting import mask_counts
+from einstellung.scenes.predicates import confounders, ground_truth
+from einstellung.scenes.rule_book import PAPER_RULES, Pattern, Rule, RuleBook, rule_words, rules_digest
+
+__all__ = ["PAPER_RULES", "Pattern", "Rule", "RuleBook", "check_rules", "read_rules", "rule_words", "rules_digest"]
+
+_KEYS = ("ground_truth", "confounders", "objects")
+_ATTRIBUTES = tuple(field.name for field in fields(Pattern))
+_OBJECTS = RuleBook.objects  # where a file does not say
+_HALVES = ("gt", "conf")  # how the names of the published pair differ
+
+
+def read_rules(path: Path | None) -> RuleBook:
+    """The rules in a file, of the published pair in a folder (or named by one of the two), or the paper's (``None``).
+
+    >>> read_rules(None).confounder_words(1)
+    'metal'
+    """
+    if path is None:
+        return PAPER_RULES
+    if path.is_dir():
+        path = _pair_in(path)
+    data = _read(path)
+    if not isinstance(data, Mapping):
+        raise InputError(f"{path} must hold 'ground_truth' and 'confounders', not a {type(data).__name__}")
+    if data and all(str(key).isdigit() for key in data):
+        truth_file, confounder_file = _pair_of(path)
+        book = _book(path, _same_for_all(truth_file), _published(confounder_file), _OBJECTS)
+    else:
+        book = _ours(path, data)
+    check_rules(book, str(path))
+    return book
+
+
+def check_rules(book: RuleBook, where: str) -> None:
+    """Refuse rules of which one holds in no scene at all, or in every one."""
+    counted = mask_counts(book)
+    for predicate in (ground_truth(book), *confounders(book)):
+        number = counted.number(predicate.holds(counted.masks))
+        if number in (0, counted.total):
+            how = "is a contradiction: no scene" if number == 0 else "says nothing: every scene"
+            raise InputError(
+                f"{where}: {predicate.formula} ({predicate.words}) {how} of {book.objects} objects obeys it"
+            )
+
+
+def _ours(path: Path, data: Mapping[Any, Any]) -> RuleBook:
+    for key in data:
+        if key not in _KEYS:
+            raise InputError(f"{path}: unknown key '{key}': {suggestion(str(key), _KEYS)}")
+    for key in _KEYS[:2]:
+        if key not in data:
+            raise InputError(f"{path}: '{key}' is missing; a file of rules has 'ground_truth' and 'confounders'")
+    if not isinstance(data["confounders"], list):
+        raise InputError(f"{path}: confounders must be a list with a list of patterns for every task")
+    rules = [_rule(path, f"confounders[{number}]", one) for number, one in enumerate(data["confounders"])]
+    objects = data.get("objects", _OBJECTS)
+    if isinstance(objects, bool) or not isinstance(objects, int):
+        raise InputError(f"{path}: objects is {objects!r}: it should be a whole number")
+    return _book(path, _rule(path, "ground_truth", data["ground_truth"]), rules, objects)
+
+
+def _book(path: Path, truth: Rule, rules: list[Rule], objects: int) -> RuleBook:
+    try:
+        return RuleBook(truth, tuple(rules), objects)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _rule(path: Path, key: str, data: Any) -> Rule:
+    if not isinstance(data, list):
+        raise InputError(f"{path}: {key} must be a list of patterns such as {{shape: sphere}}, not {data!r}")
+    if not data:
+        raise InputError(f"{path}: {key} is empty; give it one or more patterns such as {{shape: sphere}}")
+    return tuple(_pattern(path, f"{key}[{number}]", one) for number, one in enumerate(data))
+
+
+def _pattern(path: Path, key: str, data: Any) -> Pattern:
+    if not isinstance(data, Mapping):
+        raise InputError(f"{path}: {key} must be a pattern such as {{shape: sphere}}, not {data!r}")
+    for name, value in data.items():
+        if name not in _ATTRIBUTES:
+            raise InputError(f"{path}: {key} has an unknown attribute '{name}': {suggestion(str(name), _ATTRIBUTES)}")
+        if not isinstance(value, str):
+            raise InputError(f"{path}: {key}.{name} is {value!r}: it should be a word, or '' for free")
+    try:
+        return Pattern(**data)
+    except InputError as error:
+        raise InputError(f"{path}: {key}: {error}") from None
+
+
+def _published(path: Path) -> list[Rule]:
+    """The rules of one file of the pair, by task."""
+    data = _read(path)
+    by_task = {str(key): value for key, value in data.items()} if isinstance(data, Mapping) else {}
+    if not by_task or any(str(number) not in by_task for number in range(len(by_task))):
+        raise InputError(f"{path} must map the numbers of the tasks, from '0' on, to lists of patterns")
+    return [_rule(path, f"'{number}'", by_task[str(number)]) for number in range(len(by_task))]
+
+
+def _same_for_all(path: Path) -> Rule:
+    rules = _published(path)
+    for task, rule in enumerate(rules):
+        if rule != rules[0]:
+            raise InputError(
+                f"{path}: task {task} has the ground truth '{rule_words(rule)}' and task 0 '{rule_words(rules[0])}'; "
+                "all tasks must share one"
+            )
+    return rules[0]
+
+
+def _pair_in(folder: Path) -> Path:
+    found = sorted(folder.glob("*-gt.json"))
+    if len(found) != 1:
+        raise InputError(f"{folder} holds {len(found)} files named *-gt.json; name the file of rules itself")
+    return found[0]
+
+
+def _pair_of(path: Path) -> tuple[Path, Path]:
+    """Ground truth and confounders of the published form, by the name of one of them."""
+    for half, other in (_HALVES, _HALVES[::-1]):
+        if path.stem.endswith(half):
+            partner = path.with_name(path.stem.removesuffix(half) + other + path.suffix)
+            if not partner.is_file():
+                raise InputError(f"{path} is one of a pair, and {partner} is missing; put both into one folder")
+            return (path, partner) if half == "gt" else (partner, path)
+    raise InputError(
+        f"{path} holds rules by task: name such a pair NAME-gt.json and NAME-conf.json, or write one file with "
+        "'ground_truth' and 'confounders'"
+    )
+
+
+def _read(path: Path) -> Any:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise InputError(f"no such file of rules: {path}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}") from None
+    if path.suffix.lower() == ".json":
+        try:
+            return json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path} is not valid JSON: {error}") from None
+    import yaml
+
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not valid YAML: {error}") from None

@@ -1,0 +1,70 @@
+"""What describes a folder of scenes that is made: contact sheets, a datasheet, and metadata for tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+from einstellung.files import write_json, write_text
+from einstellung.scenes.contact_sheet import SheetRow, write_contact_sheet
+from einstellung.scenes.croissant import croissant
+from einstellung.scenes.datasheet import ClassFacts, datasheet
+from einstellung.scenes.made import LIST, RECORDS
+from einstellung.scenes.records import read_records, recorded
+from einstellung.scenes.rules import RuleBook
+from einstellung.scenes.sampling import SPLITS
+from einstellung.sources.reading import file_hash
+
+CONTACT_SHEET = "contact_sheet.png"
+DATASHEET = "datasheet.md"
+CROISSANT = "croissant.json"
+_SHOWN = 8
+
+
+def describe(root: Path, made: Mapping[str, Any], book: RuleBook) -> list[Path]:
+    """Write the sheets of every case that is whole, and what tells of all of them; returns the files."""
+    cases = {name: case for name, case in made["cases"].items() if case["complete"]}
+    whole = {**made, "cases": cases}
+    facts = [one for name in cases for one in _class_facts(root / name, book)]
+    sheets = [
+        write_contact_sheet(root / name / CONTACT_SHEET, book, case["variant"], _rows(root / name, facts))
+        for name, case in cases.items()
+    ]
+    lists = [f"{name}/{split}/{file}" for name in cases for split in SPLITS for file in (RECORDS, LIST)]
+    hashes = {path: file_hash(root / path, "sha256") for path in lists}
+    return [
+        *sheets,
+        write_text(root / DATASHEET, datasheet(book, whole, facts)),
+        write_json(root / CROISSANT, croissant(book, whole, hashes)),
+    ]
+
+
+def _class_facts(case: Path, book: RuleBook) -> list[ClassFacts]:
+    """Counted in the records, not taken from the order."""
+    records = {split: read_records(case / split / RECORDS) for split in SPLITS}
+    classes = sorted({(one["task"], -one["label"]) for one in records["train"].values()})
+    found = []
+    for task, label in ((task, -negative) for task, negative in classes):
+        names = {
+            split: [name for name, one in some.items() if (one["task"], one["label"]) == (task, label)]
+            for split, some in records.items()
+        }
+        told = [recorded(names[split], records[split], case / split / RECORDS) for split in SPLITS]
+        truths = np.concatenate([book.truths(one.attributes, one.places) for one in told])
+        images = {split: len(some) for split, some in names.items()}
+        found.append(ClassFacts(case.name, task, label, images, truths.mean(axis=0)))
+    return found
+
+
+def _rows(case: Path, facts: list[ClassFacts]) -> list[SheetRow]:
+    rows = []
+    for one in facts:
+        if one.case == case.name:
+            folder = case / "train" / "images" / f"t{one.task}" / str(one.label)
+            images = [np.asarray(Image.open(file)) for file in sorted(folder.glob("*.png"))[:_SHOWN]]
+            rows.append(SheetRow(one.task, one.label, np.stack(images)))
+    return rows

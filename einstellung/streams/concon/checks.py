@@ -1,0 +1,223 @@
+"""What a ConCon stream proves before anybody trains on it.
+
+Truths are computed anew from the scenes' attributes, by the formulas of the protocol rather than by the code that drew them.
+Of pictures without a record of their scenes, only what pictures show can be checked, and the proof says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from itertools import combinations
+
+import numpy as np
+import torch
+
+from einstellung.scenes.audit import AuditedScenes, audit
+from einstellung.scenes.rules import RuleBook
+from einstellung.scenes.store import SceneSet
+from einstellung.streams.check import Check
+from einstellung.streams.stream import Stream
+
+SceneSets = Mapping[str, SceneSet]
+Checker = Callable[[Stream], Check]
+_UNKNOWN = "not checked: no record tells what is in the pictures"
+
+
+def scenes_obey_rules(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """Every scene belongs where it is: p_t for positives, n_t for negatives."""
+
+    def check(stream: Stream) -> Check:
+        name = "every scene obeys the rule of its task and label"
+        if _nothing_known(scenes):
+            return Check(name, True, _UNKNOWN)
+        amiss, seen = [], 0
+        for where, lot in scenes.items():
+            if where.endswith("_twin"):
+                continue
+            wrong = int((~_allowed(book, variant, where, lot)).sum())
+            seen += len(lot.labels)
+            if wrong:
+                amiss.append(f"{wrong} of {len(lot.labels)} scenes of {where} break their rule")
+        return Check(name, not amiss, "; ".join(amiss) or f"{seen:,} scenes of {len(scenes)} sets, variant {variant}")
+
+    return check
+
+
+def confounders_go_with_labels(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """What the confounder alone would get: all of its own task, about half of the unconfounded set."""
+
+    def check(stream: Stream) -> Check:
+        name = "each confounder alone solves its task and not the unconfounded set"
+        if variant == "unconfounded":
+            return Check(name, True, "there is no confounder: the sanity check")
+        if _nothing_known(scenes):
+            return Check(name, True, _UNKNOWN)
+        words, passed = [], True
+        for task, phase in enumerate(stream.phases):
+            own = _balanced(book, task, scenes[f"{phase.name}_positive"], scenes[f"{phase.name}_negative"])
+            free = _balanced(book, task, scenes["unconfounded_positive"], scenes["unconfounded_negative"])
+            passed &= own == 1 and free < 0.9
+            words.append(
+                f"'{book.confounder_words(task)}' is right on {own:.1%} of {phase.name}, {free:.1%} of unconfounded"
+            )
+        return Check(name, passed, "; ".join(words))
+
+    return check
+
+
+def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """A twin is the same scene but for the confounder, and what should be said of it is the same."""
+
+    def check(stream: Stream) -> Check:
+        name = "a twin is the same scene but for its task's confounder"
+        problems, words = [], []
+        for task, phase in enumerate(stream.phases):
+            for word, put_in in (("positive", False), ("negative", True)):
+                key = f"{phase.name}_{word}"
+                if f"{key}_twin" not in scenes:
+                    continue
+                one, twin = scenes[f"{key}_paired"], scenes[f"{key}_twin"]
+                problems += [f"{key}: {problem}" for problem in _differences(book, task, one, twin, put_in)]
+                words.append(f"{key} {len(twin.labels)} of {len(scenes[key].labels)}")
+        return Check(name, not problems, "; ".join(problems) or "; ".join(words) or "no twins in this study")
+
+    return check
+
+
+def nothing_shared(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """No image is in two phases, and none that was trained on is held out or tested on."""
+
+    def check(stream: Stream) -> Check:
+        pixels = stream.phases[0].train.images.shape[1] == 3
+        found = []
+        for one, other in combinations(stream.phases, 2):
+            if count := _shared(one.train.images, other.train.images, pixels):
+                found.append(f"{one.name} and {other.name} share {count} training images")
+        for phase in stream.phases:
+            for split in stream.splits:
+                if split.name.endswith(("_train", "_twin", "_paired")):
+                    continue
+                if count := _shared(phase.train.images, split.images.images, pixels):
+                    found.append(f"{split.name} holds {count} training images of {phase.name}")
+        sizes = ", ".join(f"{phase.name} {len(phase.train):,} training images" for phase in stream.phases)
+        note = (
+            "" if pixels else "; tables of attributes recur by chance, so they are told apart by their scenes' numbers"
+        )
+        return Check("no image is shared by phases, training and test", not found, "; ".join(found) or sizes + note)
+
+    return check
+
+
+def classes_weigh_the_same(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """As many positives as negatives wherever both are, so that chance is one half."""
+
+    def check(stream: Stream) -> Check:
+        sets = {phase.name: phase.train for phase in stream.phases}
+        sets |= {split.name: split.images for split in stream.splits if split.name.endswith(("_train", "_val"))}
+        uneven = []
+        for name, images in sets.items():
+            positives = int(images.labels.sum())
+            if 2 * positives != len(images):
+                uneven.append(f"{name} has {positives} positives among {len(images)}")
+        for split in stream.splits:
+            if len(split.images) == 0:
+                uneven.append(f"{split.name} is empty")
+        return Check(
+            "positives and negatives weigh the same, so chance is one half",
+            not uneven,
+            "; ".join(uneven) or f"{len(sets)} sets, half of each positive",
+        )
+
+    return check
+
+
+def no_unintended_rule(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
+    """Nothing in the scenes separates the classes that the rules do not ask for."""
+
+    def check(stream: Stream) -> Check:
+        name = "no unintended rule separates the classes"
+        if _nothing_known(scenes):
+            return Check(name, True, _UNKNOWN)
+        lots = [scenes[phase.name] for phase in stream.phases]
+        places = [lot.places for lot in lots if lot.places is not None]
+        result = audit(
+            book,
+            AuditedScenes(
+                np.concatenate([np.asarray(lot.attributes) for lot in lots]),
+                np.concatenate([lot.labels for lot in lots]),
+                np.repeat(np.arange(len(lots)), [len(lot) for lot in lots]),
+                np.concatenate(places) if places else None,
+            ),
+            variant,
+        )
+        found = [f"T{one.task + 1}: {one.words}" for one in result.unintended[:3]]
+        looked = f"none among {result.predicates} small predicates over {result.scenes:,} training scenes"
+        return Check(name, not result.unintended, "; ".join(found) or looked)
+
+    return check
+
+
+def _nothing_known(scenes: SceneSets) -> bool:
+    return any(lot.attributes is None for lot in scenes.values())
+
+
+def _truths(book: RuleBook, lot: SceneSet) -> np.ndarray:
+    assert lot.attributes is not None
+    return book.truths(np.asarray(lot.attributes), lot.places)
+
+
+def _allowed(book: RuleBook, variant: str, where: str, lot: SceneSet) -> np.ndarray:
+    truths = _truths(book, lot)
+    g, c = truths[:, 0], truths[:, 1:]
+    positive = np.asarray(lot.labels) == 1
+    if variant == "unconfounded" or where.startswith("unconfounded"):
+        return np.asarray(g == positive)
+    task = int(where.partition("_")[0].removeprefix("T")) - 1
+    right = np.where(positive, g & c[:, task], ~g & ~c[:, task])
+    if variant == "disjoint":
+        right &= ~np.delete(c, task, axis=1).any(axis=1)
+    return np.asarray(right)
+
+
+def _balanced(book: RuleBook, task: int, positives: SceneSet, negatives: SceneSet) -> float:
+    """The mean over both classes of how often 'positive where c_t holds' is right."""
+    return float((_truths(book, positives)[:, 1 + task].mean() + (~_truths(book, negatives)[:, 1 + task]).mean()) / 2)
+
+
+def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_in: bool) -> list[str]:
+    before, after = _truths(book, one), _truths(book, twin)
+    problems = []
+    if not np.array_equal(before[:, 0], after[:, 0]):
+        problems.append("the ground truth changed in some twins")
+    if not (after[:, 1 + task] == put_in).all() or not (before[:, 1 + task] != put_in).all():
+        problems.append("the confounder is not what changed in some twins")
+    assert one.attributes is not None
+    assert twin.attributes is not None
+    changed = np.asarray(one.attributes) != np.asarray(twin.attributes)
+    if not changed.any(axis=(1, 2)).all():
+        problems.append("some twins are the scene itself")
+    if one.scenes is not None and twin.scenes is not None:
+        same = np.array_equal(one.scenes.position, twin.scenes.position)
+        same &= np.array_equal(one.scenes.camera, twin.scenes.camera) and np.array_equal(
+            one.scenes.lamps, twin.scenes.lamps
+        )
+        if not same:
+            problems.append("objects, camera or lamps were moved in some twins")
+    return problems
+
+
+def _shared(one: torch.Tensor, other: torch.Tensor, pixels: bool) -> int:
+    if not pixels:
+        return 0
+    known = {image.tobytes() for image in one.numpy()}
+    return sum(image.tobytes() in known for image in other.numpy())
+
+
+CHECKS = (
+    scenes_obey_rules,
+    confounders_go_with_labels,
+    twins_differ_by_confounder,
+    nothing_shared,
+    classes_weigh_the_same,
+    no_unintended_rule,
+)

@@ -1,0 +1,137 @@
+"""``concon``: a task after the other with the same question and another confounder each (Busch et al., 2024).
+
+Every task has positives (the ground truth g holds) and negatives (it does not). In task t its confounder c_t goes with the label:
+``strict``: positives g and c_t, negatives neither; ``disjoint``: besides, no other task's confounder anywhere; ``unconfounded``:
+g alone, one task. Whatever was learned is measured on the unconfounded test images too, and on twins of the task's own test
+images: the very same scene with the confounder taken away (of positives) or put in (of negatives), the truth of g unchanged.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Literal
+
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.files import digest
+from einstellung.scenes.rules import read_rules
+from einstellung.streams.concon.checks import CHECKS
+from einstellung.streams.concon.lots import UNCONFOUNDED, Lot, Lots, resolved_making
+from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
+
+_SHOWN = 8  # images of each kind on a sheet
+
+
+@streams.register("concon")
+def concon(
+    variant: Literal["strict", "disjoint", "unconfounded"] = "strict",
+    sees: Literal["pixels", "attributes", "slots"] = "pixels",
+    size: int = 64,
+    train: int = 3000,
+    val: int = 750,
+    test: int = 750,
+    seed: int = 0,
+    rules: str | None = None,
+    path: str | None = None,
+    perception: str | None = None,
+    backend: Literal["auto", "numba", "torch", "bpy"] = "auto",
+) -> Stream:
+    """ConCon, drawn and rendered here (once, then kept), or read from a folder in the published layout.
+
+    ``train``, ``val`` and ``test`` are numbers of images per class and task. ``sees``: what a net is shown of a scene: its
+    pixels, a table of its objects' attributes, or the table that a slot attention model (its weights in ``perception``) reads
+    off the pixels.
+    """
+    if (sees == "slots") != (perception is not None):
+        raise InputError(
+            "stream.sees 'slots' needs stream.perception, weights made by 'einstellung concon perceive', and nothing else does"
+        )
+    book = read_rules(Path(rules) if rules else None)
+    making = resolved_making({"train": train, "val": val, "test": test}, size, seed, backend)
+    lots = Lots(book, variant, sees, making, Path(path) if path else None, Path(perception) if perception else None)
+    phases, splits, scenes = [], [], {}
+    samples: dict[str, Tensor] = {}
+    for task in range(lots.tasks):
+        name = f"T{task + 1}"
+        training = lots.lot(variant, "train", task)
+        phases.append(Phase(name, (0, 1), (), training.images))
+        scenes[name] = training.scenes
+        own = _task_splits(lots, name, task, training, lots.lot(variant, "test", task))
+        for split, lot in own.items():
+            splits.append(EvaluationSplit(split, name, lot.images, always=split in _measured_always(name)))
+            scenes[split] = lot.scenes
+    last = phases[-1].name
+    unconfounded = lots.lot(UNCONFOUNDED, "test", 0)
+    for word, label in (("positive", 1), ("negative", 0)):
+        lot = unconfounded.of_label(label)
+        splits.append(EvaluationSplit(f"{UNCONFOUNDED}_{word}", last, lot.images))
+        scenes[f"{UNCONFOUNDED}_{word}"] = lot.scenes
+    if sees == "pixels":
+        samples = {split.name: split.images.images[:_SHOWN] for split in splits if _is_shown(split.name)}
+    channels = phases[0].train.images.shape[1]
+    return Stream(
+        name="concon",
+        phases=tuple(phases),
+        splits=tuple(splits),
+        pairs=(),
+        cue=None,
+        cover=None,
+        n_outputs=2,
+        class_names=("negative", "positive"),
+        # tables hold zeros and ones and stay what they are
+        mean=(0.5,) * channels if sees == "pixels" else (0.0,),
+        std=(0.5,) * channels if sees == "pixels" else (1 / 255,),
+        crop_padding=0,
+        flip=False,
+        checks=tuple(check_of(book, variant, scenes) for check_of in CHECKS),
+        samples=samples,
+        facts={
+            "protocol": "confounded tasks",
+            "variant": variant,
+            "tasks": lots.tasks,
+            "sees": sees,
+            "ground_truth": book.ground_truth_words(),
+            "confounders": [book.confounder_words(task) for task in range(lots.tasks)]
+            if variant != UNCONFOUNDED
+            else [],
+            "pictures": "read from a folder" if path else f"rendered by the {making.backend} backend, {size}x{size}",
+            "content": _content([phase.train for phase in phases] + [split.images for split in splits]),
+        },
+    )
+
+
+def _task_splits(lots: Lots, name: str, task: int, training: Lot, test: Lot) -> dict[str, Lot]:
+    """What is measured of a task, by name of split."""
+    own = {
+        f"{name}_train": training.first(len(test.images) // 2),
+        f"{name}_val": lots.lot(lots.variant, "val", task),
+        f"{name}_positive": test.of_label(1),
+        f"{name}_negative": test.of_label(0),
+    }
+    if lots.variant == UNCONFOUNDED:
+        return own
+    for word, put_in in (("positive", False), ("negative", True)):
+        if pair := lots.twins(own[f"{name}_{word}"], task, put_in):
+            own[f"{name}_{word}_paired"], own[f"{name}_{word}_twin"] = pair
+    return own
+
+
+def _measured_always(name: str) -> tuple[str, ...]:
+    return (f"{name}_val", f"{name}_positive", f"{name}_negative")
+
+
+def _is_shown(split: str) -> bool:
+    return not split.endswith(("_train", "_val"))
+
+
+def _content(sets: list[ImageSet]) -> str:
+    """A hash of what is shown: pictures of one seed may differ in a few bits from one backend to the other."""
+    return digest({"sets": [_set_digest(images) for images in sets]})
+
+
+def _set_digest(images: ImageSet) -> str:
+    hasher = hashlib.sha256(images.images.contiguous().numpy().data)
+    hasher.update(images.labels.contiguous().numpy().data)
+    return hasher.hexdigest()

@@ -1,0 +1,204 @@
+"""Published folders and ours are read alike; whatever is wrong with one is told in a line."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from einstellung.errors import InputError
+from einstellung.scenes.folders import load_case
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+
+
+def colour(task: int, label: int, number: int) -> tuple[int, int, int]:
+    return 10 + task, 100 * label, number
+
+
+@pytest.fixture
+def published(tmp_path) -> Path:
+    """Two tasks with three positives and two negatives each, named as the authors name theirs."""
+    root = tmp_path / "concon"
+    for task in range(2):
+        for label, count in ((0, 2), (1, 3)):
+            place = root / "case_strict_main" / "train" / "images" / f"t{task}" / str(label)
+            place.mkdir(parents=True)
+            for number in range(count):
+                name = f"img_conf_taskid_{task}_{number:06d}.png"
+                Image.new("RGB", (8, 8), colour(task, label, number)).save(place / name)
+    return root
+
+
+def at(root: Path, task: int = 0, label: int = 1) -> Path:
+    return root / "case_strict_main" / "train" / "images" / f"t{task}" / str(label)
+
+
+def test_the_label_is_the_folders_name(published):
+    sets = load_case(published, "strict", "train")
+    assert list(sets) == [0, 1]
+    for task, found in sets.items():
+        assert found.labels.tolist() == [1, 1, 1, 0, 0]
+        assert found.images.shape == (5, 8, 8, 3)
+        expected = [colour(task, 1, number) for number in range(3)] + [colour(task, 0, number) for number in range(2)]
+        assert [tuple(image[3, 4]) for image in found.images] == expected
+        assert found.names[0] == f"t{task}/1/img_conf_taskid_{task}_000000.png"
+        assert found.names[-1] == f"t{task}/0/img_conf_taskid_{task}_000001.png"
+        assert (found.scenes, found.attributes, found.places, found.masks) == (None, None, None, None)
+
+
+def test_other_names_of_the_same_folder(published):
+    expected = load_case(published, "strict", "train")[1]
+    inside = load_case(published / "case_strict_main", "strict", "train")[1]
+    assert np.array_equal(inside.images, expected.images)
+    (published / "case_strict_main").rename(published / "strict")
+    alias = load_case(published, "strict", "train")[1]
+    assert np.array_equal(alias.images, expected.images)
+    assert alias.names == expected.names
+
+
+def test_images_can_be_read_smaller(published):
+    at(published)
+    with Image.open(at(published) / "img_conf_taskid_0_000000.png") as picture:
+        striped = np.asarray(picture).copy()
+    striped[:, ::2] = 200
+    Image.fromarray(striped).save(at(published) / "img_conf_taskid_0_000000.png")
+    found = load_case(published, "strict", "train", size=4)[0]
+    assert found.images.shape == (5, 4, 4, 3)
+    assert found.images[0, 0, 0].tolist() == [105, 150, 100]  # the mean of the stripes
+    with pytest.raises(InputError, match="8 pixels wide: it cannot be averaged down to 16"):
+        load_case(published, "strict", "train", size=16)
+
+
+def test_litter_of_file_managers_is_no_image(published):
+    (published / "__MACOSX").mkdir()
+    (at(published).parent / ".DS_Store").touch()
+    (at(published) / "._img_conf_taskid_0_000000.png").touch()
+    (at(published).parent.parent / ".hidden").mkdir()
+    assert len(load_case(published, "strict", "train")[0]) == 5
+
+
+def test_records_beside_the_images_tell_what_they_show(published):
+    objects = [{"shape": "cube", "size": "small", "material": "metal", "color": "red"}]
+    names = [name for found in load_case(published, "strict", "train").values() for name in found.names]
+    lines = [json.dumps({"image": name, "objects": objects}) for name in names]
+    records = published / "case_strict_main" / "train" / "scenes.jsonl"
+    records.write_text("\n".join(lines) + "\n")
+    found = load_case(published, "strict", "train")[1]
+    assert found.attributes.tolist() == [[[0, 0, 1, 1]]] * 5
+    assert found.scenes is None
+    records.write_text("\n".join(lines[:-1]) + "\n")
+    with pytest.raises(InputError, match=r"scenes\.jsonl: the image t1/0/.*000001\.png has no record"):
+        load_case(published, "strict", "train")
+
+
+def no_folder(root: Path) -> None:
+    shutil.rmtree(root)
+
+
+def only_a_zip(root: Path) -> None:
+    shutil.rmtree(root / "case_strict_main")
+    (root / "case_strict_main.zip").touch()
+
+
+def another_case(root: Path) -> None:
+    (root / "case_strict_main").rename(root / "case_disjoint_main")
+
+
+def no_split(root: Path) -> None:
+    (root / "case_strict_main" / "train").rename(root / "case_strict_main" / "test")
+
+
+def no_first_task(root: Path) -> None:
+    shutil.rmtree(at(root).parent)
+
+
+def no_task(root: Path) -> None:
+    shutil.rmtree(at(root).parent.parent)
+    at(root).parent.parent.mkdir()
+
+
+def a_foreign_task(root: Path) -> None:
+    at(root).parent.rename(at(root).parent.parent / "task0")
+
+
+def no_negatives(root: Path) -> None:
+    shutil.rmtree(at(root, 1, 0))
+
+
+def a_third_label(root: Path) -> None:
+    (at(root).parent / "2").mkdir()
+
+
+def no_image(root: Path) -> None:
+    for file in at(root).iterdir():
+        file.rename(file.with_suffix(".txt"))
+
+
+def half_an_image(root: Path) -> None:
+    file = sorted(at(root).iterdir())[1]
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)).save(file)
+    file.write_bytes(file.read_bytes()[:90])
+
+
+def no_picture(root: Path) -> None:
+    sorted(at(root).iterdir())[0].write_text("words")
+
+
+def another_size(root: Path) -> None:
+    Image.new("RGB", (9, 9)).save(sorted(at(root, 1, 0).iterdir())[1])
+
+
+def not_square(root: Path) -> None:
+    for task in range(2):
+        for label in range(2):
+            for file in at(root, task, label).iterdir():
+                Image.new("RGB", (8, 6)).save(file)
+
+
+def not_finished(root: Path) -> None:
+    (root / "made.json").write_text(json.dumps({"cases": {"case_strict_main": {"complete": False}}}))
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (no_folder, "concon: there is no such folder"),
+        (only_a_zip, r"holds case_strict_main\.zip, but not unpacked"),
+        (
+            another_case,
+            "does not hold the folder case_strict_main or strict, but case_disjoint_main: give the one above it",
+        ),
+        (no_split, "train/images is missing"),
+        (no_first_task, "images lacks t0, though t1 is there"),
+        (no_task, "holds no folder of a task"),
+        (a_foreign_task, "task0 is no folder of a task"),
+        (no_negatives, "t1/0 is missing: every task has images of both labels"),
+        (a_third_label, r"t0/2 is no folder of a label: only 1 \(positive\) and 0 \(negative\)"),
+        (no_image, "t0/1 holds no PNG file"),
+        (half_an_image, r"_000001\.png' cannot be read as a picture"),
+        (no_picture, r"_000000\.png cannot be read as a picture"),
+        (another_size, r"t1/0/img_conf_taskid_1_000001\.png is 9x9 pixels, .* is 8x8: all must be alike"),
+        (not_square, "is 8 pixels wide and 6 high: images must be square"),
+        (not_finished, "case_strict_main is not finished: run the command that makes it again"),
+    ],
+)
+def test_what_is_wrong_is_told_in_a_line(harm, message, published):
+    harm(published)
+    with pytest.raises(InputError, match=message) as caught:
+        load_case(published, "strict", "train")
+    assert "\n" not in str(caught.value)
+
+
+def test_words_that_do_not_exist(published):
+    with pytest.raises(InputError, match="no variant 'loose': give one of strict, disjoint, unconfounded"):
+        load_case(published, "loose", "train")
+    with pytest.raises(InputError, match="no split 'valid': give one of train, val, test"):
+        load_case(published, "strict", "valid")

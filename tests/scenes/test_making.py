@@ -1,0 +1,287 @@
+"""A folder of scenes: the published layout, the same bytes from any number of workers, and no work done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from filelock import FileLock
+from PIL import Image
+
+from einstellung.cli.concon_make import make
+from einstellung.errors import InputError
+from einstellung.scenes import lots, making
+from einstellung.scenes.folders import load_case
+from einstellung.scenes.lots import Recipe
+from einstellung.scenes.made import Order
+from einstellung.scenes.making import make_scenes
+from einstellung.scenes.rendering import render
+from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.store import scene_set
+
+RECIPE = Recipe(PAPER_RULES, size=16, seed=1, backend="numba")
+ORDER = Order(RECIPE, ("strict", "unconfounded"), {"train": 3, "val": 1, "test": 2})
+IMAGES = 2 * (3 + 1 + 2) * (3 + 1)  # labels, splits, tasks of both variants
+
+
+def silent(done: int, total: int) -> None:
+    """Nobody listens."""
+
+
+@pytest.fixture(autouse=True)
+def _small_lots(monkeypatch):
+    """Two scenes each, so that even a small folder has many."""
+    monkeypatch.setattr(lots, "_LOT", 2)
+    monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("whole")
+    make_scenes(ORDER, root, 1, silent)
+    return root
+
+
+@pytest.fixture
+def folder(whole, tmp_path) -> Path:
+    return shutil.copytree(whole, tmp_path / "folder")
+
+
+@pytest.fixture
+def written(monkeypatch) -> list[tuple[str, str, int, int, int]]:
+    """Every lot that is made."""
+    seen: list[tuple[str, str, int, int, int]] = []
+    real = making.write_lot
+
+    def write_lot(lot, recipe, root):
+        seen.append((lot.variant, lot.split, lot.task, lot.label, lot.first))
+        real(lot, recipe, root)
+
+    monkeypatch.setattr(making, "write_lot", write_lot)
+    return seen
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(file.relative_to(root)): file.read_bytes() for file in root.rglob("*") if file.is_file()}
+
+
+def test_the_layout_is_the_published_one(whole):
+    files = {str(file.relative_to(whole)) for file in whole.rglob("*") if file.is_file()}
+    expected = {"made.json"}
+    for case, tasks in (("case_strict_main", 3), ("unconfounded", 1)):
+        for split, count in ORDER.counts.items():
+            expected |= {f"{case}/{split}/scenes.jsonl", f"{case}/{split}/sha256.txt"}
+            expected |= {
+                f"{case}/{split}/{part}/t{task}/{label}/{number:06d}.png"
+                for part in ("images", "masks")
+                for task in range(tasks)
+                for label in (0, 1)
+                for number in range(count)
+            }
+    assert files == expected
+    assert len([name for name in files if "/images/" in name]) == IMAGES
+
+
+def test_what_is_read_back_is_what_a_set_of_the_same_address_holds(whole):
+    for task, found in load_case(whole, "strict", "test").items():
+        drawn = scene_set(PAPER_RULES, "strict", "test", task, count=2, size=16, seed=1, backend="numba")
+        assert found.names == drawn.names
+        assert np.array_equal(found.labels, drawn.labels)
+        assert np.array_equal(found.images, drawn.images)
+        for part in ("attributes", "position", "rotation", "camera", "lamps"):
+            assert np.array_equal(getattr(found.scenes, part), getattr(drawn.scenes, part))
+
+
+def test_a_record_renders_to_its_own_image_and_mask(whole):
+    found = load_case(whole, "strict", "train")[1]
+    images, masks = render(found.scenes, 16, "numba")
+    assert np.array_equal(images, found.images)
+    for name, mask in zip(found.names, masks, strict=True):
+        with Image.open(whole / "case_strict_main" / "train" / "masks" / name) as picture:
+            assert picture.mode == "L"
+            assert np.array_equal(np.asarray(picture), mask)
+
+
+def test_the_list_names_every_file_with_its_hash(whole):
+    made = json.loads((whole / "made.json").read_text())
+    for case in ("case_strict_main", "unconfounded"):
+        for split in ORDER.counts:
+            place = whole / case / split
+            listed = dict(reversed(line.split("  ")) for line in (place / "sha256.txt").read_text().splitlines())
+            files = {str(file.relative_to(place)) for file in place.rglob("*") if file.is_file()}
+            assert set(listed) == files - {"sha256.txt"}
+            for name, value in listed.items():
+                assert hashlib.sha256((place / name).read_bytes()).hexdigest() == value
+            known = made["cases"][case]["splits"][split]
+            assert known["sha256.txt"] == hashlib.sha256((place / "sha256.txt").read_bytes()).hexdigest()
+
+
+@pytest.mark.skipif(shutil.which("sha256sum") is None, reason="no sha256sum here")
+def test_the_list_is_one_that_a_common_tool_reads(whole):
+    checked = subprocess.run(["sha256sum", "-c", "--quiet", "sha256.txt"], cwd=whole / "unconfounded" / "train")
+    assert checked.returncode == 0
+
+
+def test_two_workers_write_the_same_bytes(whole, tmp_path):
+    make_scenes(ORDER, tmp_path, 2, silent)
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_what_is_whole_is_not_made_again(folder, written):
+    before = contents(folder)
+    heard = list[tuple[int, int]]()
+    made = make_scenes(ORDER, folder, 1, lambda done, total: heard.append((done, total)))
+    assert written == []
+    assert heard == [(IMAGES, IMAGES)]
+    assert contents(folder) == before
+    assert all(case["complete"] for case in made["cases"].values())
+
+
+@pytest.mark.parametrize("stopped_after", [0, 5, 11])
+def test_a_stopped_folder_goes_on_where_it_was(stopped_after, whole, tmp_path, monkeypatch, written):
+    counted = making.write_lot
+
+    def stopping(lot, recipe, root):
+        if len(written) == stopped_after:
+            raise KeyboardInterrupt
+        counted(lot, recipe, root)
+
+    monkeypatch.setattr(making, "write_lot", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        make_scenes(ORDER, tmp_path, 1, silent)
+    with pytest.raises(InputError, match=r"is not finished|is missing|does not hold"):
+        load_case(tmp_path, "unconfounded", "train")
+    monkeypatch.setattr(making, "write_lot", counted)
+    make_scenes(ORDER, tmp_path, 1, silent)
+    assert len(written) == len(set(written))  # no lot twice
+    assert contents(tmp_path) == contents(whole)
+
+
+def test_what_is_half_is_made_again(tmp_path, whole, monkeypatch, written):
+    """Stopped in the middle of a lot, and the file of an earlier one cut by a disk that was full."""
+    real, calls = making._png, []
+
+    def png(picture):
+        calls.append(1)
+        if len(calls) == 9:  # the third lot, whose images are written and whose masks are not
+            raise KeyboardInterrupt
+        return real(picture)
+
+    monkeypatch.setattr(making, "_png", png)
+    with pytest.raises(KeyboardInterrupt):
+        make_scenes(ORDER, tmp_path, 1, silent)
+    monkeypatch.setattr(making, "_png", real)
+    cut = tmp_path / "case_strict_main/train/images/t0/1/000000.png"
+    cut.write_bytes(cut.read_bytes()[:20])
+    first, second, third = written
+    written.clear()
+    make_scenes(ORDER, tmp_path, 1, silent)
+    assert {first, third} <= set(written)
+    assert second not in written
+    assert contents(tmp_path) == contents(whole)
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-9])
+
+
+@pytest.mark.parametrize("harm", [cut, Path.unlink])
+@pytest.mark.parametrize(
+    ("name", "lots_made"),
+    [("images/t0/0/000002.png", 1), ("masks/t0/1/000001.png", 1), ("scenes.jsonl", 4), ("sha256.txt", 4)],
+)
+def test_a_harmed_folder_is_made_whole_again(harm, name, lots_made, folder, whole, written):
+    harm(folder / "unconfounded" / "train" / name)
+    make_scenes(ORDER, folder, 1, silent)
+    assert len(written) == lots_made
+    assert contents(folder) == contents(whole)
+
+
+def test_a_repair_that_gives_other_bytes_is_told(folder, monkeypatch):
+    """As another version of a library might: what the list says is then no longer true of the folder."""
+    cut(folder / "unconfounded" / "train" / "images" / "t0" / "1" / "000000.png")
+    monkeypatch.setattr(making, "_FASTEST", 9)
+    with pytest.raises(
+        InputError, match=r"t0/1/00000\d\.png comes out in other bytes than before: make the folder anew"
+    ):
+        make_scenes(ORDER, folder, 1, silent)
+
+
+def test_a_variant_can_be_added_later(folder, whole, written):
+    shutil.rmtree(folder / "unconfounded")
+    made = json.loads((folder / "made.json").read_text())
+    del made["cases"]["unconfounded"]
+    (folder / "made.json").write_text(json.dumps(made))
+    make_scenes(replace(ORDER, variants=("unconfounded",)), folder, 1, silent)
+    assert {lot[0] for lot in written} == {"unconfounded"}
+    assert contents(folder) == contents(whole)
+
+
+@pytest.mark.parametrize(
+    ("order", "what"),
+    [
+        (replace(ORDER, recipe=replace(RECIPE, size=24)), "size 16 and not 24"),
+        (replace(ORDER, recipe=replace(RECIPE, seed=2)), "seed 1 and not 2"),
+        (replace(ORDER, recipe=replace(RECIPE, backend="torch")), "backend numba and not torch"),
+        (replace(ORDER, recipe=replace(RECIPE, book=replace(PAPER_RULES, objects=3))), "rules"),
+        (replace(ORDER, counts={"train": 3, "val": 1, "test": 3}), "images_per_class_and_task"),
+    ],
+)
+def test_a_folder_made_with_other_settings_is_refused(order, what, folder):
+    before = contents(folder)
+    with pytest.raises(InputError, match=f"was made with another setting, {what}"):
+        make_scenes(order, folder, 1, silent)
+    assert contents(folder) == before
+
+
+def test_a_case_of_somebody_else_is_left_alone(tmp_path):
+    (tmp_path / "case_strict_main").mkdir()
+    with pytest.raises(InputError, match="was not made by this command"):
+        make_scenes(ORDER, tmp_path, 1, silent)
+    assert list(tmp_path.iterdir()) == [tmp_path / "case_strict_main"]
+
+
+def test_two_processes_do_not_make_the_same_folder(tmp_path):
+    (tmp_path / ".making").mkdir()
+    with FileLock(tmp_path / ".making" / "lock"), pytest.raises(InputError, match="another process is making"):
+        make_scenes(ORDER, tmp_path, 1, silent)
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match=r"cannot write to .*file"):
+        make_scenes(ORDER, tmp_path / "file", 1, silent)
+
+
+def test_the_command(tmp_path):
+    out = tmp_path / "made"
+    settings = {
+        "variant": "disjoint",
+        "size": 16,
+        "train": 1,
+        "val": 1,
+        "test": 1,
+        "seed": 3,
+        "backend": "numba",
+        "workers": 1,
+    }
+    words = [*(word for name, value in settings.items() for word in (f"--{name}", str(value))), "--out"]
+    shown = CliRunner().invoke(make, [*words, str(out), "--json"], catch_exceptions=False)
+    assert shown.exit_code == 0
+    told = json.loads(shown.stdout)
+    assert told["images"] == 18
+    assert told["cases"]["case_disjoint_main"]["complete"]
+    assert told["settings"]["seed"] == 3
+    again = CliRunner().invoke(make, [*words, str(out)], catch_exceptions=False)
+    assert f"18 images in {out}" in again.stdout
+    assert "contact_sheet.png" in again.stdout
+    assert "drawn: 18 of 18 images" in again.stderr
+    refused = CliRunner().invoke(make, [*words, str(out), "--workers", "many"])
+    assert isinstance(refused.exception, InputError)

@@ -1,0 +1,171 @@
+"""What describes a folder: sheets to look at, a datasheet with true numbers, and metadata that their validator accepts."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from einstellung.files import read_json
+from einstellung.scenes.contact_sheet import SheetRow, contact_sheet
+from einstellung.scenes.lots import Recipe
+from einstellung.scenes.made import Order
+from einstellung.scenes.making import make_scenes
+from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.summary import describe
+
+RECIPE = Recipe(PAPER_RULES, size=16, seed=1, backend="numba")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory) -> Path:
+    root = tmp_path_factory.mktemp("made")
+    order = Order(RECIPE, ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2})
+    record = make_scenes(order, root, 1, lambda done, total: None)
+    files = describe(root, record, PAPER_RULES)
+    assert all(file.is_file() for file in files)
+    return root
+
+
+def test_the_contact_sheet_shows_the_first_images_of_every_class():
+    generator = np.random.default_rng(0)
+    images = generator.integers(0, 256, (2, 10, 64, 64, 3), dtype=np.uint8)
+    images[:] = images[..., :1, :1, :]  # of one colour each, so that enlarging changes nothing
+    rows = [SheetRow(0, 1, images[0]), SheetRow(0, 0, images[1])]
+    sheet = np.asarray(contact_sheet(PAPER_RULES, "strict", rows))
+    margin, title, step = round(1.45 * 128), round(0.3 * 128), 134
+    assert sheet.shape == (title + 2 * step, margin + 8 * step, 3)
+    for row in range(2):
+        for column in range(8):
+            middle = sheet[title + row * step + 64, margin + column * step + 64]
+            assert np.array_equal(middle, images[row, column, 0, 0])
+        between = sheet[title + row * step + 64, margin + 130]
+        assert between.tolist() == [255, 255, 255]
+        assert (sheet[title + row * step :, :margin][:128] < 128).any()  # a caption
+
+
+def test_sheets_of_made_folders(made):
+    for case, rows in (("case_disjoint_main", 6), ("unconfounded", 2)):
+        with Image.open(made / case / "contact_sheet.png") as sheet:
+            assert sheet.height == round(0.3 * 128) + rows * 134
+            first = np.asarray(sheet)[round(0.3 * 128) : round(0.3 * 128) + 128, round(1.45 * 128) :][:, :128]
+        with Image.open(made / case / "train" / "images" / "t0" / "1" / "000000.png") as image:
+            expected = np.asarray(image.resize((128, 128), Image.Resampling.BICUBIC))
+        assert np.array_equal(first, expected)
+
+
+def test_the_datasheet_counts_what_is_there(made):
+    text = (made / "datasheet.md").read_text()
+    assert "48 pictures of 16x16 pixels" in text
+    assert "**sphere and small cube**" in text
+    rows = [
+        [cell.strip() for cell in line.split("|")[1:-1]]
+        for line in text.splitlines()
+        if line.startswith(("| case_", "| unconfounded"))
+    ]
+    assert [row[:6] for row in rows[:2]] == [
+        ["case_disjoint_main", "T1", "1", "3", "1", "2"],
+        ["case_disjoint_main", "T1", "0", "3", "1", "2"],
+    ]
+    assert len(rows) == 8
+    truths = {tuple(row[1:3]): [float(cell) for cell in row[6:]] for row in rows if row[0] == "case_disjoint_main"}
+    assert truths == {
+        ("T1", "1"): [1, 1, 0, 0],
+        ("T1", "0"): [0, 0, 0, 0],
+        ("T2", "1"): [1, 0, 1, 0],
+        ("T2", "0"): [0, 0, 0, 0],
+        ("T3", "1"): [1, 0, 0, 1],
+        ("T3", "0"): [0, 0, 0, 0],
+    }
+    assert [row[6] for row in rows[-2:]] == ["1.000", "0.000"]
+
+
+def test_the_numbers_come_from_the_records_and_not_from_the_order(made, tmp_path):
+    """A positive without its confounder, put there by hand, shows."""
+    import shutil
+
+    root = shutil.copytree(made, tmp_path / "changed")
+    records = root / "case_disjoint_main" / "train" / "scenes.jsonl"
+    lines = records.read_text().splitlines()
+    first = json.loads(lines[0])
+    for one in first["objects"]:
+        one["color"] = "red"
+    records.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
+    describe(root, read_json(root / "made.json"), PAPER_RULES)
+    line = next(
+        one for one in (root / "datasheet.md").read_text().splitlines() if one.startswith("| case_disjoint_main")
+    )
+    assert line.split("|")[7:9] == [" 1.000 ", " 0.833 "]
+
+
+def test_the_metadata_say_what_the_format_asks_for(made):
+    """The format's own validator says more; see below."""
+    found = read_json(made / "croissant.json")
+    assert {"@context", "@type", "name", "description", "conformsTo", "license", "url", "datePublished"} <= set(found)
+    kinds = [one["@type"] for one in found["distribution"]]
+    assert kinds.count("cr:FileSet") == 3
+    assert kinds.count("cr:FileObject") == 2 * 2 * 3
+    for one in found["distribution"]:
+        if one["@type"] == "cr:FileObject":
+            assert re.fullmatch("[0-9a-f]{64}", one["sha256"])
+            assert (made / one["contentUrl"]).is_file()
+        else:
+            assert list(made.glob(one["includes"]))
+    pictures = {one["@id"]: one for one in found["recordSet"]}["pictures"]
+    path = "case_disjoint_main/val/images/t2/1/000000.png"
+    caught = {}
+    for field in pictures["field"]:
+        if pattern := field["source"].get("transform", {}).get("regex"):
+            caught[field["name"]] = re.search(pattern, path).groups()
+    assert caught == {
+        "pictures/case": ("case_disjoint_main",),
+        "pictures/split": ("val",),
+        "pictures/task": ("2",),
+        "pictures/label": ("1",),
+    }
+
+
+def _interpreter() -> str | None:
+    """A Python that has the validator: this one, or the one that EINSTELLUNG_CROISSANT names."""
+    if importlib.util.find_spec("mlcroissant") is not None:
+        return sys.executable
+    return os.environ.get("EINSTELLUNG_CROISSANT")
+
+
+_READ = """
+import sys
+import mlcroissant
+found = mlcroissant.Dataset(jsonld=sys.argv[1])
+for one in found.metadata.ctx.issues.errors:
+    print("error", one)
+for one in found.records("pictures"):
+    values = {key.split("/")[-1]: value for key, value in one.items()}
+    image = values.pop("image")
+    words = [value.decode() if isinstance(value, bytes) else str(value) for value in values.values()]
+    print("picture", image.size, *words)
+"""
+
+
+@pytest.mark.skipif(_interpreter() is None, reason="mlcroissant is not installed, nor named by EINSTELLUNG_CROISSANT")
+def test_the_validator_accepts_the_metadata_and_reads_the_pictures(made):
+    python = _interpreter()
+    validated = subprocess.run(
+        [python, "-m", "mlcroissant.scripts.validate", "--jsonld", str(made / "croissant.json")],
+        capture_output=True,
+        text=True,
+    )
+    assert validated.returncode == 0, validated.stderr
+    read = subprocess.run(
+        [python, "-c", _READ, str(made / "croissant.json")], capture_output=True, text=True, check=True
+    )
+    lines = sorted(line for line in read.stdout.splitlines() if line.startswith(("picture", "error")))
+    assert len(lines) == 48
+    assert lines[0].endswith("case_disjoint_main/test/images/t0/0/000000.png case_disjoint_main test 0 0")
