@@ -34,6 +34,7 @@ VERBS = {
     "pipeline": "benchmarks.pipeline",
     "memory": "benchmarks.memory",
     "render": "benchmarks.render",
+    "concon-render": "benchmarks.concon_render",
     "score": "benchmarks.score",
     "start-up": "benchmarks.start_up",
     "attention": "benchmarks.attention",

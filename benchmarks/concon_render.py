@@ -19,7 +19,7 @@ from einstellung.scenes.rendering import render, resolve_backend
 from einstellung.scenes.scene import Scenes
 
 WHOLE, WORKERS, LIMIT = 63_000, 2, 5.0  # images of all variants, processes, minutes
-COUNTS = {"numba": {64: 192, 128: 48, 224: 16}, "torch": {64: 32, 128: 8, 224: 4}}
+COUNTS = {"numba": {64: 192, 128: 48, 224: 16}, "torch": {64: 64, 128: 16, 224: 5}}
 
 
 def measure(short: bool) -> dict[str, Any]:

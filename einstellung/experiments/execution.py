@@ -25,6 +25,7 @@ from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.run_log import RunLog
 from einstellung.files import write_bytes, write_json, write_text
 from einstellung.learners import Learner, Stage
+from einstellung.randomness import seeded_globally
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
@@ -98,7 +99,7 @@ class JobExecution:
             self._learn(phases, position, done)
             done = 0
             if position < len(phases) - 1:
-                self.learner.end_phase(phase)
+                self._close(phase)
         if self.job.kind == "first_phase":
             self._finish_first_phase()
         else:
@@ -124,8 +125,12 @@ class JobExecution:
         if self.attention is not None:
             self.attention.load_state_dict(state["attention"])
         first = self.stream.phases[0]
-        self._tell(f"closing {first.name}", force=True)
-        self.learner.end_phase(first)
+        self._close(first)
+
+    def _close(self, phase: Phase) -> None:
+        self._tell(f"closing {phase.name}", force=True)
+        with seeded_globally(self.job.seed, "net", phase.name, "end"):
+            self.learner.end_phase(phase)
 
     def _learn(self, phases: list[Phase], position: int, done: int) -> None:
         """The stages of a phase, after the first ``done`` epochs of it."""

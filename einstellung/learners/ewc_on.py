@@ -21,8 +21,9 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.fisher import Shown, fisher_of_single_images, fisher_per_sample
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
-from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.stream import Phase
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,8 @@ class OnlineEWC(Learner):
         self.latest_penalty = weight * torch.stack(parts).sum()
 
     def end_phase(self, phase: Phase) -> None:
-        images = _some(phase.train, self.options.fisher_images, self.context.seed, phase.name)
+        draws = generator(self.context.seed, "fisher", phase.name)
+        images = some_of(phase.train, self.options.fisher_images, draws)
         shown, labels = Shown(images, self.context), images.labels.to(self.context.device)
         if self.options.fisher == "mammoth":
             fresh = fisher_of_single_images(self.net, shown, labels)
@@ -95,9 +97,3 @@ class OnlineEWC(Learner):
         self.fisher, self.anchor = (
             {name: value.to(device) for name, value in state[key].items()} for key in ("fisher", "anchor")
         )
-
-
-def _some(train: ImageSet, count: int | None, seed: int, phase: str) -> ImageSet:
-    if count is None or count >= len(train):
-        return train
-    return train.take(torch.randperm(len(train), generator=generator(seed, "fisher", phase))[:count])

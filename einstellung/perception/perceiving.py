@@ -50,7 +50,7 @@ def outputs_of(net: SlotPerception, images: Tensor, heard: Callable[[int], objec
     outputs: list[Tensor] = []
     with torch.no_grad():
         for batch in images.split(_BATCH):
-            outputs.append(net(as_inputs(batch)))
+            outputs.append(net(as_inputs(batch))[0])
             heard(sum(map(len, outputs)))
     return torch.cat(outputs)
 

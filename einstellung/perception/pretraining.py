@@ -38,7 +38,7 @@ class Pretraining:
     size: int = 64
     objects: int = 4
     epochs: int = 20
-    batch_size: int = 64
+    batch_size: int = 32
     lr: float = 1e-3
     seed: int = 0
     backend: str = "auto"

@@ -2,11 +2,11 @@
 
 Convolutions and an embedding of places turn a picture into a set of vectors. Every place divides its attention among the slots,
 which so compete for it; a slot takes the weighted mean of what it won, through a GRU and a residual perceptron, and all of this
-a few times over. Slots begin as draws from one learned normal distribution, so that none of them is made for a kind of object.
+a few times over.
 
-Differs from the original in the strides: its second and third convolution halve a picture of 128x128, here the first and second
-do, so that the costly ones see a quarter of the places; and in the outputs, which are logits. Whoever looks without training
-begins with draws that were made once and are kept with the weights: a picture is then always seen in the same way.
+Differs from the original in where slots begin: each with a learned vector of its own instead of a draw from one distribution for
+all, so that a picture is always seen in the same way; in the strides, of which the first two halve a picture here instead of the
+second and third, so that the costly convolutions see a quarter of the places; and in the outputs, which are logits.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.perception.columns import OUTPUTS
+
+_MEAN, _SPREAD = 146.0, 25.0  # of rendered pixels: most of a picture is grey ground
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,8 @@ class SlotAttention(nn.Module):
         self.gru = nn.GRUCell(channels, channels)
         self.mlp = nn.Sequential(nn.Linear(channels, options.hidden), nn.ReLU(), nn.Linear(options.hidden, channels))
 
-    def forward(self, inputs: Tensor, slots: Tensor) -> Tensor:
+    def forward(self, inputs: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
+        """The slots at the end, and how each place divided its attention among them [N, slots, places] the last time."""
         keys, values = self.kv(self.norm_inputs(inputs)).chunk(2, dim=2)
         for _ in range(self.iterations):
             queries = self.query(self.norm_slots(slots)) * slots.shape[2] ** -0.5
@@ -56,17 +59,16 @@ class SlotAttention(nn.Module):
             found = weights / weights.sum(dim=2, keepdim=True) @ values
             updated = self.gru(found.flatten(0, 1), slots.flatten(0, 1)).view_as(slots)
             slots = updated + self.mlp(self.norm_mlp(updated))
-        return slots
+        return slots, weights
 
 
 class SlotPerception(nn.Module):
-    """From pictures in [-1, 1] to outputs of slots (:mod:`einstellung.perception.columns`).
+    """From pictures to outputs of slots (:mod:`einstellung.perception.columns`) and the attention of places.
 
-    >>> SlotPerception(SlotOptions(channels=8))(torch.zeros(2, 3, 16, 16)).shape
-    torch.Size([2, 10, 18])
+    >>> outputs, attention = SlotPerception(SlotOptions(channels=8))(torch.zeros(2, 3, 16, 16))
+    >>> outputs.shape, attention.shape
+    (torch.Size([2, 10, 18]), torch.Size([2, 10, 16]))
     """
-
-    first_draws: Tensor
 
     def __init__(self, options: SlotOptions) -> None:
         super().__init__()
@@ -78,21 +80,26 @@ class SlotPerception(nn.Module):
         self.place = nn.Linear(4, channels)
         self.norm = nn.LayerNorm(channels)
         self.mlp = nn.Sequential(nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, channels))
-        bound = (6 / (1 + channels)) ** 0.5  # as for a layer of one input
-        self.mean = nn.Parameter(nn.init.uniform_(torch.empty(channels), -bound, bound))
-        self.log_sigma = nn.Parameter(nn.init.uniform_(torch.empty(channels), -bound, bound))
-        self.register_buffer("first_draws", torch.randn(1, options.slots, channels))
+        self.start = nn.Parameter(torch.randn(1, options.slots, channels))
         self.attention = SlotAttention(options)
         self.head = nn.Sequential(nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, OUTPUTS))
+        self.apply(_begun)
 
-    def forward(self, pictures: Tensor, draws: Tensor | None = None) -> Tensor:
-        """``draws``: standard normal [N, slots, channels] to begin with; without them those kept with the weights."""
+    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
         maps = self.encoder(pictures)
         places = maps.flatten(2).transpose(1, 2) + self.place(grid(*maps.shape[2:]).to(maps))
-        start = self.mean + self.log_sigma.exp() * (self.first_draws if draws is None else draws)
-        slots = self.attention(self.mlp(self.norm(places)), start.expand(len(pictures), -1, -1))
-        outputs: Tensor = self.head(slots)
-        return outputs
+        slots, attention = self.attention(self.mlp(self.norm(places)), self.start.expand(len(pictures), -1, -1))
+        return self.head(slots), attention
+
+
+def _begun(layer: nn.Module) -> None:
+    """Weights that keep the spread of what goes through them: torch's own would leave little of a picture beside its places."""
+    if isinstance(layer, nn.Conv2d):
+        nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+    elif isinstance(layer, nn.Linear):
+        nn.init.xavier_uniform_(layer.weight)
+    if isinstance(layer, (nn.Conv2d, nn.Linear)) and layer.bias is not None:
+        nn.init.zeros_(layer.bias)
 
 
 def grid(height: int, width: int) -> Tensor:
@@ -108,4 +115,4 @@ def grid(height: int, width: int) -> Tensor:
 
 def as_inputs(images: Tensor) -> Tensor:
     """uint8 pictures [N, 3, S, S] as the net sees them, in the memory layout in which convolutions are fast."""
-    return images.to(torch.float32, memory_format=torch.channels_last).div_(127.5).sub_(1)
+    return images.to(torch.float32, memory_format=torch.channels_last).sub_(_MEAN).div_(_SPREAD)

@@ -40,21 +40,20 @@ class Trainer:
         """Learn every scene once; the mean loss. ``heard`` is told how many scenes were learned since the last time."""
         self.net.train()
         order = torch.randperm(len(self.scenes), generator=generator(self.seed, "perception order", number))
-        slots = generator(self.seed, "perception slots", number)
         lost = 0.0
         for rows in order.split(self.batch_size):
             for group in self.optimiser.param_groups:
                 group["lr"] = self.lr * schedule(self.steps, self.total)
-            lost += float(self._step(rows, slots)) * len(rows)
+            lost += float(self._step(rows)) * len(rows)
             self.steps += 1
             heard(len(rows))
         self.net.eval()
         return lost / len(self.scenes)
 
-    def _step(self, rows: Tensor, slots: torch.Generator) -> Tensor:
-        draws = torch.randn(len(rows), *self.net.first_draws.shape[1:], generator=slots)
-        outputs = self.net(as_inputs(self.scenes.images[rows]), draws)
-        loss = set_loss(outputs, self.scenes.codes[rows], self.scenes.centres[rows])
+    def _step(self, rows: Tensor) -> Tensor:
+        some = self.scenes.take(rows)
+        outputs, attention = self.net(as_inputs(some.images))
+        loss = set_loss(outputs, attention, some)
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self.net.parameters(), _LARGEST_GRADIENT)

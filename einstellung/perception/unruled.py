@@ -31,17 +31,23 @@ _LOT = 250
 
 @dataclass(frozen=True)
 class KnownScenes:
-    """Pictures (uint8 [N, 3, S, S]) with their objects' codes [N, K, 4] and places [N, K, 2].
+    """Pictures (uint8 [N, 3, S, S]) with their objects' codes [N, K, 4], places [N, K, 2] and masks (uint8 [N, H, H]).
 
-    A place is the centre of what is seen of an object, from the left and from the top as shares of the picture's side.
+    A place is the centre of what is seen of an object, from the left and from the top as shares of the picture's side. A mask
+    tells which object is where, from 1 on; 0 is the ground.
     """
 
     images: Tensor
     codes: Tensor
     centres: Tensor
+    masks: Tensor
 
     def __len__(self) -> int:
         return len(self.images)
+
+    def take(self, rows: Tensor) -> KnownScenes:
+        """The given scenes, in the given order."""
+        return KnownScenes(self.images[rows], self.codes[rows], self.centres[rows], self.masks[rows])
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ def unruled_scenes(
         torch.from_numpy(arrays["images"]).permute(0, 3, 1, 2),
         torch.from_numpy(arrays["codes"]).long(),
         torch.from_numpy(arrays["centres"]),
+        torch.from_numpy(arrays["masks"]),
     )
 
 
@@ -100,7 +107,7 @@ def _draw(numbers: range, law: UnruledLaw) -> dict[str, npt.NDArray[Any]]:
     images, masks = render(scenes, law.size, law.backend)
     if law.size < REFERENCE:  # where objects are known to be seen
         masks = object_masks(scenes, REFERENCE)
-    return {"images": images, "codes": codes, "centres": centres_of(masks, law.objects)}
+    return {"images": images, "codes": codes, "centres": centres_of(masks, law.objects), "masks": masks}
 
 
 def centres_of(masks: npt.NDArray[np.uint8], objects: int) -> npt.NDArray[np.float32]:

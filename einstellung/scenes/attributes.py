@@ -41,7 +41,7 @@ def kind_numbers(codes: Codes) -> npt.NDArray[np.int64]:
     >>> int(kind_numbers(KINDS[37]))
     37
     """
-    return (codes.astype(np.int64) * _STEPS).sum(axis=-1)
+    return np.asarray((codes.astype(np.int64) * _STEPS).sum(axis=-1), dtype=np.int64)
 
 
 def in_words(codes: Codes) -> dict[str, str]:

@@ -3,7 +3,7 @@
 Objects are placed one after the other, in random order, uniformly over the square until there is room: each at least
 :data:`GAP` from the next, and at least :data:`MARGIN` along both directions of the ground as the camera sees it (across and
 away). Where there is no room, or an object has too few pixels, all objects are placed anew. The attributes stay: drawing them
-anew as well would make small objects rare, which have fewer pixels. Lamps and camera stay too (the latter unless places are given).
+anew as well would make small objects rare, which have fewer pixels. So do the lamps, and the camera unless places are given.
 """
 
 from __future__ import annotations
@@ -173,7 +173,8 @@ def _apart(between: Floats, radii: Floats, axes: Floats) -> Booleans:
 
 def _all_visible(scenes: Scenes, visible: Callable[[Scenes], Codes]) -> Booleans:
     masks = visible(scenes)
-    return (visible_pixels(masks, scenes.attributes.shape[1]) >= least_visible(masks.shape[-1])).all(axis=1)
+    enough = visible_pixels(masks, scenes.attributes.shape[1]) >= least_visible(masks.shape[-1])
+    return np.asarray(enough.all(axis=1))
 
 
 def _ground_axes(camera: Floats) -> Floats:

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner, Stage
-from einstellung.randomness import generator
+from einstellung.randomness import generator, seeded_globally
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
@@ -95,7 +95,9 @@ class PhaseLoop:
         """Learn the epochs of the stage after the first ``done`` ones."""
         before = self.settings.before
         for epoch in range(before + done + 1, before + self.settings.rounds + 1):
-            consumed = self._epoch(epoch)
+            # what a net itself draws, such as dropout, comes from torch's global generator: it gets an address, too
+            with seeded_globally(self.learner.context.seed, "net", self.phase.name, epoch):
+                consumed = self._epoch(epoch)
             self.on_epoch(epoch, epoch - 1 + consumed / len(self.phase.train))
 
     def _epoch(self, epoch: int) -> int:

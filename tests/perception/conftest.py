@@ -18,13 +18,16 @@ def drawn(count: int, seed: int = 0, size: int = 16) -> KnownScenes:
     draws = torch.Generator().manual_seed(seed)
     codes = torch.stack([torch.randint(0, n, (count, 2), generator=draws) for n in (3, 2, 2, 8)], dim=2)
     images = torch.full((count, 3, size, size), 128, dtype=torch.uint8)
+    masks = torch.zeros(count, size, size, dtype=torch.uint8)
     for scene in range(count):
         for number, left in enumerate((size // 8, 5 * size // 8)):
             side = size // 8 * (1 + int(codes[scene, number, 1]))
             colour = torch.tensor(RGB[int(codes[scene, number, 3])], dtype=torch.uint8)
-            images[scene, :, 4 : 4 + side, left : left + side] = colour.view(3, 1, 1)
+            square = (scene, ..., slice(4, 4 + side), slice(left, left + side))
+            images[square] = colour.view(3, 1, 1)
+            masks[square] = number + 1
     x, y = torch.tensor([0.25, 0.75]).expand(count, 2), torch.full((count, 2), 0.4)
-    return KnownScenes(images, codes, torch.stack([x, y], dim=2))
+    return KnownScenes(images, codes, torch.stack([x, y], dim=2), masks)
 
 
 def sure(codes: torch.Tensor, centres: torch.Tensor, slots: int = 5) -> torch.Tensor:

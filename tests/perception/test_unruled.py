@@ -61,6 +61,8 @@ def test_a_rendered_scene_is_the_same_however_many_are_asked_for(monkeypatch):
     assert torch.equal(three.images[:1], one.images)
     assert torch.equal(three.codes[:1], one.codes)
     assert torch.equal(three.centres[:1], one.centres)
+    assert three.masks.unique().tolist() == [0, 1, 2, 3, 4]
+    assert torch.equal(three.take(torch.tensor([2, 0])).masks, three.masks[[2, 0]])
     assert three.images.float().std() > 5  # something is seen
     assert bool(((three.centres > 0) & (three.centres < 1)).all())
     monkeypatch.setattr(unruled, "_draw", None)

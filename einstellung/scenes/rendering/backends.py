@@ -23,7 +23,7 @@ def resolve_backend(name: str) -> str:
         return "torch" if numba_obstacle() else "numba"
     if name not in BACKENDS:
         raise InputError(f"unknown backend '{name}': {suggestion(name, ['auto', *BACKENDS])}")
-    obstacle = {"numba": numba_obstacle, "torch": lambda: None, "bpy": blender.obstacle}[name]()
+    obstacle = numba_obstacle() if name == "numba" else blender.obstacle() if name == "bpy" else None
     if obstacle is not None:
         raise InputError(f"the backend '{name}' {obstacle}, or give 'auto'")
     return name

@@ -41,7 +41,7 @@ def obstacle() -> str | None:
     return None
 
 
-def cast(scenes: Scenes, size: int, samples: int = SAMPLES) -> Codes:
+def paint(scenes: Scenes, size: int, samples: int = SAMPLES) -> Codes:
     """The pictures [N, size, size, 3], by so many samples a pixel and Blender's denoiser."""
     with tempfile.TemporaryDirectory(prefix="einstellung-blender-") as place:
         folder = Path(place)
@@ -75,7 +75,11 @@ def _setting() -> dict[str, Any]:
             "angle": 2 * math.atan(LAMP_RADII[3] / far),
             "tint": TINT[3],
         },
+        "evenness": numbers.evenness,
         "sky": numbers.sky,
+        "seen_sky": (numbers.backdrop + numbers.zenith) / 2,
+        "backdrop": numbers.backdrop,
+        "fade": [numbers.fade_from, numbers.fade_to],
         "ground": numbers.ground,
         "bevel": numbers.bevel,
     }

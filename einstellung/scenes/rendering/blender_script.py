@@ -14,7 +14,7 @@ from typing import Any
 
 def main(folder: Path) -> None:
     try:
-        import bpy
+        import bpy  # type: ignore[import-not-found, unused-ignore]
     except ImportError as error:
         raise SystemExit(f"{sys.executable} cannot import bpy ({error}): pip install bpy there") from None
     job = json.loads((folder / "scenes.json").read_text(encoding="utf-8"))
@@ -23,8 +23,7 @@ def main(folder: Path) -> None:
         _set_up(bpy, job)
         _camera(bpy, job, scene["camera"])
         _lights(bpy, job, scene["lamps"])
-        bpy.ops.mesh.primitive_plane_add(size=200)
-        _material(bpy, [job["ground"]] * 3, metal=False, rough=1.0)
+        _ground(bpy, job)
         for one in scene["objects"]:
             _object(bpy, job, one)
         bpy.context.scene.render.filepath = str(folder / f"{number:06d}.png")
@@ -45,9 +44,14 @@ def _set_up(bpy: Any, job: dict[str, Any]) -> None:
     scene.view_settings.view_transform = "Standard"
     scene.world = bpy.data.worlds.new("sky")
     scene.world.use_nodes = True
-    background = scene.world.node_tree.nodes["Background"]
+    tree = scene.world.node_tree
+    background = tree.nodes["Background"]
     background.inputs["Color"].default_value = (1, 1, 1, 1)
-    background.inputs["Strength"].default_value = job["sky"]
+    # what is seen of the sky, mostly in metal, is brighter than the light that it gives
+    path = tree.nodes.new("ShaderNodeLightPath").outputs
+    seen = _calculated(tree, "MAXIMUM", path["Is Camera Ray"], path["Is Glossy Ray"])
+    strength = _calculated(tree, "MULTIPLY_ADD", seen, job["seen_sky"] - job["sky"], job["sky"])
+    tree.links.new(strength, background.inputs["Strength"])
 
 
 def _camera(bpy: Any, job: dict[str, Any], place: list[float]) -> None:
@@ -60,14 +64,59 @@ def _lights(bpy: Any, job: dict[str, Any], places: list[list[float]]) -> None:
     for number, (lamp, place) in enumerate(zip(job["lamps"], places, strict=True)):
         data = bpy.data.lights.new(f"lamp {number}", "AREA")
         data.shape, data.size, data.energy, data.color = "DISK", 2 * lamp["radius"], lamp["watts"], lamp["tint"]
+        _fall_off(data, job["evenness"], sum(axis * axis for axis in place))
         _looking_at_origin(bpy, data.name, data, place)
     sun = bpy.data.lights.new("sun", "SUN")
     sun.energy, sun.angle, sun.color = job["sun"]["irradiance"], job["sun"]["angle"], job["sun"]["tint"]
     _looking_at_origin(bpy, "sun", sun, job["sun"]["from"])
 
 
+def _fall_off(lamp: Any, evenness: float, distance: float) -> None:
+    """Let light fall off with d^2 (1 - evenness) + evenness distance, of the squared distances to a point and to the origin."""
+    lamp.use_nodes = True
+    tree = lamp.node_tree
+    length = tree.nodes.new("ShaderNodeLightPath").outputs["Ray Length"]
+    square = _calculated(tree, "MULTIPLY", length, length)
+    falling_off = _calculated(tree, "MULTIPLY_ADD", square, 1 - evenness, evenness * distance)
+    strength = _calculated(tree, "DIVIDE", square, falling_off)
+    tree.links.new(strength, tree.nodes["Emission"].inputs["Strength"])
+
+
+def _calculated(tree: Any, operation: str, *terms: Any) -> Any:
+    node = tree.nodes.new("ShaderNodeMath")
+    node.operation = operation
+    for entrance, term in zip(node.inputs, terms, strict=False):
+        if isinstance(term, float):
+            entrance.default_value = term
+        else:
+            tree.links.new(term, entrance)
+    return node.outputs["Value"]
+
+
+def _ground(bpy: Any, job: dict[str, Any]) -> None:
+    """A plane that fades to an even brightness far away."""
+    bpy.ops.mesh.primitive_plane_add(size=200)
+    tree = _material(bpy, [job["ground"]] * 3, metal=False, rough=1.0)
+    place, length, fade, glow, mix = (
+        tree.nodes.new(f"ShaderNode{name}")
+        for name in ("NewGeometry", "VectorMath", "MapRange", "Emission", "MixShader")
+    )
+    length.operation, fade.interpolation_type = "LENGTH", "SMOOTHSTEP"
+    fade.inputs["From Min"].default_value, fade.inputs["From Max"].default_value = job["fade"]
+    glow.inputs["Strength"].default_value = job["backdrop"]
+    for start, end in (
+        (place.outputs["Position"], length.inputs[0]),
+        (length.outputs["Value"], fade.inputs["Value"]),
+        (fade.outputs["Result"], mix.inputs["Fac"]),
+        (tree.nodes["Principled BSDF"].outputs["BSDF"], mix.inputs[1]),
+        (glow.outputs["Emission"], mix.inputs[2]),
+        (mix.outputs["Shader"], tree.nodes["Material Output"].inputs["Surface"]),
+    ):
+        tree.links.new(start, end)
+
+
 def _looking_at_origin(bpy: Any, name: str, data: Any, place: list[float]) -> Any:
-    from mathutils import Vector
+    from mathutils import Vector  # type: ignore[import-not-found, unused-ignore]
 
     made = bpy.data.objects.new(name, data)
     made.location = place
@@ -99,8 +148,8 @@ def _object(bpy: Any, job: dict[str, Any], one: dict[str, Any]) -> None:
     _material(bpy, one["colour"], metal=one["metal"], rough=0.25 if one["metal"] else 0.7)
 
 
-def _material(bpy: Any, colour: list[float], *, metal: bool, rough: float) -> None:
-    """For the object made last."""
+def _material(bpy: Any, colour: list[float], *, metal: bool, rough: float) -> Any:
+    """For the object made last; its nodes."""
     made = bpy.data.materials.new("material")
     made.use_nodes = True
     inputs = made.node_tree.nodes["Principled BSDF"].inputs
@@ -108,6 +157,7 @@ def _material(bpy: Any, colour: list[float], *, metal: bool, rough: float) -> No
     inputs["Metallic"].default_value = float(metal)
     inputs["Roughness"].default_value = rough
     bpy.context.object.data.materials.append(made)
+    return made.node_tree
 
 
 if __name__ == "__main__":

@@ -101,7 +101,7 @@ def steps(size: int) -> tuple[Floats, Floats]:
     >>> [(step / HALF_WIDTH).tolist() for step in steps(4)]
     [[-0.75, -0.25, 0.25, 0.75], [0.75, 0.25, -0.25, -0.75]]
     """
-    across = ((np.arange(size) + 0.5) * (2 / size) - 1) * HALF_WIDTH
+    across: Floats = ((np.arange(size, dtype=np.float64) + 0.5) * (2 / size) - 1) * HALF_WIDTH
     return across, -across
 
 
@@ -118,13 +118,13 @@ def boxes(on: Stage, size: int) -> npt.NDArray[np.int64]:
             edge = (off * deep + end * spread) / (deep**2 - on.bound**2)
             place = (edge / HALF_WIDTH + 1) * (size / 2) - 0.5
             found.append(np.floor(place) if end < 0 else np.ceil(place) + 1)
-    return np.clip(np.stack(found, axis=-1), 0, size).astype(np.int64)
+    return np.asarray(np.clip(np.stack(found, axis=-1), 0, size), dtype=np.int64)
 
 
 def take(on: Stage, rows: slice) -> Stage:
     """Some of the scenes."""
-    return Stage(*(values[rows] for values in on))
+    return Stage(*(values[rows] for values in on))  # type: ignore[arg-type]
 
 
 def _length(vectors: Floats) -> Floats:
-    return np.sqrt((vectors**2).sum(-1, keepdims=True))
+    return np.asarray(np.sqrt((vectors**2).sum(-1, keepdims=True)))

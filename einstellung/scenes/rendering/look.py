@@ -1,7 +1,7 @@
 """How light, materials and ground look: every number that a picture's colours depend on, beside the geometry.
 
-Light is counted so that a white matt face under irradiance pi is as bright as white in the picture. Bumping
-:data:`RENDERER_VERSION` belongs to every change here.
+Light is counted so that a white matt face under irradiance pi is as bright as white in the picture. Every
+change here, and every one of layouts, is another :data:`RENDERER_VERSION`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from einstellung.scenes.attributes import Codes
 from einstellung.scenes.rendering.geometry import LAMP_RADII
 from einstellung.scenes.scene import Floats
 
-RENDERER_VERSION = "1"
+RENDERER_VERSION = "2"  # of layouts and pictures: part of the names that caches give to what they hold
 
 EXPOSURE = 1.0
 POWER = (100.0, 30.0, 12.5, 540.0)  # of key, fill, back and sun: irradiance times squared distance
@@ -38,9 +38,9 @@ class Numbers(NamedTuple):
     fade_to: float = 12.0
     bevel: float = 0.1  # the share of an extent over which edges look round; their outline stays sharp
     matt_shine: float = 0.05  # the share of a lamp's light in the wide highlight of rubber
-    metal_shine: float = 7.0  # in the narrow one of metal
+    metal_shine: float = 12.0  # in the narrow one of metal
     metal_glow: float = 0.4  # in the wide one of metal
-    metal_matt: float = 0.2  # the share of metal that scatters light as rubber does
+    metal_matt: float = 0.15  # the share of metal that scatters light as rubber does
     brightest: float = BRIGHTEST  # more light than this is cut off
 
 
@@ -71,7 +71,7 @@ def grey_levels() -> Codes:
 
     >>> table = grey_levels()
     >>> [int(table[round((light / BRIGHTEST) ** 0.5 * (LEVELS - 1))]) for light in (0.0, 0.2, 0.5, 1.0, 4.0)]
-    [0, 124, 188, 236, 255]
+    [0, 124, 188, 238, 255]
     """
     light = (np.arange(LEVELS) / (LEVELS - 1)) ** 2 * BRIGHTEST
     knee = 0.6  # light above it is pressed together, so that highlights keep their colour

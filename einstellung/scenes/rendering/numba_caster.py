@@ -10,7 +10,8 @@ function to function would take longer than the work itself. ``k`` is an object'
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -20,14 +21,24 @@ from einstellung.scenes.rendering.geometry import CUBE, SPHERE, Stage, boxes, st
 from einstellung.scenes.rendering.look import SAMPLES, Look
 from einstellung.scenes.scene import Floats
 
-OPTIONS: dict[str, Any] = {"cache": True, "nogil": True, "error_model": "numpy"}
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def _compiled(function: Function) -> Function:
+    return cast(Function, njit(nogil=True, error_model="numpy")(function))
+
+
+def _kept(function: Function) -> Function:
+    """Compiled with all that it calls, and kept on disk."""
+    return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
+
 
 # columns of the tables
 _X, _Y, _Z, _EXTENT, _COSINE, _SINE, _SHAPE, _BOUND, _BULK, _RED, _GREEN, _BLUE, _METAL = range(13)
 _AXIS, _DISC, _DISTANCE, _POWER, _RADIUS = 3, 6, 12, 13, 16  # of a lamp, after its place
 
 
-def cast(on: Stage, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
+def paint(on: Stage, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
     """The pictures [N, size, size, 3], and the masks [N, size, size] of what is seen at the pixels' centres."""
     images = np.empty((len(on.eye), size, size, 3), np.uint8)
     fine = size * SAMPLES
@@ -65,18 +76,18 @@ def _objects(on: Stage) -> Floats:
 def _lamps(on: Stage, look: Look) -> Floats:
     count = len(on.lamp)
     shared = np.broadcast_to(np.concatenate([look.power, look.radii[:, None]], axis=1), (count, len(look.radii), 4))
-    disc = on.disc.reshape(count, -1, 6)
+    disc = on.disc.reshape(count, len(look.radii), 6)
     return np.concatenate([on.lamp, on.axis, disc, on.distance[..., None], shared], axis=-1)
 
 
-@njit(**OPTIONS)
+@_kept
 def _find_masks(cameras: Any, objects: Any, places: Any, grid: Any, masks: Any) -> None:
     distance = np.empty(masks.shape[1:])
     for n in range(len(masks)):
         _find_nearest(cameras[n], objects[n], places[n], grid, masks[n], distance)
 
 
-@njit(**OPTIONS)
+@_compiled
 def _find_nearest(camera: Any, objects: Any, places: Any, grid: Any, numbers: Any, distance: Any) -> None:
     numbers[:] = 0
     distance[:] = np.inf
@@ -90,7 +101,7 @@ def _find_nearest(camera: Any, objects: Any, places: Any, grid: Any, numbers: An
                     numbers[row, column] = k + 1
 
 
-@njit(**OPTIONS)
+@_compiled
 def _ray(camera: Any, grid: Any, row: int, column: int) -> Any:
     across, up = grid[0, column], grid[1, row]
     return (
@@ -100,7 +111,7 @@ def _ray(camera: Any, grid: Any, row: int, column: int) -> Any:
     )
 
 
-@njit(**OPTIONS)
+@_compiled
 def _span(objects: Any, k: int, offset: Any, direction: Any) -> Any:
     """The formulas of :mod:`einstellung.scenes.rendering.spans`, operation by operation."""
     (ox, oy, oz), (dx, dy, dz) = offset, direction
@@ -131,13 +142,13 @@ def _span(objects: Any, k: int, offset: Any, direction: Any) -> Any:
     return max((-b - root) / a, low), min((-b + root) / a, high)
 
 
-@njit(**OPTIONS)
+@_compiled
 def _slab(offset: float, direction: float, extent: float) -> Any:
     one, other = (-extent - offset) / direction, (extent - offset) / direction
     return min(one, other), max(one, other)
 
 
-@njit(**OPTIONS)
+@_kept
 def _paint(
     cameras: Any,
     all_objects: Any,
@@ -186,7 +197,7 @@ def _paint(
                     images[n, row, column, colour] = levels[int(amount * (len(levels) - 1) + 0.5)]
 
 
-@njit(**OPTIONS)
+@_compiled
 def _of_object(
     objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: Any, ray: Any, first: int, last: int
 ) -> Any:
@@ -210,19 +221,20 @@ def _of_object(
     glance = 1 - min(max(-facing, 0.0), 1.0)
     glance = 0.6 * (glance * glance) * (glance * glance) * glance  # Schlick's: colourless where it is seen aslant
     return (
-        look.metal_matt * light[0] + _sent(colour[0], glance) * (mirrored[0] + shine[0]),
-        look.metal_matt * light[1] + _sent(colour[1], glance) * (mirrored[1] + shine[1]),
-        look.metal_matt * light[2] + _sent(colour[2], glance) * (mirrored[2] + shine[2]),
+        look.metal_matt * light[0] + _sent(colour[0], glance, mirrored[0], shine[0]),
+        look.metal_matt * light[1] + _sent(colour[1], glance, mirrored[1], shine[1]),
+        look.metal_matt * light[2] + _sent(colour[2], glance, mirrored[2], shine[2]),
     )
 
 
-@njit(**OPTIONS)
-def _sent(colour: float, glance: float) -> float:
-    """The share of light that metal mirrors: more than rubber of the same colour sends back."""
-    return min(1.35 * colour, 1.0) * (1 - glance) + glance
+@_compiled
+def _sent(colour: float, glance: float, mirrored: float, shine: float) -> Any:
+    """What metal mirrors: more than rubber of the same colour sends back, and of the lamps themselves half without its colour."""
+    share = min(1.35 * colour, 1.0) * (1 - glance) + glance
+    return share * mirrored + (0.5 + 0.5 * share) * shine
 
 
-@njit(**OPTIONS)
+@_compiled
 def _normal(objects: Any, look: Any, k: int, point: Any) -> Any:
     """Outwards from the surface; near an edge off the ground it turns to the other face, as if the edge were round."""
     extent, shape = objects[k, _EXTENT], objects[k, _SHAPE]
@@ -240,13 +252,13 @@ def _normal(objects: Any, look: Any, k: int, point: Any) -> Any:
     return x / length, y / length, z / length
 
 
-@njit(**OPTIONS)
-def _rim(look: Any, value: float) -> float:
+@_compiled
+def _rim(look: Any, value: float) -> Any:
     over = max(abs(value) - (1 - look.bevel), 0.0)
     return over if value > 0 else -over
 
 
-@njit(**OPTIONS)
+@_compiled
 def _beyond(objects: Any, lamps: Any, targets: Any, look: Any, start: Any, ray: Any, first: int, last: int) -> Any:
     """The light of ground or sky, where a ray meets nothing else."""
     if ray[2] >= 0.0:
@@ -265,7 +277,7 @@ def _beyond(objects: Any, lamps: Any, targets: Any, look: Any, start: Any, ray: 
     return here * (matt[0] + sky) + far, here * (matt[1] + sky) + far, here * (matt[2] + sky) + far
 
 
-@njit(**OPTIONS)
+@_compiled
 def _mirrored(objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: Any, ray: Any) -> Any:
     """The light that reaches object k from a direction; shadows in it have sharp edges."""
     nearest, found = np.inf, -1
@@ -288,7 +300,7 @@ def _mirrored(objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: 
     )
 
 
-@njit(**OPTIONS)
+@_compiled
 def _lit(
     objects: Any,
     lamps: Any,
@@ -326,8 +338,8 @@ def _lit(
     return (red, green, blue), (shine_r, shine_g, shine_b)
 
 
-@njit(**OPTIONS)
-def _highlight(look: Any, shiny: int, cosine: float) -> float:
+@_compiled
+def _highlight(look: Any, shiny: int, cosine: float) -> Any:
     """By powers 8 and 64 of the cosine between lamp and mirrored ray."""
     wide = max(cosine, 0.0)
     wide = wide * wide
@@ -341,10 +353,10 @@ def _highlight(look: Any, shiny: int, cosine: float) -> float:
     return look.metal_glow * wide + look.metal_shine * narrow
 
 
-@njit(**OPTIONS)
+@_compiled
 def _unhidden(
     objects: Any, lamp: Any, targets: Any, k: int, point: Any, to: Any, square: float, first: int, last: int
-) -> float:
+) -> Any:
     """The share of a lamp's disc that is seen from a point: of the targets on it, or (none given) of its middle alone."""
     hidden, count, aims = 0, 0, max(last - first, 1)
     for other in range(len(objects)):
@@ -370,8 +382,8 @@ def _unhidden(
     return 1 - count / aims
 
 
-@njit(**OPTIONS)
-def _openness(objects: Any, k: int, point: Any, normal: Any) -> float:
+@_compiled
+def _openness(objects: Any, k: int, point: Any, normal: Any) -> Any:
     """The share of the sky that the other objects leave, each taken for a sphere of its volume."""
     share = 1.0
     for other in range(len(objects)):
@@ -386,22 +398,22 @@ def _openness(objects: Any, k: int, point: Any, normal: Any) -> float:
     return share
 
 
-@njit(**OPTIONS)
+@_compiled
 def _offset(objects: Any, k: int, point: Any) -> Any:
     """A point as seen from an object's centre."""
     return point[0] - objects[k, _X], point[1] - objects[k, _Y], point[2] - objects[k, _Z]
 
 
-@njit(**OPTIONS)
+@_compiled
 def _at(start: Any, distance: float, ray: Any) -> Any:
     return start[0] + distance * ray[0], start[1] + distance * ray[1], start[2] + distance * ray[2]
 
 
-@njit(**OPTIONS)
-def _dot(one: Any, other: Any) -> float:
+@_compiled
+def _dot(one: Any, other: Any) -> Any:
     return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
 
 
-@njit(**OPTIONS)
+@_compiled
 def _triple(row: Any, first: int) -> Any:
     return row[first], row[first + 1], row[first + 2]

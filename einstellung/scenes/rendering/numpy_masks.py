@@ -1,6 +1,6 @@
 """Which object is seen at the centre of every pixel, by numpy alone.
 
-The compiled way (:func:`einstellung.scenes.rendering.numba_caster.find_nearest`) takes the same operations in the same order in
+The compiled way (:func:`einstellung.scenes.rendering.numba_caster.cast_masks`) takes the same operations in the same order in
 double precision, so that both answer the same to the last bit: what is visible must not depend on what is installed.
 """
 

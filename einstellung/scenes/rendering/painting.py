@@ -23,14 +23,14 @@ def render(scenes: Scenes, size: int, backend: str) -> tuple[Codes, Codes]:
     """
     backend = resolve_backend(backend)
     if backend == "bpy":
-        return blender.cast(scenes, size), object_masks(scenes, size)
+        return blender.paint(scenes, size), object_masks(scenes, size)
     if backend == "numba":
         from einstellung.scenes.rendering import numba_caster
 
-        return numba_caster.cast(stage(scenes), look(), grey_levels(), size)
+        return numba_caster.paint(stage(scenes), look(), grey_levels(), size)
     from einstellung.scenes.rendering import torch_caster
 
-    return torch_caster.cast(stage(scenes), look(), grey_levels(), size)
+    return torch_caster.paint(stage(scenes), look(), grey_levels(), size)
 
 
 def object_masks(scenes: Scenes, size: int) -> Codes:

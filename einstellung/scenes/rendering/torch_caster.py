@@ -17,10 +17,10 @@ from einstellung.scenes.rendering.look import SAMPLES, Look
 from einstellung.scenes.rendering.numpy_masks import find_nearest
 from einstellung.scenes.rendering.torch_shading import Vector, beyond, of_objects
 
-_RAYS = 2**17  # at once: few enough that their tensors stay near the processor
+_RAYS = 2**20  # at once: with fewer, more time goes into calling torch than into its work
 
 
-def cast(on: Stage, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
+def paint(on: Stage, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
     """The pictures [N, size, size, 3], and the masks [N, size, size] of what is seen at the pixels' centres."""
     images = np.empty((len(on.eye), size, size, 3), np.uint8)
     lot = max(1, _RAYS // (size * SAMPLES) ** 2)

@@ -45,10 +45,9 @@ def of_objects(
     for axis in range(3):
         whole = light[axis] + shine[axis]
         tint = (1.35 * colour[axis]).clamp(max=1)
-        sent = tint * (1 - glance) + glance
-        whole[shiny] = look.numbers.metal_matt * light[axis][shiny] + sent[shiny] * (
-            mirrored[axis] + shine[axis][shiny]
-        )
+        share = (tint * (1 - glance) + glance)[shiny]
+        sent = share * mirrored[axis] + (0.5 + 0.5 * share) * shine[axis][shiny]
+        whole[shiny] = look.numbers.metal_matt * light[axis][shiny] + sent
         light[axis] = whole
     return _vector(light)
 
@@ -88,13 +87,13 @@ def _mirrored(on: Any, look: Look, rows: Tensor, item: Tensor, point: Vector, ra
             nearest[some[hit]], found[some[hit]] = near[hit], other
     light = beyond(on, look, rows, point, ray, None)
     hit = (found >= 0).nonzero()[:, 0]
-    rows, other, t = rows[hit], found[hit], nearest[hit]
+    rows, item, t = rows[hit], found[hit], nearest[hit]
     place = _vector(point[axis][hit] + t * ray[axis][hit] for axis in range(3))
-    normal = _normals(on, look, rows, other, place)
-    matt, _ = _lit(on, look, rows, other, place, normal, None, None, None)
+    normal = _normals(on, look, rows, item, place)
+    matt, _ = _lit(on, look, rows, item, place, normal, None, None, None)
     sky = look.numbers.sky * (0.5 + 0.5 * normal[2]) + look.numbers.bounce * (0.5 - 0.5 * normal[2])
     for axis in range(3):
-        light[axis][hit] = on.colour[rows, other, axis] * (matt[axis] + sky)
+        light[axis][hit] = on.colour[rows, item, axis] * (matt[axis] + sky)
     return light
 
 

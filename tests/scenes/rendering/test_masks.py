@@ -13,7 +13,7 @@ from einstellung.scenes.rendering.numpy_masks import find_nearest
 from einstellung.scenes.scene import Scenes
 from tests.scenes.rendering.some_scenes import by_hand, drawn
 
-SIZE = 48
+SIZE = 96
 
 
 def pinhole_rays() -> tuple[np.ndarray, np.ndarray]:
@@ -47,22 +47,20 @@ def test_a_pixel_is_covered_where_its_ray_goes_through_the_solid(shape, size, ra
     place = np.array([1.2, -0.8, 0.0])
     eye, rays = pinhole_rays()
     far = np.linalg.norm(place - eye)
-    deep = np.arange(far - 1.6, far + 1.6, 0.01)
+    deep = np.arange(far - 1.4, far + 1.2, 0.01)
     expected = inside(shape, radius, eye + deep[:, None, None, None] * rays - place)
     numbers, distance = find_nearest(stage(by_hand((f"{shape} {size} rubber red", 1.2, -0.8))), SIZE)
     covered = expected.any(axis=0)
     assert covered.sum() > 20
     assert not (covered & (numbers[0] == 0)).any()
-    assert (
-        (numbers[0] == 1) & ~covered
-    ).sum() <= 1 + 0.02 * covered.sum()  # rays that only graze it, between two points
+    assert ((numbers[0] == 1) & ~covered).sum() <= 0.03 * covered.sum()  # rays that only graze it, between two points
     first = deep[expected.argmax(axis=0)]
     ahead = -rays @ (eye / np.linalg.norm(eye))  # the caster's rays are longer: of length 1 straight ahead
     assert np.abs(distance[0][covered] / ahead[covered] - first[covered]).max() < 0.02
 
 
 def test_the_nearer_object_hides_the_other_whatever_their_order():
-    near, far = ("sphere large rubber red", 2.2, -1.9), ("cube small metal blue", -0.2, 0.4)
+    near, far = ("sphere large rubber red", 1.2, -1.0), ("cube small metal blue", 0.36, 0.32)
     one, _ = find_nearest(stage(by_hand(near, far)), SIZE)
     other, _ = find_nearest(stage(by_hand(far, near)), SIZE)
     alone, _ = find_nearest(stage(by_hand(far)), SIZE)

@@ -26,18 +26,30 @@ def grey(light: np.ndarray) -> np.ndarray:
     return grey_levels()[np.round(np.sqrt(light / BRIGHTEST) * (LEVELS - 1)).astype(int)].astype(int)
 
 
+def inside(masks: np.ndarray) -> np.ndarray:
+    """The pixels of the first object whose neighbours are all its own."""
+    own = masks == 1
+    for axis in (1, 2):
+        own = own & np.roll(own, 1, axis) & np.roll(own, -1, axis)
+    return own
+
+
 def lamp_light(point: np.ndarray, lamps: list[int]) -> np.ndarray:
-    """What a white face on the ground sends back, of each colour: power cos / (pi d^2), summed over lamps."""
+    """What a white face on the ground sends back, of each colour, summed over lamps: power cos cos' / (pi d^2).
+
+    The second cosine is the lamp's, which is turned to the origin; of d^2 three quarters are as if the point were there.
+    """
     total = np.zeros(3)
     for lamp in lamps:
         to = LAMPS[lamp] - point
-        apart = np.linalg.norm(to)
-        total += EXPOSURE * POWER[lamp] * np.array(TINT[lamp]) * (to[2] / apart) / apart**2 / np.pi
-    return total
+        apart, high = np.linalg.norm(to), np.linalg.norm(LAMPS[lamp])
+        cosines = to[2] / apart * (to @ LAMPS[lamp]) / (apart * high)
+        total += POWER[lamp] * np.array(TINT[lamp]) * cosines / (np.pi * (apart**2 + 3 * high**2) / 4)
+    return EXPOSURE * total
 
 
 def test_ground_is_lit_by_the_lamps_that_it_sees():
-    """Beside nothing, by all; in the umbra of the key lamp, by all but that one."""
+    """Beside nothing, by all; in the umbra of the fill lamp, by all but that one."""
     size, values = 96, look()
     point, sphere = np.array([0.5, -1.0, 0.0]), np.array([30.0, 30.0])
     alone = by_hand(("sphere large rubber red", *sphere))
@@ -45,15 +57,15 @@ def test_ground_is_lit_by_the_lamps_that_it_sees():
     open_ground = values.numbers.ground * (lamp_light(point, [0, 1, 2, 3]) + values.numbers.sky)
     shown = render(alone, size, FAST)[0][0, row, column].astype(int)
     assert np.abs(shown - grey(open_ground)).max() <= 2
-    towards_key = (LAMPS[0] - point)[:2] / np.linalg.norm((LAMPS[0] - point)[:2])
-    shadowing = by_hand(("sphere large rubber red", *(point[:2] + 1.1 * towards_key)))
+    towards = (LAMPS[1] - point)[:2] / np.linalg.norm((LAMPS[1] - point)[:2])
+    shadowing = by_hand(("sphere large rubber red", *(point[:2] + 1.1 * towards)))
     away = stage(shadowing).centre[0, 0] - point
     left = 1 - 0.49 / (away @ away) * away[2] / np.linalg.norm(away)
-    dark = values.numbers.ground * (lamp_light(point, [1, 2, 3]) + values.numbers.sky * left)
+    dark = values.numbers.ground * (lamp_light(point, [0, 2, 3]) + values.numbers.sky * left)
     pictures, masks = render(shadowing, size, FAST)
     assert masks[0, row, column] == 0
     assert np.abs(pictures[0, row, column].astype(int) - grey(dark)).max() <= 2
-    assert (grey(open_ground) - grey(dark)).min() > 20
+    assert (grey(open_ground) - grey(dark)).min() > 10
 
 
 def test_metal_mirrors_what_stands_beside_it_and_rubber_does_not():
@@ -64,7 +76,7 @@ def test_metal_mirrors_what_stands_beside_it_and_rubber_does_not():
         ]
         (beside, mask), (alone, _) = pictures
         redder = (beside[..., 0].astype(int) - beside[..., 2]) - (alone[..., 0].astype(int) - alone[..., 2])
-        assert least <= redder[mask == 1].max() <= most
+        assert least <= redder[inside(mask)].max() <= most
 
 
 def test_turning_what_is_round_and_cubes_by_quarters_changes_nothing():
@@ -94,7 +106,7 @@ def test_every_colour_and_material_looks_different():
         assert np.ptp(means[COLOURS.index("gray")]) < 12
     for colour in COLOURS:
         rough, shiny = seen["rubber", colour], seen["metal", colour]
-        assert shiny.max(axis=1).std() > 1.3 * rough.max(axis=1).std()
+        assert np.abs(shiny - rough).max(axis=1).mean() > 15
 
 
 def test_a_picture_is_the_same_in_any_lot():
@@ -115,6 +127,7 @@ def test_torch_and_numba_paint_the_same_pictures():
     (ours, masks), (theirs, same) = (render(scenes, 48, backend) for backend in ("numba", "torch"))
     np.testing.assert_array_equal(masks, same)
     apart = np.abs(ours.astype(int) - theirs)
+    # the same bytes where both compute alike; a processor or compiler that does not may turn a pixel at an outline
     assert apart.mean() < 0.05
     assert (apart.max(axis=-1) <= 1).mean() > 0.999
 
