@@ -1,0 +1,283 @@
+"""Tasks with a confounder each: what a stream holds, what it proves, and that a proof can fail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.config import build_config
+from einstellung.experiments.plan import plan
+from einstellung.scenes.lots import Recipe
+from einstellung.scenes.made import Order
+from einstellung.scenes.making import make_scenes
+from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.tables import table_to_attributes
+from einstellung.streams import Presentation, prove
+from einstellung.streams.concon import concon
+from einstellung.streams.concon.checks import CHECKS
+from einstellung.streams.concon.lots import Lots, resolved_making
+from einstellung.streams.stream import ImageSet
+
+FEW = {"train": 40, "val": 5, "test": 20}
+BLUE, METAL, LARGE = 1, 2, 4
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Strict tasks as tables of attributes: nothing is rendered for them."""
+    return concon(sees="attributes", **FEW)
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory):
+    """A folder of small pictures, and the stream that is drawn here with the same settings."""
+    place = tmp_path_factory.mktemp("concon")
+    counts = {"train": 3, "val": 2, "test": 4}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("EINSTELLUNG_CACHE", str(place / "cache"))
+        make_scenes(
+            Order(Recipe(PAPER_RULES, 32, 7, "numba"), ("strict", "unconfounded"), counts),
+            place / "made",
+            1,
+            lambda done, total: None,
+        )
+        drawn = concon(size=32, seed=7, backend="numba", **counts)
+        read = concon(path=str(place / "made"), **counts)
+    return place / "made", drawn, read
+
+
+def test_every_task_has_its_splits_and_their_sizes(tables):
+    sizes = {split.name: len(split.images) for split in tables.splits}
+    for name in ("T1", "T2", "T3"):
+        assert sizes[f"{name}_train"] == 40
+        assert sizes[f"{name}_val"] == 10
+        assert sizes[f"{name}_positive"] == sizes[f"{name}_negative"] == 20
+        for word in ("positive", "negative"):
+            assert sizes[f"{name}_{word}_paired"] == sizes[f"{name}_{word}_twin"] <= 20
+    assert sizes["unconfounded_positive"] == sizes["unconfounded_negative"] == 20
+    assert [len(phase.train) for phase in tables.phases] == [80, 80, 80]
+    always = {split.name for split in tables.splits if split.always}
+    assert always == {f"T{t}_{what}" for t in (1, 2, 3) for what in ("val", "positive", "negative")}
+
+
+def test_what_is_known_of_a_scene_is_in_its_table_and_its_features(tables):
+    """Blue, metal and large by their columns: 1 present, 3 shapes, 2 sizes, 2 materials, 8 colours."""
+    for phase, own in zip(tables.phases, (BLUE, METAL, LARGE), strict=True):
+        table = phase.train.images[:, 0].numpy()
+        assert table.shape[1:] == (4, 16)
+        large, metal, blue = (table[:, :, column].any(axis=1) for column in (5, 7, 10))
+        assert phase.train.features.tolist() == (BLUE * blue + METAL * metal + LARGE * large).tolist()
+        held = (phase.train.features & own) > 0
+        assert torch.equal(held, phase.train.labels == 1)  # the confounder goes with the label
+
+
+def test_a_net_sees_zeros_and_ones_of_a_table(tables):
+    shown = Presentation(tables).unaugmented(tables.phases[0].train)
+    assert torch.equal(shown, tables.phases[0].train.images.float())
+
+
+def test_twins_are_the_same_tables_but_for_the_confounder(tables):
+    columns = {"T1": slice(8, 16), "T2": slice(6, 8), "T3": slice(4, 6)}
+    for name, changed in columns.items():
+        for word, put_in in (("positive", False), ("negative", True)):
+            before, after = (tables.split(f"{name}_{word}_{which}").images for which in ("paired", "twin"))
+            assert torch.equal(before.index, after.index)
+            assert torch.equal(before.labels, after.labels)
+            rest = torch.ones(16, dtype=torch.bool)
+            rest[changed] = False
+            assert torch.equal(before.images[..., rest], after.images[..., rest])
+            bit = {"T1": BLUE, "T2": METAL, "T3": LARGE}[name]
+            assert ((after.features & bit) > 0).all() == put_in
+            assert torch.equal(after.features & ~bit, before.features & ~bit)
+
+
+def test_the_proof_holds_for_every_variant():
+    for variant in ("strict", "disjoint", "unconfounded"):
+        proof = prove(concon(variant=variant, sees="attributes", **FEW))
+        assert proof.holds, [check for check in proof.checks if not check.passed]
+        assert proof.facts["protocol"] == "confounded tasks"
+        assert proof.facts["ground_truth"] == "sphere and small cube"
+        assert proof.facts["confounders"] == ([] if variant == "unconfounded" else ["blue", "metal", "large"])
+
+
+def test_the_unconfounded_variant_is_one_phase_measured_on_the_unconfounded_test():
+    stream = concon(variant="unconfounded", sees="attributes", **FEW)
+    assert [phase.name for phase in stream.phases] == ["T1"]
+    assert torch.equal(stream.split("T1_positive").images.images, stream.split("unconfounded_positive").images.images)
+
+
+# ------------------------------------------------------------------ a proof can fail
+
+
+def lots_of_strict():
+    making = resolved_making(FEW, 64, 0, "numba")
+    return Lots(PAPER_RULES, "strict", "attributes", making, None, None)
+
+
+def checked(number, stream, scenes, variant="strict"):
+    return CHECKS[number](PAPER_RULES, variant, scenes)(stream)
+
+
+@pytest.fixture(scope="module")
+def scenes(tables):
+    """The scenes behind the tables, by phase and split."""
+    lots, found = lots_of_strict(), {}
+    for task, phase in enumerate(tables.phases):
+        found[phase.name] = lots.lot("strict", "train", task).scenes
+        test = lots.lot("strict", "test", task)
+        for word, label, put_in in (("positive", 1, False), ("negative", 0, True)):
+            own = test.of_label(label)
+            found[f"{phase.name}_{word}"] = own.scenes
+            paired, twin = lots.twins(own, task, put_in)
+            found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = paired.scenes, twin.scenes
+    free = lots.lot("unconfounded", "test", 0)
+    found["unconfounded_positive"], found["unconfounded_negative"] = (free.of_label(label).scenes for label in (1, 0))
+    return found
+
+
+def test_the_checks_pass_on_what_the_stream_is_made_of(tables, scenes):
+    assert all(checked(number, tables, scenes).passed for number in range(len(CHECKS)))
+
+
+def test_a_flipped_label_breaks_its_rule(tables, scenes):
+    labels = scenes["T2"].labels.copy()
+    labels[0] = 1 - labels[0]
+    found = checked(0, tables, {**scenes, "T2": replace(scenes["T2"], labels=labels)})
+    assert not found.passed
+    assert found.detail == "1 of 80 scenes of T2 break their rule"
+
+
+def test_strict_scenes_are_no_disjoint_ones(tables, scenes):
+    assert not checked(0, tables, scenes, "disjoint").passed
+
+
+def test_a_confounder_in_a_negative_is_found(tables, scenes):
+    swapped = {**scenes, "T1_negative": scenes["T1_negative_twin"]}
+    found = checked(1, tables, swapped)
+    assert not found.passed
+    assert found.detail.startswith("'blue' is right on 50.0% of T1")
+
+
+def test_twins_that_are_no_twins_are_found(tables, scenes):
+    same = {**scenes, "T3_positive_twin": scenes["T3_positive_paired"]}
+    found = checked(2, tables, same)
+    assert "T3_positive: the confounder is not what changed" in found.detail
+    assert "T3_positive: some twins are the scene itself" in found.detail
+    other = np.roll(scenes["T1_negative_twin"].attributes, 1, axis=2) % 2  # scenes of something else
+    assert not checked(
+        2, tables, {**scenes, "T1_negative_twin": replace(scenes["T1_negative_twin"], attributes=other)}
+    ).passed
+
+
+def test_a_training_image_among_the_test_images_is_found(pictures):
+    _, drawn, _ = pictures
+    train = drawn.phases[1].train
+    leaky = tuple(
+        replace(split, images=train.take(torch.tensor([0, 3]))) if split.name == "unconfounded_positive" else split
+        for split in drawn.splits
+    )
+    found = CHECKS[3](PAPER_RULES, "strict", {})(replace(drawn, splits=leaky))
+    assert found.detail == "unconfounded_positive holds 2 training images of T2"
+    phases = (drawn.phases[0], replace(drawn.phases[1], train=drawn.phases[0].train), drawn.phases[2])
+    assert (
+        "T1 and T2 share 6 training images"
+        in CHECKS[3](PAPER_RULES, "strict", {})(replace(drawn, phases=phases)).detail
+    )
+
+
+def test_uneven_classes_are_found(tables):
+    fewer = replace(tables.phases[0], train=tables.phases[0].train.take(torch.arange(79)))
+    found = CHECKS[4](PAPER_RULES, "strict", {})(replace(tables, phases=(fewer, *tables.phases[1:])))
+    assert found.detail == "T1 has 40 positives among 79"
+
+
+def test_two_identical_objects_in_every_positive_are_found(tables, scenes):
+    codes = scenes["T1"].attributes.copy()
+    positives = scenes["T1"].labels == 1
+    codes[positives, 3] = codes[positives, 2]
+    found = checked(5, tables, {**scenes, "T1": replace(scenes["T1"], attributes=codes)})
+    assert not found.passed
+    assert "identical" in found.detail
+
+
+# ------------------------------------------------------------------ pictures
+
+
+def test_a_folder_in_the_published_layout_gives_the_stream_that_is_drawn_here(pictures):
+    _, drawn, read = pictures
+    for one, other in zip(drawn.phases, read.phases, strict=True):
+        assert same(one.train, other.train)
+    assert [split.name for split in drawn.splits] == [split.name for split in read.splits]
+    for one, other in zip(drawn.splits, read.splits, strict=True):
+        assert same(one.images, other.images), one.name
+    assert drawn.facts["content"] == read.facts["content"]
+    assert prove(read).holds
+    assert drawn.samples["T1_positive"].shape == (4, 3, 32, 32)
+
+
+def same(one: ImageSet, other: ImageSet) -> bool:
+    return all(torch.equal(getattr(one, name), getattr(other, name)) for name in ("images", "labels", "features"))
+
+
+def test_a_run_is_known_by_what_its_pictures_show_not_by_where_they_lie(pictures, tmp_path, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    made, *_ = pictures
+    moved = tmp_path / "elsewhere"
+    moved.symlink_to(made)
+    keys = []
+    for folder in (made, moved):
+        values = {
+            "stream": {"name": "concon", "path": str(folder)},
+            "training": {"epochs": [1, 1, 1]},
+            "methods": ["naive"],
+        }
+        config = resolve(build_config(values))
+        keys.append([job.key for job in plan(config, build_stream(config))])
+    assert keys[0] == keys[1]
+
+
+def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_not_check(
+    pictures, tmp_path, monkeypatch
+):
+    import shutil
+
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    made, *_ = pictures
+    bare = tmp_path / "bare"
+    shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
+    stream = concon(path=str(bare), train=3, val=2, test=4)
+    assert not any(split.name.endswith("_twin") for split in stream.splits)
+    assert stream.phases[0].train.features is None
+    proof = prove(stream)
+    assert proof.holds
+    assert sum("not checked" in check.detail for check in proof.checks) == 3
+    with pytest.raises(InputError, match=r"has no scenes\.jsonl to tell them"):
+        concon(path=str(bare), sees="attributes")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"sees": "slots"}, "'slots' needs stream.perception"),
+        ({"perception": "eyes.safetensors"}, "and nothing else does"),
+        ({"train": 0}, "stream.train is 0"),
+        ({"size": 4}, "stream.size is 4"),
+        ({"rules": "absent.yaml"}, "absent.yaml"),
+        ({"path": "absent"}, "absent"),
+    ],
+)
+def test_what_is_given_wrongly_is_named(options, words):
+    with pytest.raises(InputError, match=words):
+        concon(**options)
+
+
+def test_tables_and_attributes_are_the_same_scenes(tables):
+    """The neuro-symbolic net is shown the very scenes that the other one sees pictures of."""
+    scenes = lots_of_strict().lot("strict", "train", 0).scenes
+    table = tables.phases[0].train.images[:, 0].numpy()
+    assert np.array_equal(table_to_attributes(table), scenes.attributes)
