@@ -32,8 +32,8 @@ class BasicBlock(nn.Module):
 class ResNet18(nn.Module):
     """Eight basic blocks of width, 2 width, 4 width and 8 width channels; the ERI paper's net has width 64.
 
-    ``stem_stride``: 2 halves larger images in the first convolution already, at a quarter of the price. ``weights``: a file to
-    start from, in our names or in those usual for this net.
+    ``stem_stride``: 2 halves larger images in the first convolution already, at a quarter of the price; 4 is the original stem
+    for 224x224, a 7x7 convolution and max-pooling. ``weights``: a file to start from, in our names or in those usual for this net.
 
     >>> import torch
     >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape
@@ -44,9 +44,13 @@ class ResNet18(nn.Module):
         super().__init__()
         if width < 1:
             raise InputError(f"backbone.width is {width}: it must be at least 1")
-        if stem_stride not in (1, 2):
-            raise InputError(f"backbone.stem_stride is {stem_stride}: give 1 or 2")
-        self.conv1 = nn.Conv2d(3, width, 3, stem_stride, padding=1, bias=False)
+        if stem_stride not in (1, 2, 4):
+            raise InputError(f"backbone.stem_stride is {stem_stride}: give 1, 2 or 4")
+        original = stem_stride == 4
+        self.conv1 = nn.Conv2d(
+            3, width, 7 if original else 3, 2 if original else stem_stride, 3 if original else 1, bias=False
+        )
+        self.pool: nn.Module = nn.MaxPool2d(3, 2, padding=1) if original else nn.Identity()
         self.bn1 = nn.BatchNorm2d(width)
         channels, blocks = width, []
         for stage, stride in enumerate((1, 2, 2, 2)):
@@ -61,7 +65,7 @@ class ResNet18(nn.Module):
 
     def features(self, x: Tensor) -> Tensor:
         """What the head sees."""
-        out = self.blocks(norm_relu(self.bn1, self.conv1(x)))
+        out = self.blocks(self.pool(norm_relu(self.bn1, self.conv1(x))))
         return out.mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:

@@ -43,7 +43,9 @@ def logic(rules: Path | None, as_json: bool) -> None:
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), metavar="FOLDER_OR_SCENES.JSONL")
 @click.option(
-    "--rules", type=click.Path(path_type=Path), help="The rules that the scenes obey.  [default: the paper's]"
+    "--rules",
+    type=click.Path(path_type=Path),
+    help="The rules that the scenes obey.  [default: those they were made with]",
 )
 @click.option(
     "--variant",
@@ -56,7 +58,7 @@ def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) ->
     from einstellung.scenes.audit_files import audit_files
     from einstellung.scenes.rules import read_rules
 
-    files = audit_files(read_rules(rules), path, variant)
+    files = audit_files(None if rules is None else read_rules(rules), path, variant)
     if as_json:
         print_json({"passed": all(one.audit.passed for one in files), "sets": [one.to_dict() for one in files]})
         return

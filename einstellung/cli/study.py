@@ -129,7 +129,7 @@ def validate(
     values, where = _values(config, preset, None, None, assignments)
     family = Family.of(values, where)
     studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
-    shown = {}
+    shown: dict[str, dict[str, Any]] = {}
     for name, study in studies.items():
         prepared = prepare_study(study)
         proof = prepared.proof

@@ -20,7 +20,7 @@ from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.image_archive import image_archive
-from einstellung.experiments.plan import Job, stages
+from einstellung.experiments.plan import Job, phase_work, stages
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.run_log import RunLog
 from einstellung.files import write_bytes, write_json, write_text
@@ -89,8 +89,6 @@ class JobExecution:
         else:
             self._inherit()
         self.log.start(self.rows)
-        if self.job.needs is not None:
-            self._work += type(self.learner).closing_cost(self.learner.options, self._sizes[0])
         for position in range(number, len(phases)):
             phase = phases[position]
             if not done:
@@ -131,6 +129,10 @@ class JobExecution:
         self._tell(f"closing {phase.name}", force=True)
         with seeded_globally(self.job.seed, "net", phase.name, "end"):
             self.learner.end_phase(phase)
+        self._work += self._closing_work(phase)
+
+    def _closing_work(self, phase: Phase) -> float:
+        return type(self.learner).closing_cost(self.learner.options, len(phase.train))
 
     def _learn(self, phases: list[Phase], position: int, done: int) -> None:
         """The stages of a phase, after the first ``done`` epochs of it."""
@@ -167,6 +169,7 @@ class JobExecution:
                 on_epoch,
                 lambda e: self._measure(phase, e),
                 on_step,
+                consumed=self.samples[phase.name],
             )
             loop.run(within)
             before += stage.epochs
@@ -272,7 +275,16 @@ class JobExecution:
         fresh = self.learner.optimiser.state_dict()
         fresh["state"] = {int(number): value for number, value in state["optimiser"].items()}
         self.learner.optimiser.load_state_dict(fresh)
+        self._work = self._work_before(phases, state["position"])
         return state["position"], state["done"]
+
+    def _work_before(self, phases: list[Phase], position: int) -> float:
+        """What a run had done before it began the phase at ``position``."""
+        work = 0.0 if self.job.needs is None else self._closing_work(self.stream.phases[0])
+        for phase in phases[:position]:
+            work += phase_work(self.config, self.job.method, self._sizes, self._number(phase))
+            work += self._closing_work(phase)
+        return work
 
     def _begin_again(self, phase: Phase, done: int) -> None:
         """Begin a phase in which ``done`` epochs were learned, and the stage that the last of them was in the middle of."""

@@ -63,17 +63,17 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
                 needs = f"{first_phases}/{trainer}-seed{seed}-{key[:8]}"
                 if needs not in planned:
                     planned.add(needs)
-                    yield Job("first_phase", trainer, seed, needs, key, None, _work(config, trainer, sizes, 0))
+                    yield Job("first_phase", trainer, seed, needs, key, None, phase_work(config, trainer, sizes, 0))
             rest = range(len(sizes) - 1 if alone else 1, len(sizes))
-            work = sum(_work(config, method, sizes, number) for number in rest)
+            work = sum(phase_work(config, method, sizes, number) for number in rest)
             if needs is not None:
-                work += kind.closing_cost(learner_options(method, options), sizes[0])
+                work += sum(kind.closing_cost(learner_options(method, options), size) for size in sizes[:-1])
             key = digest({"run": _shape(config, stream, method, options, seed)})
             runs.append(Job("run", method, seed, f"runs/{method}-seed{seed}", key, needs, work))
         yield from runs
 
 
-def _work(config: StudyConfig, method: str, sizes: list[int], number: int) -> float:
+def phase_work(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> float:
     """The size of a phase of a run, in images of plain training."""
     options = learner_options(method, config.learners.get(method, {}))
     passes = sum(stage.passes * stage.share for stage in stages(config, method, sizes, number))

@@ -29,12 +29,13 @@ class Remeasured:
     """What the stored net of a run says now; it agrees with the timeline, or there would be an error instead."""
 
     job: Job
+    phase: str
     epoch: float
     measurements: tuple[Measurement, ...]
 
     def in_words(self) -> str:
         count = len(self.measurements)
-        return f"{self.job.label}: measured anew after epoch {self.epoch:g} of T2, {count} splits as in its timeline"
+        return f"{self.job.label}: measured anew after epoch {self.epoch:g} of {self.phase}, {count} splits as in its timeline"
 
 
 def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
@@ -51,8 +52,9 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
         context = learner.context
         evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
         measurements = tuple(evaluator.measure(learner.net, [split.name for split in stream.splits]))
-    _compare(folder / "timeline.csv", stream.phases[-1].name, epoch, measurements)
-    return Remeasured(job, epoch, measurements)
+    phase = stream.phases[-1].name
+    _compare(folder / "timeline.csv", phase, epoch, measurements)
+    return Remeasured(job, phase, epoch, measurements)
 
 
 def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measurement]) -> None:

@@ -69,7 +69,7 @@ def confounding_score(
         **settings.to_dict(),
         "final": "last",
         "methods": {method: _record(method, tasks, runs, baseline) for method in runs},
-        "checks": [check.to_dict() for check in confounding_checks(timeline, tasks, baseline, settings.chance)],
+        "checks": [check.to_dict() for check in confounding_checks(timeline, tasks, baseline)],
         "warnings": _warnings(runs, baseline, tasks),
     }
     return with_verdicts(card, ceiling)

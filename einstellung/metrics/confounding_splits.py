@@ -26,8 +26,8 @@ _MEANINGS = {
     "negative_twin": "the same scenes with the confounder put in",
 }
 _WITHOUT_TASK = {
-    f"{UNCONFOUNDED}_positive": "test images without a confounder in which the ground truth holds",
-    f"{UNCONFOUNDED}_negative": "test images without a confounder in which it does not",
+    f"{UNCONFOUNDED}_positive": "test images in which the ground truth holds, confounders or not",
+    f"{UNCONFOUNDED}_negative": "test images in which it does not, confounders or not",
 }
 
 

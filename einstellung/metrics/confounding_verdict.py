@@ -3,6 +3,7 @@
 The gap is the ceiling minus the accuracy on unconfounded images at the end. The ceiling is what this kind of model reaches when
 it is trained on the unconfounded set, where that was measured; else the method's own mean accuracy over its tasks, each taken
 right after it was learned. A 95 % interval of the gap above the margin: confounded; below it: not; across it: undecided.
+A study on the unconfounded set is judged by nothing: there its task's own test images are unconfounded, and any gap is zero.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from einstellung.metrics.confounding_settings import DEFAULT_BASELINE
+from einstellung.metrics.confounding_splits import UNCONFOUNDED
 from einstellung.metrics.proportions import Interval, difference_interval, wilson_interval
 
 CONFOUNDED = "confounded"
@@ -18,7 +20,8 @@ INSIDIOUS = "insidiously confounded"
 NOT_CONFOUNDED = "not confounded"
 NOT_LEARNED = "tasks not learned"
 UNDECIDED = "undecided"
-VERDICTS = (INSIDIOUS, CONFOUNDED, NOT_CONFOUNDED, NOT_LEARNED, UNDECIDED)
+SANITY_CHECK = "sanity check"
+VERDICTS = (INSIDIOUS, CONFOUNDED, NOT_CONFOUNDED, NOT_LEARNED, UNDECIDED, SANITY_CHECK)
 JOINT = "joint"
 
 
@@ -32,7 +35,8 @@ class Gap(NamedTuple):
 
 def with_verdicts(card: Mapping[str, Any], ceiling: Mapping[str, Any] | None) -> dict[str, Any]:
     """The card with a verdict for every method, against ``ceiling`` or, without one, against each method's own tasks."""
-    plain = {method: judge(record, card, ceiling) for method, record in card["methods"].items()}
+    verdict_on = sanity_check if card.get("variant") == UNCONFOUNDED else judge
+    plain = {method: verdict_on(record, card, ceiling) for method, record in card["methods"].items()}
     joint = plain.get(JOINT)
     methods = {}
     for method, record in card["methods"].items():
@@ -47,7 +51,7 @@ def ceiling_of(card: Mapping[str, Any], source: str) -> dict[str, Any] | None:
 
     ``source`` names the study on pages.
     """
-    if card.get("variant") != "unconfounded":
+    if card.get("variant") != UNCONFOUNDED:
         return None
     task = card["tasks"][0]
     known = {}
@@ -106,6 +110,25 @@ def judge(
     low, high = gap.ci95 or (gap.value, gap.value)
     name = CONFOUNDED if low > margin else NOT_CONFOUNDED if high < margin else UNDECIDED
     return _verdict(name, _sentence(name, gap, margin, record, ceiling), record, gap, ceiling)
+
+
+def sanity_check(
+    record: Mapping[str, Any], settings: Mapping[str, Any], ceiling: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What is said instead of a verdict where a model was trained on the unconfounded set: how much of it can be learned."""
+    estimate = record["unconfounded"]
+    if estimate["mean"] is None:
+        sentence = "Sanity check: unconfounded accuracy was not measured."
+        return _verdict(SANITY_CHECK, sentence, record, None, ceiling)
+    images = record["images"].get("unconfounded")
+    interval, how = interval_of(estimate, images)
+    bounds = f", 95 % [{percent(interval[0])}, {percent(interval[1])}] ({how})" if interval else ""
+    on = f"{images:,} unconfounded test images" if images else "unconfounded test images"
+    sentence = (
+        f"Sanity check: trained on unconfounded images, {percent(estimate['mean'])} on {on}{bounds}; chance is "
+        f"{percent(settings['chance'])}. There is nothing to be confounded by."
+    )
+    return _verdict(SANITY_CHECK, sentence, record, None, ceiling)
 
 
 def _verdict(

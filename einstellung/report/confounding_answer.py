@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from einstellung.metrics.confounding_splits import UNCONFOUNDED
 from einstellung.metrics.confounding_verdict import (
     CONFOUNDED,
     INSIDIOUS,
     JOINT,
     NOT_CONFOUNDED,
     NOT_LEARNED,
+    SANITY_CHECK,
     UNDECIDED,
     VERDICTS,
     percent,
@@ -26,6 +28,7 @@ _SENTENCES = {
     NOT_CONFOUNDED: "{names} {verb} not confounded: {range} on unconfounded images.",
     NOT_LEARNED: "{names} did not learn the tasks themselves, so nothing can be concluded.",
     UNDECIDED: "Of {names} the data do not decide.",
+    SANITY_CHECK: "Trained on unconfounded images, with nothing to be confounded by: {names} {verb} at {range} on such images.",
 }
 
 
@@ -66,6 +69,8 @@ def _range(card: Mapping[str, Any], methods: Sequence[str]) -> str:
 
 def judged_against(card: Mapping[str, Any]) -> str:
     """What a verdict compares with, and by which margin and level."""
+    if card["variant"] == UNCONFOUNDED:
+        return "A sanity check: how much of the ground truth this kind of model learns where nothing else goes with the label."
     ceiling = card["ceiling"]
     if ceiling is not None:
         spread = f" ± {points(ceiling['sd'])}" if ceiling.get("sd") is not None else ""

@@ -7,10 +7,11 @@ from typing import Any
 
 import pandas as pd
 
+from einstellung.metrics.confounding_splits import LABELS, UNCONFOUNDED
 from einstellung.report.measured import images_of, seeds_in_words
 
 _UNCONFOUNDED = """Filled: accuracy on the unconfounded test images at the end of training, mean of positives ({positives}) and
-negatives; bars: {bars}; {seeds}. Open: mean over the method's own tasks, each right after it was learned. {ceiling} Dotted:
+negatives ({negatives}); bars: {bars}; {seeds}. Open: mean over the method's own tasks, each right after it was learned. {ceiling} Dotted:
 chance."""
 
 _MATRICES = """Accuracy in per cent on the test images of every task and on the unconfounded set, at the end of every phase, mean
@@ -18,7 +19,8 @@ over seeds; {seeds}. Orange: wrong; white: chance; blue: right. A net that says 
 orange right. A grey cell was not measured: joint training has one phase."""
 
 _LEARNING = """Accuracy over all phases, each curve in its phase on the task of that phase: a fixed sample of its training images,
-its validation and its test images; and the unconfounded test images. {spread}; {seeds}. Diamonds: mean accuracy on the test
+its validation and its test images; and the unconfounded test images. {spread}; {seeds}. Dots: what was measured more rarely than
+the rest, when it was. Diamonds: mean accuracy on the test
 images of all tasks met so far, at the end of a phase. Dotted: chance. A gap between training and test is a failure to
 generalise within the task; a gap between test and unconfounded is what confounding costs."""
 
@@ -37,14 +39,17 @@ def confounding_captions(frame: pd.DataFrame, card: Mapping[str, Any]) -> dict[s
     words = {
         "seeds": seeds_in_words(card),
         "positives": images_of(frame, "unconfounded_positive"),
+        "negatives": images_of(frame, "unconfounded_negative"),
         "bars": "95 % Wilson interval over images of the single seed" if single else "95 % interval over seeds",
         "spread": "Lines: the single seed"
         if single
         else "Lines: mean over seeds; bands: one standard deviation (ddof 1)",
-        "twins": images_of(frame, f"{card['tasks'][-1]}_positive_twin") + f" of {card['tasks'][-1]}'s positives",
+        "twins": _twins(card),
         "ceiling": (
             f"Line: the ceiling ({ceiling['source']}); grey: within the margin below it."
             if ceiling
+            else "There is no verdict: it is a sanity check."
+            if card["variant"] == UNCONFOUNDED
             else "No ceiling is known: the verdict compares with the open marks."
         ),
     }
@@ -56,3 +61,17 @@ def confounding_captions(frame: pd.DataFrame, card: Mapping[str, Any]) -> dict[s
         "samples": _SAMPLES,
     }
     return {name: " ".join(template.format(**words).split()) for name, template in templates.items()}
+
+
+def _twins(card: Mapping[str, Any]) -> str:
+    """How many twins there are in a panel; tasks and labels may differ."""
+    counts = {
+        record["twins"][task]["images"][label]
+        for record in card["methods"].values()
+        for task in card["tasks"]
+        for label in LABELS
+    }
+    known = sorted(count for count in counts if count is not None)
+    if not known:
+        return "their number was not recorded"
+    return f"{known[0]:,} images a panel" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,} images a panel"

@@ -13,6 +13,7 @@ from einstellung.metrics.confounding_verdict import (
     INSIDIOUS,
     NOT_CONFOUNDED,
     NOT_LEARNED,
+    SANITY_CHECK,
     UNDECIDED,
     percent,
     points,
@@ -36,6 +37,7 @@ GLOSSARY = {
     NOT_CONFOUNDED: "The gap to the ceiling is smaller than the margin, and the interval agrees.",
     NOT_LEARNED: "At least one task stays below the level right after it was learned: nothing can be concluded.",
     UNDECIDED: "The interval of the gap holds the margin, or what is needed was not measured.",
+    SANITY_CHECK: "Trained on the unconfounded set itself: no verdict, but the ceiling of this kind of model.",
 }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from einstellung.metrics.confounding_verdict import SANITY_CHECK
 from einstellung.report.notation import DASH, mean_sd, number
 from einstellung.report.tables import Cell, Table
 
@@ -19,6 +20,8 @@ FACET_HEADS = {
 }
 UNCONFOUNDED = "unconfounded"
 NO_OLD_TASKS = "all tasks were learned at once: there are no old ones"
+NO_GAP = "no gap is taken where tasks were not learned or were not measured"
+_NO_GAP = {SANITY_CHECK: "trained on the unconfounded set itself: its task is the unconfounded set"}
 
 
 def columns_of(card: Mapping[str, Any]) -> list[str]:
@@ -108,9 +111,7 @@ def verdict_table(card: Mapping[str, Any]) -> Table:
         bounds = verdict["gap_ci95"]
         gap = number(100 * verdict["gap"], digits=1, signed=True) if verdict["gap"] is not None else DASH
         within = f"[{number(100 * bounds[0], digits=1)}, {number(100 * bounds[1], digits=1)}]" if bounds else DASH
-        why = (
-            None if verdict["gap"] is not None else "no gap is taken where tasks were not learned or were not measured"
-        )
+        why = None if verdict["gap"] is not None else _NO_GAP.get(verdict["name"], NO_GAP)
         rows.append(
             (
                 Cell(method),
@@ -151,9 +152,10 @@ def facet_table(card: Mapping[str, Any]) -> Table:
                 )
     note = (
         f"Mean ± standard deviation over seeds, those against {card['baseline']} (AD, PD, Δ_S, SFR_rel, pull_S) paired by "
-        f"seed. AD: effective epochs until the task's accuracy is at τ = {number(card['tau'], digits=2)}; the rest at the end "
-        "of the phase in which the task was learned. Δ: positives with their confounder minus the same with it taken away; "
-        "pull: negatives minus the same with it put in."
+        f"seed. AD: effective epochs until the task's accuracy is at τ = {number(card['tau'], digits=2)}, minus those of "
+        f"{card['baseline']}; the rest at the end of the phase in which the task was learned. PD: accuracy of {card['baseline']} "
+        "minus the method's. Δ: accuracy on positives with their confounder minus that on the same with it taken away; pull: on "
+        f"negatives minus that on the same with it put in; Δ_S and pull_S: those of {card['baseline']}; SFR_rel: Δ minus Δ_S."
     )
     return Table("Facets of every task", note, ("method", "task", *FACET_HEADS.values()), tuple(rows), tuple(values), 2)
 

@@ -13,14 +13,14 @@ import numpy as np
 from einstellung.errors import InputError
 from einstellung.scenes.audit import Audit, AuditedScenes, audit, best_variant, draw_scenes
 from einstellung.scenes.layout import place_scenes, quadrants
+from einstellung.scenes.made import RECORDS, made_rules
 from einstellung.scenes.predicates import n_tasks
 from einstellung.scenes.published import CASES
-from einstellung.scenes.records import read_records, recorded
-from einstellung.scenes.rule_book import RuleBook
+from einstellung.scenes.records import finite, read_records, recorded
+from einstellung.scenes.rule_book import PAPER_RULES, RuleBook
 from einstellung.scenes.scene import Floats
 from einstellung.scenes.small_predicates import layout_numbers
 
-RECORDS = "scenes.jsonl"
 _LAID_OUT = 400  # scenes of each class for comparison: laying them out is what takes the time
 _SEED = 20_240_207
 
@@ -38,13 +38,15 @@ class AuditedFile:
         return {"path": str(self.path), **self.audit.to_dict()}
 
 
-def audit_files(book: RuleBook, path: Path, variant: str | None = None) -> list[AuditedFile]:
+def audit_files(rules: RuleBook | None, path: Path, variant: str | None = None) -> list[AuditedFile]:
     """Audit a file of records, or every ``scenes.jsonl`` in a folder and below.
 
-    ``variant`` None takes it from the name of the case's folder, or else the one that the scenes obey.
+    ``rules`` None takes those that the folder was made with, or else the paper's; ``variant`` None takes it from the name of the
+    case's folder, or else the one that the scenes obey.
     """
     found = []
     for file in _files(path):
+        book = rules or made_rules(file.absolute().parents[2]) or PAPER_RULES
         scenes = read_audited(file)
         chosen = variant or _variant_named(file) or best_variant(book, scenes)
         found.append(AuditedFile(file, audit(book, scenes, chosen, _laid_out_like(book, scenes, chosen))))
@@ -71,13 +73,16 @@ def read_audited(path: Path) -> AuditedScenes:
 
 def _positions(path: Path, records: Records) -> Floats | None:
     """Where the objects stand on the ground, if all records say so."""
-    objects = [one["objects"] for one in records.values()]
-    if not all("position" in item for some in objects for item in some):
+    if not all("position" in item for one in records.values() for item in one["objects"]):
         return None
+    found, name = [], ""
     try:
-        return np.array([[item["position"][:2] for item in some] for some in objects], dtype=np.float64)
+        for name in records:
+            objects = records[name]["objects"]
+            found.append(finite([item["position"][:2] for item in objects], len(objects), 2))
     except (TypeError, ValueError) as error:
-        raise InputError(f"{path}: a position is not a list of numbers ({error})") from None
+        raise InputError(f"{path}: {name}: a position is not a list of numbers ({error})") from None
+    return np.stack(found)
 
 
 def _whole_numbers(path: Path, records: Records, key: str) -> list[int]:

@@ -62,8 +62,9 @@ splits. The splits of a class are drawn from the same law, every scene by itself
 ## How it was made
 
 The attributes of a scene are drawn evenly from all scenes that its class allows, without rejection, and are never drawn again.
-Then positions, rotations, camera and lamps are drawn until the objects keep their distance and each is seen: so attributes do
-not depend on what is easy to place. Pictures are rendered by {settings["backend"]} (renderer version {settings["renderer"]}).
+Then camera and lamps are moved at random, and positions and rotations drawn until the objects keep their distance and each is
+seen: so attributes do not depend on what is easy to place.
+Pictures are rendered by {settings["backend"]} (renderer version {settings["renderer"]}).
 Seed {settings["seed"]}; a scene depends on the seed, its case, split, task, label and number alone. Versions: {versions}.
 
 ## Files

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Set
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,8 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
-from einstellung.files import read_json
 from einstellung.scenes.lots import LABELS
-from einstellung.scenes.made import MADE, RECORDS
+from einstellung.scenes.made import RECORDS, read_made
 from einstellung.scenes.published import CASES
 from einstellung.scenes.records import Recorded, read_records, recorded
 from einstellung.scenes.sampling import SPLITS
@@ -30,6 +30,8 @@ def load_case(folder: Path, variant: str, split: str, size: int | None = None) -
     """
     if split not in SPLITS:
         raise InputError(f"there is no split '{split}': give one of {', '.join(SPLITS)}")
+    if size is not None and size < 1:
+        raise InputError(f"images of {size} pixels a side: give 1 or more")
     images = _case_folder(folder, variant) / split / "images"
     if not images.is_dir():
         raise InputError(f"{images} is missing: the case is not whole")
@@ -42,7 +44,26 @@ def load_case(folder: Path, variant: str, split: str, size: int | None = None) -
         labels = np.repeat(LABELS, [len(files[label]) for label in LABELS]).astype(np.int64)
         told = None if records is None else recorded(names, records, known)
         sets[task] = _read([file for label in LABELS for file in files[label]], size, told, labels, names)
+        _check_size(place, sets[0], sets[task])
+    if records is not None:
+        _check_whole(known, records.keys() - {name for one in sets.values() for name in one.names})
     return sets
+
+
+def _check_size(place: Path, first: SceneSet, other: SceneSet) -> None:
+    assert first.images is not None
+    assert other.images is not None
+    one, wanted = (images.shape[1] for images in (other.images, first.images))
+    if one != wanted:
+        raise InputError(f"{place}: its images are {one} pixels wide, those of t0 {wanted}: all must be alike")
+
+
+def _check_whole(records: Path, lost: Set[str]) -> None:
+    """Without its images, a task, or a share of one, would be missing silently."""
+    if lost:
+        raise InputError(
+            f"{records} tells of {min(lost)}, which is not there ({len(lost):,} in all): the case is not whole"
+        )
 
 
 def _read(
@@ -88,13 +109,10 @@ def _case_folder(folder: Path, variant: str) -> Path:
 
 def _check_finished(case: Path) -> None:
     """A folder that is still being made, or was stopped, has images of some kinds and not of others."""
-    made = case.parent / MADE
-    if made.is_file():
-        known = read_json(made)["cases"].get(case.name)
-        if known is not None and not known["complete"]:
-            raise InputError(
-                f"{case} is not finished: run the command that makes it again, it goes on where it stopped"
-            )
+    made = read_made(case.parent)
+    known = made["cases"].get(case.name) if made is not None else None
+    if known is not None and not known["complete"]:
+        raise InputError(f"{case} is not finished: run the command that makes it again, it goes on where it stopped")
 
 
 def _tasks(images: Path) -> dict[int, Path]:
@@ -131,7 +149,7 @@ def _size_of(file: Path) -> tuple[int, int]:
     try:
         with Image.open(file, formats=("PNG",)) as picture:
             return picture.height, picture.width
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise InputError(f"{file} cannot be read as a picture: {error}") from None
 
 

@@ -6,17 +6,19 @@ import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import einstellung
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
-from einstellung.scenes.lots import Lot, Recipe, lots_of
+from einstellung.scenes.lots import LABELS, Lot, Recipe, lots_of
 from einstellung.scenes.predicates import n_tasks
 from einstellung.scenes.published import CASES
 from einstellung.scenes.rendering import RENDERER_VERSION
-from einstellung.scenes.sampling import SPLITS
+from einstellung.scenes.rules import RuleBook, rules_in
+from einstellung.scenes.sampling import SPLITS, class_law
 
 MADE = "made.json"
 RECORDS = "scenes.jsonl"
@@ -36,6 +38,12 @@ class Order:
         tasks = range(n_tasks(self.recipe.book, variant))
         return [lot for task in tasks for lot in lots_of(variant, split, task, self.counts[split])]
 
+    def check(self) -> None:
+        """Refuse rules that leave a class of one of the variants without any scene."""
+        for variant in self.variants:
+            for task, label in product(range(n_tasks(self.recipe.book, variant)), LABELS):
+                class_law(self.recipe.book, variant, task, label)
+
     @property
     def settings(self) -> dict[str, Any]:
         """What every case of a folder has in common."""
@@ -53,10 +61,36 @@ def split_folder(root: Path, variant: str, split: str) -> Path:
     return root / CASES[variant] / split
 
 
+def read_made(root: Path) -> dict[str, Any] | None:
+    """The record of a folder, if there is one."""
+    path = root / MADE
+    try:
+        if not path.is_file():
+            return None
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+    made: dict[str, Any] = read_json(path)
+    try:
+        known = all(case.keys() >= {"variant", "complete", "splits"} for case in made["cases"].values())
+        known = known and isinstance(made["settings"], dict)
+    except (AttributeError, KeyError, TypeError):
+        known = False
+    if not known:
+        raise InputError(f"{path} is no record of a folder of scenes: restore it, or make the folder anew")
+    return made
+
+
+def made_rules(root: Path) -> RuleBook | None:
+    """The rules that the scenes of a folder were made with, where it tells."""
+    made = read_made(root)
+    return None if made is None else rules_in(root / MADE, made["settings"].get("rules"))
+
+
 def check_folder(root: Path, order: Order) -> None:
     """Refuse a folder that was made with other settings, or a case in it that somebody else made."""
-    if (root / MADE).is_file():
-        known: Mapping[str, Any] = read_json(root / MADE).get("settings", {})
+    made = read_made(root)
+    if made is not None:
+        known: Mapping[str, Any] = made["settings"]
         for name, value in order.settings.items():
             if known.get(name) != value:
                 raise InputError(
@@ -72,9 +106,8 @@ def check_folder(root: Path, order: Order) -> None:
 def begin(root: Path, order: Order) -> dict[str, Any]:
     """The record of a folder: a new one, or the one that is there if it was made with the same settings."""
     check_folder(root, order)
-    if (root / MADE).is_file():
-        made: dict[str, Any] = read_json(root / MADE)
-    else:
+    made = read_made(root)
+    if made is None:
         made = {
             "made": datetime.date.today().isoformat(),
             "settings": order.settings,

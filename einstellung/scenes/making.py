@@ -28,12 +28,14 @@ from einstellung.scenes.sampling import SPLITS
 from einstellung.sources.reading import file_hash
 
 _UNFINISHED = ".making"
+_LOCK = "lock"
 _PARTS = ("images", "masks")
 _FASTEST = 1  # of zlib's levels: files are a fifth larger than they could be, and written twice as fast
 
 
 def make_scenes(order: Order, root: Path, workers: int, heard: Heard) -> dict[str, Any]:
     """Make what of ``order`` is not yet in ``root``; what is there and whole stays. Returns the folder's record."""
+    order.check()
     check_folder(root, order)  # before anything is written there
     with _alone(root):
         made = begin(root, order)
@@ -55,7 +57,7 @@ def make_scenes(order: Order, root: Path, workers: int, heard: Heard) -> dict[st
         for variant, split in ((variant, split) for variant in order.variants for split in SPLITS):
             if split not in made["cases"][CASES[variant]]["splits"]:  # stopped between its last lot and its end
                 _finish(root, made, order, variant, split)
-        shutil.rmtree(root / _UNFINISHED, ignore_errors=True)  # with the lock in it, where the system allows that
+        _tidy(root, order)
         return made
 
 
@@ -122,8 +124,15 @@ def _finish(root: Path, made: dict[str, Any], order: Order, variant: str, split:
     hashes[RECORDS] = file_hash(records, "sha256")
     listed_in = write_text(folder / LIST, "".join(f"{value}  {name}\n" for name, value in hashes.items()))
     split_finished(root, made, variant, split, sum(lot.count for lot in lots), file_hash(listed_in, "sha256"))
-    for lot in lots:
-        _record_of(root, lot).unlink()
+
+
+def _tidy(root: Path, order: Order) -> None:
+    """Nothing is unfinished of these variants any more; what there is of others stays for those who go on with them."""
+    for variant in order.variants:
+        for left in (root / _UNFINISHED).glob(f"{variant}-*"):
+            left.unlink()
+    if [left.name for left in (root / _UNFINISHED).iterdir()] == [_LOCK]:
+        shutil.rmtree(root / _UNFINISHED, ignore_errors=True)  # with the lock in it, where the system allows that
 
 
 def _record_of(root: Path, lot: Lot) -> Path:
@@ -153,7 +162,7 @@ def _alone(root: Path) -> Iterator[None]:
     """No two processes make the same folder."""
     try:
         (root / _UNFINISHED).mkdir(parents=True, exist_ok=True)
-        lock = FileLock(root / _UNFINISHED / "lock", timeout=0)
+        lock = FileLock(root / _UNFINISHED / _LOCK, timeout=0)
         lock.acquire()
     except Timeout:
         raise InputError(f"another process is making {root}: wait for it, or choose another --out") from None

@@ -14,7 +14,7 @@ import numpy as np
 from einstellung.errors import InputError
 from einstellung.scenes.attributes import ATTRIBUTES, RADII, Codes, in_words
 from einstellung.scenes.rule_book import PLACES
-from einstellung.scenes.scene import Scenes
+from einstellung.scenes.scene import Floats, Scenes
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,12 @@ def read_records(path: Path) -> dict[str, dict[str, Any]]:
             for number, line in enumerate(lines, start=1):
                 try:
                     one = json.loads(line)
-                    found[str(one["image"])] = one
-                except (json.JSONDecodeError, TypeError, KeyError):
+                    name = str(one["image"])
+                except (json.JSONDecodeError, TypeError, KeyError, RecursionError):
                     raise InputError(f"{path}, line {number}: no record of an image; make the folder anew") from None
+                if name in found:
+                    raise InputError(f"{path}, line {number}: {name} has a record already; make the folder anew")
+                found[name] = one
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     return found
@@ -64,16 +67,26 @@ def recorded(names: Sequence[str], records: Mapping[str, Mapping[str, Any]], pla
     """What ``records`` tell of the images ``names``; ``place`` says where they stand, for the message about a wrong one."""
     name = ""
     try:
-        lines = []
+        found, codes = [], []
         for name in names:
-            one = records[name]
-            codes = [[values.index(item[key]) for key, values in ATTRIBUTES.items()] for item in one["objects"]]
-            lines.append((one, codes))
-        if min(len(codes) for _, codes in lines) != max(max(len(codes) for _, codes in lines), 1):
+            found.append(one := records[name])
+            codes.append([[values.index(item[key]) for key, values in ATTRIBUTES.items()] for item in one["objects"]])
+        if min(map(len, codes)) != max(max(map(len, codes)), 1):
             raise InputError(f"{place}: its images have different numbers of objects, or none; make the folder anew")
-        attributes = np.array([codes for _, codes in lines], dtype=np.uint8)
-        found = [one for one, _ in lines]
-        return Recorded(attributes, _places(found), _scenes(attributes, found))
+        places, layouts = [], []
+        placed, laid_out = all(map(_names_places, found)), all(map(_tells_layout, found))
+        for name in names:  # one after the other: the message is to name the wrong one
+            one = records[name]
+            if placed:
+                places.append(_places(one["objects"]))
+            if laid_out:
+                layouts.append(_layout(one))
+        attributes = np.array(codes, dtype=np.uint8)
+        return Recorded(
+            attributes,
+            np.array(places, dtype=np.uint8) if placed else None,
+            Scenes(attributes, *map(np.array, zip(*layouts, strict=True))) if laid_out else None,
+        )
     except KeyError as error:
         what = "has no record" if error.args == (name,) else f"has a record without {error}"
         raise InputError(f"{place}: the image {name} {what}; make the folder anew") from None
@@ -81,27 +94,42 @@ def recorded(names: Sequence[str], records: Mapping[str, Mapping[str, Any]], pla
         raise InputError(f"{place}: the record of {name} cannot be used ({error}); make the folder anew") from None
 
 
-def _scenes(attributes: Codes, records: Sequence[Mapping[str, Any]]) -> Scenes | None:
-    if not all("camera" in one and "lamps" in one and "radians" in one["objects"][0] for one in records):
-        return None
-    objects = [one["objects"] for one in records]
-    return Scenes(
-        attributes,
-        np.array([[item["position"][:2] for item in some] for some in objects], dtype=np.float64),
-        np.array([[item["radians"] for item in some] for some in objects], dtype=np.float64),
-        np.array([one["camera"] for one in records], dtype=np.float64),
-        np.array([one["lamps"] for one in records], dtype=np.float64),
+def finite(values: Any, *shape: int) -> Floats:
+    """Numbers of a file as an array of a certain shape.
+
+    >>> finite([1, float("nan")], 2)
+    Traceback (most recent call last):
+    ValueError: [1, nan] should be 2 numbers
+    """
+    array = np.array(values, dtype=np.float64)
+    if array.shape != shape or not np.isfinite(array).all():
+        raise ValueError(f"{values} should be {' x '.join(map(str, shape))} numbers")
+    return array
+
+
+def _tells_layout(one: Mapping[str, Any]) -> bool:
+    return "camera" in one and "lamps" in one and "radians" in one["objects"][0]
+
+
+def _layout(one: Mapping[str, Any]) -> tuple[Floats, Floats, Floats, Floats]:
+    """Position, rotation, camera and lamps of one scene."""
+    objects = one["objects"]
+    return (
+        finite([item["position"][:2] for item in objects], len(objects), 2),
+        finite([item["radians"] for item in objects], len(objects)),
+        finite(one["camera"], 3),
+        finite(one["lamps"], 3, 3),
     )
 
 
-def _places(records: Sequence[Mapping[str, Any]]) -> Codes | None:
-    if not all(name in item for one in records for item in one["objects"] for name in PLACES):
-        return None
-    codes = [
-        [sum(known.index(item[name]) << step for step, (name, known) in enumerate(PLACES.items())) for item in one]
-        for one in (one["objects"] for one in records)
+def _names_places(one: Mapping[str, Any]) -> bool:
+    return all(name in item for item in one["objects"] for name in PLACES)
+
+
+def _places(objects: Sequence[Mapping[str, Any]]) -> list[int]:
+    return [
+        sum(known.index(item[name]) << step for step, (name, known) in enumerate(PLACES.items())) for item in objects
     ]
-    return np.array(codes, dtype=np.uint8)
 
 
 def _height(words: Mapping[str, str]) -> float:

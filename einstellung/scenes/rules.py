@@ -22,7 +22,17 @@ from einstellung.scenes.counting import mask_counts
 from einstellung.scenes.predicates import confounders, ground_truth
 from einstellung.scenes.rule_book import PAPER_RULES, Pattern, Rule, RuleBook, rule_words, rules_digest
 
-__all__ = ["PAPER_RULES", "Pattern", "Rule", "RuleBook", "check_rules", "read_rules", "rule_words", "rules_digest"]
+__all__ = [
+    "PAPER_RULES",
+    "Pattern",
+    "Rule",
+    "RuleBook",
+    "check_rules",
+    "read_rules",
+    "rule_words",
+    "rules_digest",
+    "rules_in",
+]
 
 _KEYS = ("ground_truth", "confounders", "objects")
 _ATTRIBUTES = tuple(field.name for field in fields(Pattern))
@@ -38,16 +48,25 @@ def read_rules(path: Path | None) -> RuleBook:
     """
     if path is None:
         return PAPER_RULES
-    if path.is_dir():
-        path = _pair_in(path)
+    try:
+        if path.is_dir():
+            path = _pair_in(path)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     data = _read(path)
-    if not isinstance(data, Mapping):
-        raise InputError(f"{path} must hold 'ground_truth' and 'confounders', not a {type(data).__name__}")
-    if data and all(str(key).isdigit() for key in data):
+    if isinstance(data, Mapping) and data and all(str(key).isdigit() for key in data):
         truth_file, confounder_file = _pair_of(path)
         book = _book(path, _same_for_all(truth_file), _published(confounder_file), _OBJECTS)
-    else:
-        book = _ours(path, data)
+        check_rules(book, str(path))
+        return book
+    return rules_in(path, data)
+
+
+def rules_in(path: Path, data: Any) -> RuleBook:
+    """The rules that ``data`` holds in our own form; ``path`` says where it stands."""
+    if not isinstance(data, Mapping):
+        raise InputError(f"{path} must hold 'ground_truth' and 'confounders', not a {type(data).__name__}")
+    book = _ours(path, data)
     check_rules(book, str(path))
     return book
 
@@ -160,11 +179,11 @@ def _read(path: Path) -> Any:
     if path.suffix.lower() == ".json":
         try:
             return json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, RecursionError) as error:
             raise InputError(f"{path} is not valid JSON: {error}") from None
     import yaml
 
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, RecursionError) as error:
         raise InputError(f"{path} is not valid YAML: {error}") from None

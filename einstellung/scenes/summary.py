@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
+import numpy.typing as npt
+from PIL import Image, UnidentifiedImageError
 
+from einstellung.errors import InputError
 from einstellung.files import write_json, write_text
 from einstellung.scenes.contact_sheet import SheetRow, write_contact_sheet
 from einstellung.scenes.croissant import croissant
@@ -65,6 +67,14 @@ def _rows(case: Path, facts: list[ClassFacts]) -> list[SheetRow]:
     for one in facts:
         if one.case == case.name:
             folder = case / "train" / "images" / f"t{one.task}" / str(one.label)
-            images = [np.asarray(Image.open(file)) for file in sorted(folder.glob("*.png"))[:_SHOWN]]
+            images = [_picture(file) for file in sorted(folder.glob("*.png"))[:_SHOWN]]
             rows.append(SheetRow(one.task, one.label, np.stack(images)))
     return rows
+
+
+def _picture(file: Path) -> npt.NDArray[np.uint8]:
+    try:
+        with Image.open(file, formats=("PNG",)) as picture:
+            return np.asarray(picture)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise InputError(f"{file} cannot be read as a picture ({error}): make its case again, which mends it") from None

@@ -26,6 +26,7 @@ from einstellung.sources.cache import Arrays
 
 _LAYOUT = 1  # of the cached arrays, and of how twins are drawn; another one is another entry
 _LOT = 250  # scenes
+_ALIKE = 1.0  # grey levels, on average: our own backends differ by less, other renderers by more
 _COUNTS = ("wrong_start", "no_candidate", "no_room", "others_changed")
 
 
@@ -64,6 +65,7 @@ def twin_set(
     if some.scenes is None:
         raise InputError("twins are rendered from whole scenes: the scenes.jsonl beside these images holds no layout")
     backend = resolve_backend(backend)
+    _check_alike(originals, size, backend)
     key = [_LAYOUT, RENDERER_VERSION, rules_digest(book), task, size, backend, put_in, _content(some)]
     what = f"twins of t{task}, {'with' if put_in else 'without'} {book.confounder_words(task)}"
 
@@ -74,6 +76,19 @@ def twin_set(
         )
 
     return _assembled(some, asked, made_once(f"twins-{digest(key, length=32)}", make, what, tell))
+
+
+def _check_alike(originals: SceneSet, size: int, backend: str) -> None:
+    """Refuse to hold pictures by one renderer against twins by another: they would differ in everything."""
+    assert originals.scenes is not None
+    assert originals.images is not None
+    again, _ = render(originals.scenes.take(slice(1)), size, backend)
+    first = originals.images[:1]
+    if again.shape != first.shape or np.abs(again.astype(np.int64) - first).mean() > _ALIKE:
+        raise InputError(
+            f"twins drawn by {backend} would not look like these images, which were made otherwise: give the backend and size "
+            "that they were made with"
+        )
 
 
 def _twins(some: SceneSet, book: RuleBook, task: int, put_in: bool) -> Twins:

@@ -63,7 +63,8 @@ class LoopSettings:
 class PhaseLoop:
     """One stage of one phase of one run; most phases have only one.
 
-    Only the phase's own images count for the effective epoch; whatever else a learner goes through does not.
+    Only the phase's own images count for the effective epoch, how often they were gone through so far; whatever else a learner
+    goes through does not. ``consumed``: how many of them the run had gone through before this stage, or before it was stopped.
     ``on_evaluation(effective_epoch)`` is called within an epoch where that is asked for, ``on_epoch(epoch, effective_epoch)``
     after each epoch, ``on_step(counts)`` after each step with the number of real images it took from each phase.
     An epoch is a function of (weights, optimiser, learner's memory, seed, phase, epoch) alone, so a run can stop between any
@@ -78,6 +79,7 @@ class PhaseLoop:
         on_epoch: Callable[[int, float], None],
         on_evaluation: Callable[[float], None],
         on_step: Callable[[dict[str, int]], None],
+        consumed: int = 0,
     ) -> None:
         self.learner = learner
         self.phase = phase
@@ -85,6 +87,7 @@ class PhaseLoop:
         self.on_epoch = on_epoch
         self.on_evaluation = on_evaluation
         self.on_step = on_step
+        self.consumed = consumed
         sources = learner.sources(phase)
         self._names = [source.name for source in sources]
         self._images = ImageSet.joined([source.train for source in sources])
@@ -97,11 +100,10 @@ class PhaseLoop:
         for epoch in range(before + done + 1, before + self.settings.rounds + 1):
             # what a net itself draws, such as dropout, comes from torch's global generator: it gets an address, too
             with seeded_globally(self.learner.context.seed, "net", self.phase.name, epoch):
-                consumed = self._epoch(epoch)
-            self.on_epoch(epoch, epoch - 1 + consumed / len(self.phase.train))
+                self._epoch(epoch)
+            self.on_epoch(epoch, self.consumed / len(self.phase.train))
 
-    def _epoch(self, epoch: int) -> int:
-        """Learn one epoch; how many of the phase's own images it went through."""
+    def _epoch(self, epoch: int) -> None:
         learner, phase, settings = self.learner, self.phase, self.settings
         seed, presentation = learner.context.seed, learner.context.presentation
         assert learner.optimiser is not None, "begin_phase comes before the loop"
@@ -112,8 +114,8 @@ class PhaseLoop:
         augmentation = generator(seed, "augmentation", phase.name, epoch)
         cue = generator(seed, "cue", phase.name, epoch)
         batches = self._batches(epoch)
-        own = sum(self._taken(rows)[phase.name] for rows in batches)
-        consumed, measured = 0, 0
+        measured = self.consumed
+        end = measured + sum(self._taken(rows)[phase.name] for rows in batches)
         # An accelerator is only told what to do and works it off by itself: while it is busy with one batch, the next is
         # prepared here. That holds as long as nothing asks for a number, so the loss is looked at once, at the end.
         for step, rows in enumerate(batches, start=1):
@@ -125,16 +127,15 @@ class PhaseLoop:
                     f"{type(learner).__name__}.observe returned nothing: end it with 'return self.step(loss)'"
                 )
             counts = self._taken(rows)
-            consumed += counts[phase.name]
+            self.consumed += counts[phase.name]
             self.on_step(counts)
             every = settings.evaluate_every_steps
             # Steps without images of the phase itself do not move the effective epoch: each moment is measured once.
-            if every and step % every == 0 and measured < consumed < own:
-                measured = consumed
-                self.on_evaluation(epoch - 1 + consumed / len(phase.train))
+            if every and step % every == 0 and measured < self.consumed < end:
+                measured = self.consumed
+                self.on_evaluation(measured / len(phase.train))
                 learner.training_mode()
         require_finite(float(loss), f"after epoch {epoch} of {phase.name}")
-        return consumed
 
     def _batches(self, epoch: int) -> list[Tensor]:
         """Rows of every step of an epoch; a last one that is cut short ends after its share of the sources' images."""

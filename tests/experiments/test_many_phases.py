@@ -117,13 +117,9 @@ def config(named):
     return resolve(build_config(VALUES))
 
 
-def jobs_in(folder, config):
+def jobs_in(folder, config, heard=lambda work, where: None):
     stream = build_stream(config)
-
-    def quiet(work, where):
-        pass
-
-    return stream, [JobExecution(job, config, folder, stream, quiet) for job in plan(config, stream)]
+    return stream, [JobExecution(job, config, folder, stream, heard) for job in plan(config, stream)]
 
 
 def ran(folder, config):
@@ -139,10 +135,10 @@ def test_every_phase_and_every_stage_is_learned(config, tmp_path):
     assert list(dict.fromkeys(frame.phase)) == ["T1", "T2", "T3"]
     at = frame[frame.split == frame.phase + "_val"].groupby("phase").epoch.apply(list).to_dict()
     # 16 images in whole epochs, then twice one batch of 8: half an epoch each
-    assert at == {"T1": [0, 1, 1.5, 2.5], "T2": [0, 1, 2, 2.5, 3.5], "T3": [0, 1, 2, 2.5, 3.5]}
+    assert at == {"T1": [0, 1, 1.5, 2], "T2": [0, 1, 2, 2.5, 3], "T3": [0, 1, 2, 2.5, 3]}
     assert run.learner.began == (("T2", "train"), ("T2", "finish"), ("T3", "train"), ("T3", "finish"))
     assert run.samples == {"T1": 16 + 16, "T2": 32 + 16, "T3": 32 + 16}
-    last = frame[(frame.phase == "T3") & (frame.epoch == 3.5)]
+    last = frame[(frame.phase == "T3") & (frame.epoch == 3)]
     assert set(last.split) == {split.name for split in stream.splits}
 
 
@@ -199,6 +195,28 @@ def test_an_estimate_counts_the_measurements_of_every_phase(config):
     seconds = seconds_of([first, run], config, stream, Pace(0.0, 1.0))
     images = 16 * len(stream.splits)
     assert seconds == {first.folder: (3 + 1) * images, run.folder: 2 * (4 + 1) * images}
+
+
+def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_done(config, tmp_path):
+    learners["two_stages"].closing_cost = classmethod(lambda cls, options, size: 100.0 + size)
+    _, (first, run) = jobs_in(tmp_path, config)
+    closed = 2 * (100 + 16)  # T1 and T2; nothing comes after T3
+    assert run.job.work == 2 * (16 * 2 + 16) + closed
+    first.run()
+
+    def stop(words, force=False):
+        if "T3 epoch 2" in words:
+            raise StoppedError
+
+    run._tell = stop
+    with pytest.raises(StoppedError):
+        run.run()
+    heard = []
+    _, (_, again) = jobs_in(tmp_path, config, lambda work, where: heard.append(work))
+    again._save = lambda *_: again._tell("saved", force=True)
+    again.run()
+    assert heard[0] > closed + 16 * 2 + 16  # all of T2, and the first epoch of T3
+    assert again._work == run.job.work
 
 
 def test_with_first_phase_end_other_phases_wait_for_the_end_of_the_first(config):

@@ -35,7 +35,8 @@ def run_stage(learner, phase, stage, size=8, before=0):
     learner.observe = lambda batch: seen.append(batch) or observe(learner, batch)
     learner.begin_stage(phase, stage)
     settings = LoopSettings(stage.passes, size, 0.1, milestones=(0.5,), before=before)
-    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), lambda e: None, counts.append).run()
+    nothing, before = (lambda e: None), before * len(phase.train)
+    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), nothing, counts.append, before).run()
     return seen, counts, effective
 
 

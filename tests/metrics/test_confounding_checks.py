@@ -18,7 +18,7 @@ IMAGES = "every run was measured on as many images"
 PAIRS = "twins and their originals are measured alike"
 TWINS = "twins are other images than their originals"
 BUDGET = "all seeds of a method had the same budget"
-CHANCE = "before training the tasks are at chance"
+UNTRAINED = "before training no task is solved"
 SEEDS = "no two seeds of a method are the same run"
 NAMES = "split names are understood"
 
@@ -90,7 +90,7 @@ def shorter_seed(frame):
 def clever_from_the_start(frame):
     return frame.assign(
         acc=frame["acc"].where(
-            ~(rows_of(frame, method="naive", seed=1, phase="T1", epoch=0.0) & frame["split"].str.startswith("T1_")), 0.9
+            ~(rows_of(frame, method="naive", seed=1, phase="T1", epoch=0.0) & frame["split"].str.startswith("T1_")), 0.97
         )
     )
 
@@ -115,7 +115,7 @@ def misspelt(frame):
         (no_twins_of_some, PAIRS, "T3_negative_twin is missing"),
         (twins_that_are_copies, TWINS, "T2_positive_twin has every loss of T2_positive_paired"),
         (shorter_seed, BUDGET, "naive: T1 4, T2 4, T3 3 | T1 4, T2 4, T3 4"),
-        (clever_from_the_start, CHANCE, "0.900 (naive seed 1, T1)"),
+        (clever_from_the_start, UNTRAINED, "0.970 (naive seed 1, T1)"),
         (seed_twice, SEEDS, "naive seed 1 and naive seed 2"),
         (misspelt, NAMES, "not used: T1_vall"),
     ],
@@ -130,7 +130,14 @@ def test_what_was_not_recorded_is_not_judged():
     plain = study({"naive": {"T1": both(T1=0.9, unconfounded=0.8)}}, seeds=(1,), start=False, n=None, loss=None)
     checks = checks_of(plain.frame)
     unknown = {name for name, check in checks.items() if check["passed"] is None}
-    assert unknown == {IMAGES, PAIRS, TWINS, CHANCE, SEEDS, "seeds are paired with the baseline"}
+    assert unknown == {IMAGES, PAIRS, TWINS, UNTRAINED, SEEDS, "seeds are paired with the baseline"}
+
+
+def test_an_untrained_net_may_lean_towards_a_confounder(frame):
+    """One untrained set transformer of six is more than .2 from chance on a task of attributes: nothing is wrong with it."""
+    start = (frame["epoch"] == 0).to_numpy()
+    leaning = frame.assign(acc=frame["acc"].where(~start, 0.85))
+    assert checks_of(leaning)[UNTRAINED]["passed"] is True
 
 
 def test_strange_splits_stay_aside():

@@ -200,3 +200,16 @@ def test_a_ceiling_comes_from_a_study_on_the_unconfounded_set():
     own = {"naive": {"T1": both(T1=0.93)}}  # its own test images are unconfounded
     only = confounding_score(study(own), variant="unconfounded")
     assert ceiling_of(only, "x")["mean"] == pytest.approx(0.93)
+
+
+def test_a_study_on_the_unconfounded_set_gets_no_verdict_on_confounding():
+    """Its task's test images are the unconfounded ones: against its own task the gap would be zero whatever it learned."""
+    ends = {"naive": {"T1": both(T1=0.6, unconfounded=0.6)}, "joint": {"T1": both(T1=0.95, unconfounded=0.95)}}
+    card = confounding_score(study(ends, seeds=(1,)), variant="unconfounded")
+    naive, joint = (card["methods"][method]["verdict"] for method in ("naive", "joint"))
+    assert (naive["name"], joint["name"]) == ("sanity check", "sanity check")
+    assert naive["gap"] is None
+    assert "60.0 % on 1,500 unconfounded test images, 95 % [57.5 %, 62.5 %]" in naive["sentence"]
+    assert "nothing to be confounded by" in naive["sentence"]
+    unmeasured = confounding_score(study({"naive": {"T1": both(T1=0.6)}}, seeds=(1,)), variant="unconfounded")
+    assert "was not measured" in unmeasured["methods"]["naive"]["verdict"]["sentence"]

@@ -19,7 +19,7 @@ from einstellung.scenes.exact_test import chance_of_difference
 from einstellung.scenes.layout import place_scenes
 from einstellung.scenes.predicates import VARIANTS, n_tasks
 from einstellung.scenes.records import record
-from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.rules import PAPER_RULES, Pattern
 from tests.scenes.naive import PLACED_PAIRS
 
 BLUE = ATTRIBUTES["color"].index("blue")
@@ -168,6 +168,18 @@ def test_the_command(tmp_path):
     assert "2 identical objects" in spoken.stdout
 
 
+def test_a_folder_is_held_against_the_rules_that_it_was_made_with(tmp_path):
+    book = replace(PAPER_RULES, ground_truth=(Pattern(shape="cylinder"),))
+    write_records(
+        tmp_path / "strict" / "val" / "scenes.jsonl", draw_scenes(book, "strict", [0, 1, 2], count=40, seed=1)
+    )
+    command = [str(tmp_path), "--json"]
+    for passed in (False, True):
+        done = CliRunner().invoke(audit_command, command, catch_exceptions=False)
+        assert json.loads(done.stdout)["passed"] is passed
+        (tmp_path / "made.json").write_text(json.dumps({"settings": {"rules": book.to_dict()}, "cases": {}}))
+
+
 def test_layouts_are_audited_too(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_LAID_OUT", 40)
     scenes = drawn("strict", 30, 9)
@@ -194,6 +206,7 @@ def test_layouts_are_audited_too(tmp_path, monkeypatch):
         ('{"image": "a", "task": 0, "label": 2, "objects": [OBJECT]}', "label 2 is neither 1"),
         ('{"image": "a", "task": "0", "label": 1, "objects": [OBJECT]}', "the record of a has task '0'"),
         ('{"image": "a", "task": 0, "label": 1, "objects": [POSITIONED]}', "a position is not a list of numbers"),
+        ('{"image": "a", "task": 0, "label": 1, "objects": [SHORT]}', "a: a position is not a list of numbers"),
         ("nonsense", "line 1"),
     ],
 )
@@ -202,6 +215,7 @@ def test_files_that_cannot_be_audited(tmp_path, text, message):
     text = text.replace("OBJECT", json.dumps(item)).replace(
         "POSITIONED", json.dumps(item | {"position": ["x", "y", 0]})
     )
+    text = text.replace("SHORT", json.dumps(item | {"position": [1.0]}))
     (tmp_path / "scenes.jsonl").write_text(text)
     with pytest.raises(InputError, match=message):
         files.audit_files(PAPER_RULES, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -164,7 +165,33 @@ def not_square(root: Path) -> None:
 
 
 def not_finished(root: Path) -> None:
-    (root / "made.json").write_text(json.dumps({"cases": {"case_strict_main": {"complete": False}}}))
+    case = {"variant": "strict", "complete": False, "splits": {}}
+    (root / "made.json").write_text(json.dumps({"settings": {}, "cases": {"case_strict_main": case}}))
+
+
+def no_record_of_the_folder(root: Path) -> None:
+    (root / "made.json").write_text(json.dumps({"cases": {"case_strict_main": {}}}))
+
+
+def a_task_of_another_size(root: Path) -> None:
+    for file in at(root, 1).parent.rglob("*.png"):
+        Image.new("RGB", (9, 9)).save(file)
+
+
+def a_picture_too_large_to_be_one(root: Path) -> None:
+    head = b"IHDR" + (100_000).to_bytes(4, "big") * 2 + b"\x08\x02\0\0\0"
+    start = b"\x89PNG\r\n\x1a\n\0\0\0\r" + head + zlib.crc32(head).to_bytes(4, "big")
+    (at(root) / "img_conf_taskid_0_000000.png").write_bytes(
+        start + b"\0\0\0\0IDAT" + zlib.crc32(b"IDAT").to_bytes(4, "big")
+    )
+
+
+def records_of_a_lost_task(root: Path) -> None:
+    item = {"shape": "cube", "size": "small", "material": "metal", "color": "red"}
+    images = root / "case_strict_main" / "train" / "images"
+    names = [str(file.relative_to(images)) for file in images.rglob("*.png")] + ["t2/0/a.png", "t2/1/a.png"]
+    lines = [json.dumps({"image": name, "objects": [item]}) + "\n" for name in names]
+    (images.parent / "scenes.jsonl").write_text("".join(lines))
 
 
 @pytest.mark.parametrize(
@@ -188,6 +215,10 @@ def not_finished(root: Path) -> None:
         (another_size, r"t1/0/img_conf_taskid_1_000001\.png is 9x9 pixels, .* is 8x8: all must be alike"),
         (not_square, "is 8 pixels wide and 6 high: images must be square"),
         (not_finished, "case_strict_main is not finished: run the command that makes it again"),
+        (no_record_of_the_folder, r"made\.json is no record of a folder of scenes"),
+        (a_task_of_another_size, "t1: its images are 9 pixels wide, those of t0 8: all must be alike"),
+        (a_picture_too_large_to_be_one, r"_000000\.png cannot be read as a picture"),
+        (records_of_a_lost_task, r"scenes\.jsonl tells of t2/0/a\.png, which is not there \(2 in all\)"),
     ],
 )
 def test_what_is_wrong_is_told_in_a_line(harm, message, published):
@@ -202,3 +233,9 @@ def test_words_that_do_not_exist(published):
         load_case(published, "loose", "train")
     with pytest.raises(InputError, match="no split 'valid': give one of train, val, test"):
         load_case(published, "strict", "valid")
+
+
+def test_sizes_that_do_not_exist(published):
+    for size in (0, -1):
+        with pytest.raises(InputError, match=f"images of {size} pixels a side"):
+            load_case(published, "strict", "train", size=size)

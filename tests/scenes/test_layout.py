@@ -103,6 +103,14 @@ def test_where_there_is_no_room_the_scene_is_named(monkeypatch):
         place_scenes(kinds, None, generators(3), only_spheres)
 
 
+def test_a_lot_without_room_at_first_is_placed_in_the_end():
+    """Four large objects in one quadrant: of a single layout there is often none to look at."""
+    kinds, places = np.broadcast_to(LARGE_CUBE, (1, 4, 4)), np.zeros((1, 4), dtype=np.uint8)
+    for seed in range(6):
+        scenes = place_scenes(kinds, places, generators(1, seed))
+        assert (quadrants(scenes.position) == places).all()
+
+
 def test_objects_stand_in_their_quadrants_as_the_camera_sees_them():
     places = np.random.default_rng(4).integers(4, size=(20, 4)).astype(np.uint8)
     scenes = place_scenes(KINDS[np.random.default_rng(5).integers(96, size=(20, 4))], places, generators(20))

@@ -248,6 +248,41 @@ def test_a_case_of_somebody_else_is_left_alone(tmp_path):
     assert list(tmp_path.iterdir()) == [tmp_path / "case_strict_main"]
 
 
+def test_a_variant_without_any_scene_is_refused_before_anything_is_made(tmp_path):
+    twice = replace(PAPER_RULES, confounders=(PAPER_RULES.confounders[0],) * 2)
+    order = replace(ORDER, recipe=replace(RECIPE, book=twice), variants=("strict", "disjoint"))
+    with pytest.raises(InputError, match="the disjoint set of task 0 has no positives"):
+        make_scenes(order, tmp_path / "made", 1, silent)
+    assert not (tmp_path / "made").exists()
+
+
+def test_what_is_begun_of_one_variant_survives_the_making_of_another(tmp_path, whole, monkeypatch, written):
+    counted = making.write_lot
+
+    def stopping(lot, recipe, root):
+        if len(written) == 3:
+            raise KeyboardInterrupt
+        counted(lot, recipe, root)
+
+    monkeypatch.setattr(making, "write_lot", stopping)
+    with pytest.raises(KeyboardInterrupt):
+        make_scenes(ORDER, tmp_path, 1, silent)
+    monkeypatch.setattr(making, "write_lot", counted)
+    make_scenes(replace(ORDER, variants=("unconfounded",)), tmp_path, 1, silent)
+    make_scenes(ORDER, tmp_path, 1, silent)
+    assert len(written) == len(set(written))  # no lot twice
+    assert contents(tmp_path) == contents(whole)
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "{}", "5", '{"settings": 3, "cases": {}}', '{"settings": {}, "cases": {"a": {}}}']
+)
+def test_a_record_that_is_none_is_named(text, folder):
+    (folder / "made.json").write_text(text)
+    with pytest.raises(InputError, match=r"made\.json is no record of a folder of scenes"):
+        make_scenes(ORDER, folder, 1, silent)
+
+
 def test_two_processes_do_not_make_the_same_folder(tmp_path):
     (tmp_path / ".making").mkdir()
     with FileLock(tmp_path / ".making" / "lock"), pytest.raises(InputError, match="another process is making"):
@@ -258,6 +293,8 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot write to .*file"):
         make_scenes(ORDER, tmp_path / "file", 1, silent)
+    with pytest.raises(InputError, match="File name too long"):
+        make_scenes(ORDER, tmp_path / ("a" * 300), 1, silent)
 
 
 def test_the_command(tmp_path):

@@ -111,3 +111,28 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     (tmp_path / "bytes").write_bytes(b"\xff\xfe{}\n")
     with pytest.raises(InputError, match="cannot read"):
         read_records(tmp_path / "bytes")
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda one: one["objects"][2].pop("radians"), "the image b has a record without 'radians'"),
+        (lambda one: one["objects"][1].update(position=[1.0]), "the record of b cannot be used"),
+        (lambda one: one["objects"][1].update(position=[1.0, float("nan"), 0.0]), "the record of b cannot be used"),
+        (lambda one: one.update(camera=[1, 2]), r"the record of b cannot be used \(\[1, 2\] should be 3 numbers\)"),
+        (lambda one: one.update(lamps=[1, 2, 3]), "should be 3 x 3 numbers"),
+        (lambda one: one["objects"][3].update(side="middle"), "the record of b cannot be used"),
+    ],
+)
+def test_a_wrong_layout_is_named_by_its_own_image(harm, message):
+    before, places = scenes(), np.zeros((3, 4), dtype=np.uint8)
+    records = {name: json.loads(record(name, 0, 1, before, places, row)) for row, name in enumerate("abc")}
+    harm(records["b"])
+    with pytest.raises(InputError, match=message):
+        recorded(list("abc"), records, HERE)
+
+
+def test_two_records_of_one_image_are_refused(tmp_path):
+    (tmp_path / "scenes.jsonl").write_text('{"image": "a"}\n{"image": "b"}\n{"image": "a"}\n')
+    with pytest.raises(InputError, match=r"scenes\.jsonl, line 3: a has a record already"):
+        read_records(tmp_path / "scenes.jsonl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ def own(**changes):
     ("text", "message"),
     [
         ("{", "is not valid JSON"),
+        ("[" * 100_000, "is not valid JSON"),
         ("[]", "must hold 'ground_truth' and 'confounders', not a list"),
         ("{}", "'ground_truth' is missing"),
         (own(grund=1), r"unknown key 'grund': did you mean 'ground_truth'\?|unknown key 'grund'"),
@@ -118,6 +120,11 @@ def test_files_that_cannot_be_read(tmp_path):
     (tmp_path / "broken.yaml").write_text("a: [")
     with pytest.raises(InputError, match="is not valid YAML"):
         read_rules(tmp_path / "broken.yaml")
+
+
+def test_names_that_no_file_can_have_are_told():
+    with pytest.raises(InputError, match="cannot read .*File name too long"):
+        read_rules(Path("a" * 300))
 
 
 def test_too_many_patterns_are_refused():

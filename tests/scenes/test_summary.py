@@ -6,6 +6,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from einstellung.errors import InputError
 from einstellung.files import read_json
 from einstellung.scenes.contact_sheet import SheetRow, contact_sheet
 from einstellung.scenes.lots import Recipe
@@ -90,8 +92,6 @@ def test_the_datasheet_counts_what_is_there(made):
 
 def test_the_numbers_come_from_the_records_and_not_from_the_order(made, tmp_path):
     """A positive without its confounder, put there by hand, shows."""
-    import shutil
-
     root = shutil.copytree(made, tmp_path / "changed")
     records = root / "case_disjoint_main" / "train" / "scenes.jsonl"
     lines = records.read_text().splitlines()
@@ -104,6 +104,13 @@ def test_the_numbers_come_from_the_records_and_not_from_the_order(made, tmp_path
         one for one in (root / "datasheet.md").read_text().splitlines() if one.startswith("| case_disjoint_main")
     )
     assert line.split("|")[7:9] == [" 1.000 ", " 0.833 "]
+
+
+def test_a_picture_that_cannot_be_shown_is_named(made, tmp_path):
+    root = shutil.copytree(made, tmp_path / "harmed")
+    (root / "unconfounded/train/images/t0/1/000001.png").write_bytes(b"no picture")
+    with pytest.raises(InputError, match=r"000001\.png cannot be read as a picture"):
+        describe(root, read_json(root / "made.json"), PAPER_RULES)
 
 
 def test_the_metadata_say_what_the_format_asks_for(made):

@@ -94,3 +94,14 @@ def test_images_that_nothing_is_known_of_have_no_twins(originals):
         twin_set(unknown, PAPER_RULES, 0, put_in=False, **DRAWN)
     with pytest.raises(InputError, match="holds no layout"):
         twin_set(replace(originals[0], scenes=None), PAPER_RULES, 0, put_in=False, **DRAWN)
+
+
+def test_twins_by_another_renderer_are_refused(originals):
+    """They would differ from their originals in everything, and that would be taken for the confounder's work."""
+    brighter = replace(originals[0], images=np.clip(originals[0].images.astype(np.int64) + 3, 0, 255).astype(np.uint8))
+    with pytest.raises(InputError, match="twins drawn by numba would not look like these images"):
+        twin_set(brighter, PAPER_RULES, 0, put_in=False, **DRAWN)
+    with pytest.raises(InputError, match="give the backend and size"):
+        twin_set(originals[0], PAPER_RULES, 0, put_in=False, size=16, backend="numba")
+    torch_too = twin_set(originals[0], PAPER_RULES, 0, put_in=False, size=32, backend="torch")
+    assert len(torch_too.twins)

@@ -190,6 +190,17 @@ def test_a_training_image_among_the_test_images_is_found(pictures):
     )
 
 
+def test_a_training_scene_among_the_test_scenes_is_found_in_tables_too(tables):
+    train = tables.phases[1].train
+    leaky = tuple(
+        replace(split, images=train.take(torch.tensor([0, 3]))) if split.name == "T3_val" else split
+        for split in tables.splits
+    )
+    check = CHECKS[3](PAPER_RULES, "strict", {})
+    assert check(tables).passed
+    assert check(replace(tables, splits=leaky)).detail == "T3_val holds 2 training images of T2"
+
+
 def test_uneven_classes_are_found(tables):
     fewer = replace(tables.phases[0], train=tables.phases[0].train.take(torch.arange(79)))
     found = CHECKS[4](PAPER_RULES, "strict", {})(replace(tables, phases=(fewer, *tables.phases[1:])))

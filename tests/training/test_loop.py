@@ -92,8 +92,9 @@ def test_effective_epochs_count_real_samples_alike_for_all(config, stream):
         moments[method] = heard
         assert sum(step["T2"] for step in steps) == 2 * len(stream.phases[1].train)
     size = len(stream.phases[1].train)
-    per_epoch = [8 * step / size for step in range(2, size // 8 + 1, 2) if 8 * step < size]
-    assert moments["sgd"] == moments["derpp"] == moments["dgr"] == per_epoch + [1 + moment for moment in per_epoch]
+    per_epoch = [8 * step for step in range(2, size // 8 + 1, 2) if 8 * step < size]
+    consumed = per_epoch + [size + images for images in per_epoch]
+    assert moments["sgd"] == moments["derpp"] == moments["dgr"] == [images / size for images in consumed]
 
 
 def test_stopping_between_epochs_changes_nothing(config, stream):

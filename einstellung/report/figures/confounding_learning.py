@@ -59,12 +59,14 @@ def draw_learning(timeline: Timeline, card: Mapping[str, Any]) -> Figure:
 def _draw_panel(axes: Axes, parts: list[PhasePart], card: Mapping[str, Any]) -> None:
     end = max(part.end for part in parts)
     for part in parts:
+        most = max((len(band.epochs) for band in part.curves.values()), default=0)
         for kind, (_, style) in _LINES.items():
             summary = part.curves.get(kind)
             if summary is None:
                 continue
-            alone = {"marker": "o", "markersize": 3} if len(summary.epochs) == 1 else {}
-            axes.plot(summary.epochs, summary.mean, zorder=3, **{"linewidth": 1.2, **style, **alone})
+            # a straight line between two rare looks must not be taken for a curve
+            rare = {"marker": "o", "markersize": 2.5} if len(summary.epochs) < most or most == 1 else {}
+            axes.plot(summary.epochs, summary.mean, zorder=3, **{"linewidth": 1.2, **style, **rare})
             if summary.sd is not None:
                 low, high = summary.mean - summary.sd, summary.mean + summary.sd
                 axes.fill_between(summary.epochs, low, high, color=style["color"], alpha=0.15, linewidth=0)

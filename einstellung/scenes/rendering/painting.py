@@ -48,7 +48,7 @@ def visible_pixels(masks: Codes, objects: int) -> npt.NDArray[np.int64]:
     >>> visible_pixels(np.array([[[0, 2], [2, 1]]], dtype=np.uint8), 3).tolist()
     [[1, 2, 0]]
     """
-    entries = masks.reshape(len(masks), -1) + np.arange(len(masks))[:, None] * (objects + 1)
+    entries = masks + np.arange(len(masks))[:, None, None] * (objects + 1)
     counts = np.bincount(entries.ravel(), minlength=len(masks) * (objects + 1))
     return counts.reshape(len(masks), objects + 1)[:, 1:]
 

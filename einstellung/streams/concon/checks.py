@@ -16,7 +16,7 @@ from einstellung.scenes.audit import AuditedScenes, audit
 from einstellung.scenes.rules import RuleBook
 from einstellung.scenes.store import SceneSet
 from einstellung.streams.check import Check
-from einstellung.streams.stream import Stream
+from einstellung.streams.stream import ImageSet, Stream
 
 SceneSets = Mapping[str, SceneSet]
 Checker = Callable[[Stream], Check]
@@ -91,13 +91,13 @@ def nothing_shared(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
         pixels = stream.phases[0].train.images.shape[1] == 3
         found = []
         for one, other in combinations(stream.phases, 2):
-            if count := _shared(one.train.images, other.train.images, pixels):
+            if count := _shared(one.train, other.train, pixels):
                 found.append(f"{one.name} and {other.name} share {count} training images")
         for phase in stream.phases:
             for split in stream.splits:
                 if split.name.endswith(("_train", "_twin", "_paired")):
                     continue
-                if count := _shared(phase.train.images, split.images.images, pixels):
+                if count := _shared(phase.train, split.images, pixels):
                     found.append(f"{split.name} holds {count} training images of {phase.name}")
         sizes = ", ".join(f"{phase.name} {len(phase.train):,} training images" for phase in stream.phases)
         note = (
@@ -206,11 +206,11 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_i
     return problems
 
 
-def _shared(one: torch.Tensor, other: torch.Tensor, pixels: bool) -> int:
+def _shared(one: ImageSet, other: ImageSet, pixels: bool) -> int:
     if not pixels:
-        return 0
-    known = {image.tobytes() for image in one.numpy()}
-    return sum(image.tobytes() in known for image in other.numpy())
+        return int(torch.isin(other.index, one.index).sum())
+    known = {image.tobytes() for image in one.images.numpy()}
+    return sum(image.tobytes() in known for image in other.images.numpy())
 
 
 CHECKS = (

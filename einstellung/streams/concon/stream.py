@@ -18,7 +18,7 @@ from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.scenes.rules import read_rules
 from einstellung.streams.concon.checks import CHECKS
-from einstellung.streams.concon.lots import UNCONFOUNDED, Lot, Lots, resolved_making
+from einstellung.streams.concon.lots import UNCONFOUNDED, Lot, Lots, Making, resolved_making
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
 
 _SHOWN = 8  # images of each kind on a sheet
@@ -96,7 +96,7 @@ def concon(
             "confounders": [book.confounder_words(task) for task in range(lots.tasks)]
             if variant != UNCONFOUNDED
             else [],
-            "pictures": "read from a folder" if path else f"rendered by the {making.backend} backend, {size}x{size}",
+            "pictures": _pictures(sees, path, making),
             "content": _content([phase.train for phase in phases] + [split.images for split in splits]),
         },
     )
@@ -116,6 +116,14 @@ def _task_splits(lots: Lots, name: str, task: int, training: Lot, test: Lot) -> 
         if pair := lots.twins(own[f"{name}_{word}"], task, put_in):
             own[f"{name}_{word}_paired"], own[f"{name}_{word}_twin"] = pair
     return own
+
+
+def _pictures(sees: str, path: str | None, making: Making) -> str:
+    if path:
+        return "read from a folder"
+    if sees == "attributes":
+        return "none: scenes are drawn, and nothing of them is rendered"
+    return f"rendered by the {making.backend} backend, {making.size}x{making.size}"
 
 
 def _measured_always(name: str) -> tuple[str, ...]:
