@@ -33,7 +33,7 @@ class ResNet18(nn.Module):
     """Eight basic blocks of width, 2 width, 4 width and 8 width channels; the ERI paper's net has width 64.
 
     ``stem_stride``: 2 halves larger images in the first convolution already, at a quarter of the price; 4 is the original stem
-    for 224x224, a 7x7 convolution and max-pooling. ``weights``: a file to start from, in our names or in those usual for this net.
+    for 224x224, a 7x7 convolution and max-pooling. ``weights``: a file to start from, in our names or the usual ones of this net.
 
     >>> import torch
     >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape

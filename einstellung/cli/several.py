@@ -72,6 +72,8 @@ class FamilyOnDisk:
         write_family(self.root, self.names)
 
     def show(self, as_json: bool) -> None:
+        from einstellung.experiments.family import read_family
         from einstellung.report.confounding_family import report_family
 
-        show_family(*report_family(self.root, self.names), as_json)
+        # all that the root remembers, as a later report of it shows them
+        show_family(*report_family(self.root, read_family(self.root)), as_json)

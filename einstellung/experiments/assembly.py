@@ -144,9 +144,7 @@ def _channels_last(net: nn.Module, training: TrainingConfig, device: torch.devic
 
 def check_backbone(config: StudyConfig, stream: Stream) -> None:
     """Let the net see one image: a net that does not fit the stream is found before anything is trained."""
-    training = config.training.model_copy(update={"compile": False, "kernels": "torch"})  # nothing is compiled for it
-    quickly = config.model_copy(update={"training": training})
-    learner = build_learner(quickly, "sgd", 0, stream)
+    learner = build_learner(_quickly(config), "sgd", 0, stream)
     one = stream.phases[0].train.take(torch.arange(1))
     inputs = learner.context.presentation.unaugmented(one)
     try:
@@ -163,12 +161,24 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         check_attention(config.attention, stream, learner.net, inputs, max(config.training.epochs))
 
 
-def check_own_learners(config: StudyConfig, stream: Stream) -> None:
-    """One step and a look at the memory of every learner from a plug-in: a slip in it is found before anything is trained."""
+def _quickly(config: StudyConfig) -> StudyConfig:
+    """The same, for a net that is only looked at: nothing is compiled for it."""
+    training = config.training.model_copy(update={"compile": False, "kernels": "torch"})
+    return config.model_copy(update={"training": training})
+
+
+def check_learners(config: StudyConfig, stream: Stream) -> None:
+    """Make every learner once: one that cannot work with this net or these phases is found before anything is trained.
+
+    Of a learner from a plug-in, one step and a look at its memory: there may be a slip in it.
+    """
     phase = stream.phases[-1]
     some = phase.train.take(torch.arange(min(4, len(phase.train))))
+    plain: Learner | None = None
     for method in config.methods:
         if not plugins_behind([learners[method]]):
+            plain = plain or build_learner(_quickly(config), "sgd", 0, stream)
+            make_learner(method, config.learners.get(method, {}), plain.net, plain.context)
             continue
         learner = build_learner(config, method, 0, stream)
         try:

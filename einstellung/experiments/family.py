@@ -15,6 +15,14 @@ from einstellung.experiments.config import PlainName, StudyConfig, build_config,
 from einstellung.files import write_text
 
 KEY = "studies"
+_TAKEN = (
+    "family.html",
+    "family.json",
+    "family.yaml",
+    "figures",
+    "first_phases",
+    "tables",
+)  # what else lies in the root
 
 
 @dataclass(frozen=True)
@@ -45,6 +53,8 @@ class Family:
                 raise InputError(
                     f"{where}: studies.{name}: a plain name is needed, it becomes that of a folder"
                 ) from None
+            if name.lower() in _TAKEN:
+                raise InputError(f"{where}: studies.{name}: choose another name, what all studies share has this one")
             if change is not None and not isinstance(change, Mapping):
                 raise InputError(f"{where}: studies.{name} must hold 'key: value' lines")
         common = {key: value for key, value in values.items() if key != KEY}

@@ -15,7 +15,7 @@ from einstellung.experiments.assembly import (
     build_stream,
     check_backbone,
     check_groups,
-    check_own_learners,
+    check_learners,
     data_digests,
     resolve,
 )
@@ -29,6 +29,8 @@ from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.provenance import now, provenance
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
+from einstellung.metrics.confounding_settings import ConfoundingSettings
+from einstellung.metrics.confounding_splits import are_confounding
 from einstellung.randomness import generator
 from einstellung.registry import suggestion
 from einstellung.streams import Presentation, Proof, Stream, prove
@@ -82,8 +84,10 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
         require_tensorboard()
     stream = build_stream(config)
     check_backbone(config, stream)
-    check_own_learners(config, stream)
+    check_learners(config, stream)
     check_groups(config, stream)
+    if are_confounding(split.name for split in stream.splits):
+        ConfoundingSettings.of_score(recorded.score.settings())  # what it refuses, it refuses before hours of training
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")

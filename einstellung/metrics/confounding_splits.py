@@ -9,6 +9,7 @@ and ``unconfounded_negative``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from einstellung.timeline import Timeline
 
@@ -33,7 +34,16 @@ _WITHOUT_TASK = {
 
 def is_confounding(timeline: Timeline) -> bool:
     """Whether a timeline is of confounded tasks, judged by its splits."""
-    return bool({"T1_positive", f"{UNCONFOUNDED}_positive"} & set(timeline.splits))
+    return are_confounding(timeline.splits)
+
+
+def are_confounding(splits: Iterable[str]) -> bool:
+    """Whether these splits are measured in studies of confounded tasks.
+
+    >>> are_confounding(["T1_val", "T1_positive"]), are_confounding(["T1_all", "T2_val"])
+    (True, False)
+    """
+    return bool({"T1_positive", f"{UNCONFOUNDED}_positive"} & set(splits))
 
 
 def tasks_of(timeline: Timeline) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ def sanity_check(
         return _verdict(SANITY_CHECK, sentence, record, None, ceiling)
     images = record["images"].get("unconfounded")
     interval, how = interval_of(estimate, images)
-    bounds = f", 95 % [{percent(interval[0])}, {percent(interval[1])}] ({how})" if interval else ""
+    bounds = f", 95 % [{percent(max(interval[0], 0))}, {percent(min(interval[1], 1))}] ({how})" if interval else ""
     on = f"{images:,} unconfounded test images" if images else "unconfounded test images"
     sentence = (
         f"Sanity check: trained on unconfounded images, {percent(estimate['mean'])} on {on}{bounds}; chance is "

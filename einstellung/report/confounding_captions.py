@@ -11,8 +11,8 @@ from einstellung.metrics.confounding_splits import LABELS, UNCONFOUNDED
 from einstellung.report.measured import images_of, seeds_in_words
 
 _UNCONFOUNDED = """Filled: accuracy on the unconfounded test images at the end of training, mean of positives ({positives}) and
-negatives ({negatives}); bars: {bars}; {seeds}. Open: mean over the method's own tasks, each right after it was learned. {ceiling} Dotted:
-chance."""
+negatives ({negatives}); bars: {bars}; {seeds}. Open: mean over the method's own tasks, each right after it was learned.
+{ceiling} Dotted: chance."""
 
 _MATRICES = """Accuracy in per cent on the test images of every task and on the unconfounded set, at the end of every phase, mean
 over seeds; {seeds}. Orange: wrong; white: chance; blue: right. A net that says 'positive' to everything is blue left and

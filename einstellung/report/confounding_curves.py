@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ def phase_parts(timeline: Timeline, method: str, tasks: Sequence[str]) -> list[P
     phases = dict.fromkeys(phase for seed in timeline.seeds(method) for phase in timeline.phases(method, seed))
     for phase in sorted(phases, key=lambda name: int(name[1:])):
         runs = {seed: timeline.curves(method, seed, phase) for seed in timeline.seeds(method)}
-        known = {seed: curves for seed, curves in runs.items() if curves}
+        known = _aligned({seed: curves for seed, curves in runs.items() if curves})
         length = max(float(curve.epochs[-1]) for curves in known.values() for curve in curves.values())
         bands = {}
         for kind in KINDS:
@@ -48,6 +48,28 @@ def phase_parts(timeline: Timeline, method: str, tasks: Sequence[str]) -> list[P
         parts.append(PhasePart(phase, start, start + length, bands, _average(known, met, length)))
         start += length
     return parts
+
+
+def _aligned(runs: Mapping[int, Mapping[str, Curve]]) -> Mapping[int, Mapping[str, Curve]]:
+    """The same runs with moments in common: the k-th of each at the mean of their effective epochs.
+
+    Of a buffer that is drawn at random, each seed has a few more or fewer images of the phase itself, so that no two of its
+    runs are measured at the same effective epoch. Runs that were not measured as often stay as they are.
+    """
+    moments = {
+        seed: np.unique(np.round(np.concatenate([curve.epochs for curve in curves.values()]), 9))
+        for seed, curves in runs.items()
+    }
+    if len({len(epochs) for epochs in moments.values()}) != 1:
+        return runs
+    common = np.mean(list(moments.values()), axis=0)
+    return {
+        seed: {
+            split: replace(curve, epochs=common[np.searchsorted(moments[seed], np.round(curve.epochs, 9))])
+            for split, curve in curves.items()
+        }
+        for seed, curves in runs.items()
+    }
 
 
 def _table(runs: Mapping[int, Mapping[str, Curve]], phase: str, kind: str) -> pd.DataFrame:

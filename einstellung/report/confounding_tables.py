@@ -95,7 +95,8 @@ def _note(card: Mapping[str, Any], spread: bool) -> str:
     words = [
         "Per cent, mean of positives and negatives" + (", mean ± standard deviation over seeds." if spread else ".")
     ]
-    words.append(f"T1, T2, ...: right after the task was learned; T1@{last}: at the end; unconfounded: at the end.")
+    old = f" T1@{last}: at the end;" if len(card["tasks"]) > 1 else ""
+    words.append(f"T1, T2, ...: right after the task was learned;{old} unconfounded: at the end.")
     if card["reported"]["methods"]:
         words.append(f"Reported: {card['reported']['source']}.")
         if differences := card["reported"]["differences"]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -42,7 +42,8 @@ def contact_sheet(book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Ima
     for number, row in enumerate(rows):
         top = title + number * (tile + _GAP)
         pen.text((_GAP, top + 0.3 * tile), f"T{row.task + 1}, {'positive' if row.label else 'negative'}", _INK, large)
-        pen.text((_GAP, top + 0.5 * tile), _caption(book, variant, row), _PALE, small)
+        lines = _lines(_caption(book, variant, row), margin - 2 * _GAP, partial(pen.textlength, font=small))
+        pen.multiline_text((_GAP, top + 0.5 * tile), "\n".join(lines), _PALE, small)
         for column, image in enumerate(row.images[:_COLUMNS]):
             shown = Image.fromarray(image).resize((tile, tile), Image.Resampling.BICUBIC)
             sheet.paste(shown, (margin + column * (tile + _GAP), top))
@@ -52,6 +53,21 @@ def contact_sheet(book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Ima
 def write_contact_sheet(path: Path, book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Path:
     """The sheet as a PNG file."""
     return write_atomically(path, partial(contact_sheet(book, variant, rows).save, format="PNG", dpi=(300, 300)))
+
+
+def _lines(text: str, width: float, length: Callable[[str], float]) -> list[str]:
+    """Words in lines that are no longer than ``width``, as far as words are not.
+
+    >>> _lines("large yellow rubber cylinder and blue metal", 20, len)
+    ['large yellow rubber', 'cylinder and blue', 'metal']
+    """
+    lines: list[str] = []
+    for word in text.split():
+        if lines and length(f"{lines[-1]} {word}") <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
 
 
 def _caption(book: RuleBook, variant: str, row: SheetRow) -> str:

@@ -7,6 +7,7 @@ Where the bounds differ, the tasks leave the answer open.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -220,10 +221,18 @@ def _best_without_g(book: RuleBook, counted: MaskCounts, classes: list[tuple[Boo
     present = np.zeros(len(counted.masks), dtype=np.int64)
     for task, predicate in enumerate(confounders(book)):
         present |= predicate.holds(counted.masks).astype(np.int64) << task
-    best = Fraction(0)
-    for which in np.unique(present).tolist():
-        weights = [
-            sum((counted.share(present == which, one[label]) for one in classes), Fraction(0)) for label in range(2)
-        ]
-        best += max(weights)
-    return best / (2 * len(classes))
+    kinds, group = np.unique(present, return_inverse=True)
+
+    def numbers(members: Bools) -> Any:
+        """Of a class, how many scenes have each of the sets of confounders: Python's integers, which have no largest one."""
+        found = np.zeros(len(kinds), dtype=np.int64)
+        np.add.at(found, group[members], counted.counts[members])
+        return found.astype(object)
+
+    sizes = [[counted.number(members) for members in pair] for pair in classes]
+    common = math.lcm(*(size for pair in sizes for size in pair))
+    weights = [
+        sum(numbers(pair[label]) * (common // size[label]) for pair, size in zip(classes, sizes, strict=True))
+        for label in range(2)
+    ]
+    return Fraction(int(np.maximum(*weights).sum()), common * 2 * len(classes))

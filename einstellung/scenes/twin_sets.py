@@ -65,11 +65,12 @@ def twin_set(
     if some.scenes is None:
         raise InputError("twins are rendered from whole scenes: the scenes.jsonl beside these images holds no layout")
     backend = resolve_backend(backend)
-    _check_alike(originals, size, backend)
-    key = [_LAYOUT, RENDERER_VERSION, rules_digest(book), task, size, backend, put_in, _content(some)]
+    first = originals.take(np.arange(1))
+    key = [_LAYOUT, RENDERER_VERSION, rules_digest(book), task, size, backend, put_in, _content(some), _look(first)]
     what = f"twins of t{task}, {'with' if put_in else 'without'} {book.confounder_words(task)}"
 
     def make() -> Arrays:
+        _check_alike(first, size, backend)
         twins = _twins(some, book, task, put_in)
         return _arrays(twins) | _rendered(
             _scenes(some, twins.rows, twins.attributes), size, backend, workers, what, tell
@@ -78,13 +79,12 @@ def twin_set(
     return _assembled(some, asked, made_once(f"twins-{digest(key, length=32)}", make, what, tell))
 
 
-def _check_alike(originals: SceneSet, size: int, backend: str) -> None:
+def _check_alike(original: SceneSet, size: int, backend: str) -> None:
     """Refuse to hold pictures by one renderer against twins by another: they would differ in everything."""
-    assert originals.scenes is not None
-    assert originals.images is not None
-    again, _ = render(originals.scenes.take(slice(1)), size, backend)
-    first = originals.images[:1]
-    if again.shape != first.shape or np.abs(again.astype(np.int64) - first).mean() > _ALIKE:
+    assert original.scenes is not None
+    assert original.images is not None
+    again, _ = render(original.scenes, size, backend)
+    if again.shape != original.images.shape or np.abs(again.astype(np.int64) - original.images).mean() > _ALIKE:
         raise InputError(
             f"twins drawn by {backend} would not look like these images, which were made otherwise: give the backend and size "
             "that they were made with"
@@ -146,6 +146,11 @@ def _assembled(some: SceneSet, asked: Rows, arrays: Arrays) -> TwinSet:
         attributes=attributes,
     )
     return TwinSet(twins, asked[rows], dict(zip(_COUNTS, arrays["counts"].tolist(), strict=True)))
+
+
+def _look(original: SceneSet) -> str:
+    assert original.images is not None
+    return hashlib.sha256(np.ascontiguousarray(original.images).tobytes()).hexdigest()
 
 
 def _content(some: SceneSet) -> str:

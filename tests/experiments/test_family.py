@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from einstellung.cli.several import FamilyOnDisk
 from einstellung.errors import InputError
 from einstellung.experiments.family import Family, check_family_root, read_family, write_family
+from einstellung.report import confounding_family
 
 VALUES = {
     "name": "both",
@@ -37,6 +39,8 @@ def test_the_command_line_has_the_last_word_in_every_member():
         ({"one": {}}, "at least two studies"),
         (["a", "b"], "at least two studies"),
         ({"a": {}, "b/c": {}}, "studies.b/c: a plain name is needed"),
+        ({"a": {}, "Tables": {}}, "studies.Tables: choose another name"),
+        ({1: {}, 2: {}}, "studies.1: a plain name is needed"),
         ({"a": {}, "b": 3}, "studies.b must hold 'key: value' lines"),
     ],
 )
@@ -63,3 +67,12 @@ def test_a_root_remembers_its_studies_and_refuses_what_is_not_its_own(tmp_path):
         check_family_root(tmp_path)
     with pytest.raises(InputError, match="is a file"):
         check_family_root(tmp_path / "mine.txt")
+
+
+def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatch):
+    shown = []
+    monkeypatch.setattr(confounding_family, "report_family", lambda root, names: (shown.extend(names) or {}, root))
+    for names in (("a", "b"), ("b", "c")):
+        FamilyOnDisk(tmp_path, names).write()
+    FamilyOnDisk(tmp_path, ("b", "c")).show(as_json=True)
+    assert shown == ["a", "b", "c"]

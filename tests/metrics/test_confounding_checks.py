@@ -90,7 +90,8 @@ def shorter_seed(frame):
 def clever_from_the_start(frame):
     return frame.assign(
         acc=frame["acc"].where(
-            ~(rows_of(frame, method="naive", seed=1, phase="T1", epoch=0.0) & frame["split"].str.startswith("T1_")), 0.97
+            ~(rows_of(frame, method="naive", seed=1, phase="T1", epoch=0.0) & frame["split"].str.startswith("T1_")),
+            0.97,
         )
     )
 
@@ -114,7 +115,7 @@ def misspelt(frame):
         (other_twins, PAIRS, "T2_positive_twin holds 599 images, its originals are 600"),
         (no_twins_of_some, PAIRS, "T3_negative_twin is missing"),
         (twins_that_are_copies, TWINS, "T2_positive_twin has every loss of T2_positive_paired"),
-        (shorter_seed, BUDGET, "naive: T1 4, T2 4, T3 3 | T1 4, T2 4, T3 4"),
+        (shorter_seed, BUDGET, "naive: T1 4, T2 4, T3 3 to 4 effective epochs"),
         (clever_from_the_start, UNTRAINED, "0.970 (naive seed 1, T1)"),
         (seed_twice, SEEDS, "naive seed 1 and naive seed 2"),
         (misspelt, NAMES, "not used: T1_vall"),
@@ -138,6 +139,16 @@ def test_an_untrained_net_may_lean_towards_a_confounder(frame):
     start = (frame["epoch"] == 0).to_numpy()
     leaning = frame.assign(acc=frame["acc"].where(~start, 0.85))
     assert checks_of(leaning)[UNTRAINED]["passed"] is True
+
+
+def test_seeds_whose_buffers_hold_a_few_images_more_had_the_same_budget(frame):
+    slower = rows_of(frame, method="naive", seed=2, phase="T3")
+    drawn = frame.assign(epoch=frame["epoch"].where(~slower, frame["epoch"] * 0.93))
+    check = checks_of(drawn)[BUDGET]
+    assert check["passed"] is True
+    assert "T3 3.72 to 4 effective epochs" in check["detail"]
+    half = frame.assign(epoch=frame["epoch"].where(~slower, frame["epoch"] * 0.5))
+    assert checks_of(half)[BUDGET]["passed"] is False
 
 
 def test_strange_splits_stay_aside():

@@ -121,6 +121,17 @@ def texts_of(figure):
     return [text.get_text() for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
 
 
+def test_seeds_that_count_a_few_images_more_share_their_moments():
+    """A random buffer holds another number of a phase's own images for every seed: the k-th looks belong together."""
+    frame = study(three_tasks(), seeds=(1, 2), spread=0.01).frame
+    frame["epoch"] = frame["epoch"].where(frame["seed"] == 1, frame["epoch"] * 0.9)
+    parts = phase_parts(Timeline(frame), "naive", ["T1", "T2", "T3"])
+    assert [part.end for part in parts] == pytest.approx([3.8, 7.6, 11.4])
+    assert parts[0].curves["test"].epochs == pytest.approx([0, 0.95, 1.9, 2.85, 3.8])
+    assert parts[0].curves["test"].n == 2
+    assert all(part.average is not None for part in parts)
+
+
 def test_the_page_loads_nothing_and_its_links_lead_somewhere(written):
     reader = Reader(written.html)
     assert reader.open == []

@@ -123,7 +123,7 @@ def test_files_that_cannot_be_read(tmp_path):
 
 
 def test_names_that_no_file_can_have_are_told():
-    with pytest.raises(InputError, match="cannot read .*File name too long"):
+    with pytest.raises(InputError, match=r"cannot read .*File name too long"):
         read_rules(Path("a" * 300))
 
 

@@ -9,6 +9,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from einstellung.scenes.contact_sheet import SheetRow, contact_sheet
 from einstellung.scenes.lots import Recipe
 from einstellung.scenes.made import Order
 from einstellung.scenes.making import make_scenes
-from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.rules import PAPER_RULES, Pattern
 from einstellung.scenes.summary import describe
 
 RECIPE = Recipe(PAPER_RULES, size=16, seed=1, backend="numba")
@@ -52,6 +53,20 @@ def test_the_contact_sheet_shows_the_first_images_of_every_class():
         between = sheet[title + row * step + 64, margin + 130]
         assert between.tolist() == [255, 255, 255]
         assert (sheet[title + row * step :, :margin][:128] < 128).any()  # a caption
+
+
+def test_a_long_caption_stays_beside_the_images():
+    """What lies under the images, or shows in the gaps between them, cannot be read."""
+    rule = (Pattern(shape="cylinder", size="large", material="rubber", color="yellow"), Pattern(color="blue"))
+    book = replace(PAPER_RULES, confounders=(rule,))
+    sheet = np.asarray(contact_sheet(book, "strict", [SheetRow(0, 1, np.zeros((8, 64, 64, 3), dtype=np.uint8))]))
+    margin, title = round(1.45 * 128), round(0.3 * 128)
+    for column in range(8):
+        left = margin + column * 134
+        assert (sheet[title : title + 128, left + 128 : left + 134] == 255).all()
+    dark = (sheet[title + 64 : title + 128, :margin] < 200).any(axis=(1, 2))
+    assert np.flatnonzero(np.diff(dark.astype(int)) == 1).size >= 2  # lines
+    assert (sheet[title : title + 128, margin - 4 : margin] == 255).all()
 
 
 def test_sheets_of_made_folders(made):

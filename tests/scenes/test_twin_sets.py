@@ -103,5 +103,3 @@ def test_twins_by_another_renderer_are_refused(originals):
         twin_set(brighter, PAPER_RULES, 0, put_in=False, **DRAWN)
     with pytest.raises(InputError, match="give the backend and size"):
         twin_set(originals[0], PAPER_RULES, 0, put_in=False, size=16, backend="numba")
-    torch_too = twin_set(originals[0], PAPER_RULES, 0, put_in=False, size=32, backend="torch")
-    assert len(torch_too.twins)

@@ -10,8 +10,9 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config
+from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import plan
+from einstellung.experiments.study import prepare_study
 from einstellung.scenes.lots import Recipe
 from einstellung.scenes.made import Order
 from einstellung.scenes.making import make_scenes
@@ -292,3 +293,23 @@ def test_tables_and_attributes_are_the_same_scenes(tables):
     scenes = lots_of_strict().lot("strict", "train", 0).scenes
     table = tables.phases[0].train.images[:, 0].numpy()
     assert np.array_equal(table_to_attributes(table), scenes.attributes)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"score": {"final": "best-val"}}, "'best-val' has no meaning for confounded tasks"),
+        ({"score": {"tau": 0.4}}, "tau is 0.4: a number above chance"),
+        ({"learners": {"fromp": {"buffer": 1}}}, "learners.fromp.buffer is 1: give at least one for each of 2 phases"),
+    ],
+)
+def test_what_no_study_of_these_tasks_can_do_is_refused_before_training(change, words):
+    values = {
+        "stream": {"name": "concon", "sees": "attributes", **FEW},
+        "backbone": {"name": "set_transformer"},
+        "training": {"epochs": [1, 1, 1]},
+        "methods": ["naive", "fromp"],
+    }
+    assert prepare_study(build_config(values)).proof.holds
+    with pytest.raises(InputError, match=words):
+        prepare_study(build_config(merged(values, change)))
