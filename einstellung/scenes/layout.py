@@ -65,15 +65,20 @@ def place_scenes(
     )
 
 
-def layouts_hold(scenes: Scenes, visible: Callable[[Scenes], Codes] = reference_masks) -> Booleans:
-    """Which scenes keep gap and margin and show every object: what placing ensures, and changing an attribute may not."""
+def layouts_hold(
+    scenes: Scenes, visible: Callable[[Scenes], Codes] = reference_masks, in_places: bool = False
+) -> Booleans:
+    """Which scenes keep gap and margin and show every object: what placing ensures, and changing an attribute may not.
+
+    ``in_places``: objects were placed in quadrants.
+    """
     keep = np.ones(len(scenes), dtype=bool)
     radii, axes = _radii(scenes.attributes), _ground_axes(scenes.camera)
     for one in range(radii.shape[1]):
         for other in range(one):
             between = scenes.position[:, one] - scenes.position[:, other]
             keep &= _apart(between[:, None], (radii[:, one] + radii[:, other])[:, None], axes)[:, 0]
-    return keep & _all_visible(scenes, visible)
+    return keep & _all_visible(scenes, visible, in_places)
 
 
 def quadrants(position: Floats) -> Codes:
@@ -109,7 +114,7 @@ def _placed(
         rows = waiting.repeat(block)
         drawn = _drawn(scenes, rows, [generators[row] for row in waiting.tolist()], places)
         holds = drawn.room
-        holds[holds] = _all_visible(drawn.scenes.take(holds), visible)
+        holds[holds] = _all_visible(drawn.scenes.take(holds), visible, places is not None)
         holds = holds.reshape(-1, block)
         chosen = (holds.argmax(axis=1) + np.arange(len(waiting)) * block)[holds.any(axis=1)]
         for name in ("position", "rotation", "camera"):
@@ -171,9 +176,11 @@ def _apart(between: Floats, radii: Floats, axes: Floats) -> Booleans:
     return (np.sqrt(x * x + y * y) - radii >= GAP) & (across >= MARGIN) & (away >= MARGIN)
 
 
-def _all_visible(scenes: Scenes, visible: Callable[[Scenes], Codes]) -> Booleans:
+def _all_visible(scenes: Scenes, visible: Callable[[Scenes], Codes], in_places: bool) -> Booleans:
+    """Where objects must stand at the back, small ones there need to show half as much: with the usual rule many never would."""
     masks = visible(scenes)
-    enough = visible_pixels(masks, scenes.attributes.shape[1]) >= least_visible(masks.shape[-1])
+    least = least_visible(masks.shape[-1]) // (2 if in_places else 1)
+    enough = visible_pixels(masks, scenes.attributes.shape[1]) >= least
     return np.asarray(enough.all(axis=1))
 
 

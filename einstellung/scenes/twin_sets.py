@@ -106,7 +106,7 @@ def _generator(name: str, codes: Codes, task: int) -> np.random.Generator:
 
 
 def _fits(some: SceneSet, rows: Rows, attributes: Codes) -> Bools:
-    return layouts_hold(_scenes(some, rows, attributes))
+    return layouts_hold(_scenes(some, rows, attributes), in_places=some.places is not None)
 
 
 def _scenes(some: SceneSet, rows: Rows, attributes: Codes) -> Scenes:

@@ -10,9 +10,12 @@ import pytest
 from einstellung.errors import InputError
 from einstellung.scenes import layout
 from einstellung.scenes.attributes import KINDS, RADII
-from einstellung.scenes.layout import layouts_hold, place_scenes, quadrants
+from einstellung.scenes.layout import layouts_hold, place_scenes, quadrants, reference_masks
+from einstellung.scenes.rendering import visible_pixels
 from einstellung.scenes.rendering.geometry import stage
 from einstellung.scenes.rendering.numpy_masks import find_nearest
+from einstellung.scenes.rules import Pattern, RuleBook
+from einstellung.scenes.sampling import draw_attributes, scene_generator
 from einstellung.scenes.scene import Scenes
 from tests.scenes.rendering.some_scenes import drawn
 
@@ -154,3 +157,19 @@ def test_camera_and_lamps_are_moved_evenly_and_stay_when_objects_are_placed_anew
 
 def test_no_scenes_are_no_error():
     assert len(place_scenes(np.zeros((0, 4, 4), np.uint8), None, [])) == 0
+
+
+def test_scenes_with_places_find_a_layout_though_small_objects_stand_far_away():
+    """Under the usual rule about one scene in a hundred of these has no layout at all."""
+    book = RuleBook(
+        (Pattern(shape="sphere"), Pattern(shape="cube", size="small")),
+        ((Pattern(shape="cube", size="small", depth="back"),),),
+    )
+    own = [scene_generator(0, "strict", "train", 0, 1, number) for number in range(400)]
+    attributes, places = draw_attributes(book, "strict", 0, 1, own)
+    scenes = place_scenes(attributes, places, own)
+    assert np.array_equal(quadrants(scenes.position), places)
+    seen = visible_pixels(reference_masks(scenes), 4)
+    assert seen.min() >= 8
+    assert layouts_hold(scenes, in_places=True).all()
+    assert not layouts_hold(scenes).all()
