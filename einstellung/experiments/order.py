@@ -65,8 +65,9 @@ def _length(order: Sequence[Job], seconds: Mapping[str, float], workers: int) ->
         while len(running) < workers and (job := next_job(waiting, planned, done)):
             waiting.remove(job)
             heapq.heappush(running, (now + seconds[job.folder], job.folder))
-        now, folder = heapq.heappop(running)
-        done.add(folder)
+        now = running[0][0]
+        while running and running[0][0] == now:  # whatever ends at the same moment may be waited for
+            done.add(heapq.heappop(running)[1])
     return now
 
 

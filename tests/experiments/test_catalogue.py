@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from einstellung.experiments.catalogue import catalogue
 from einstellung.experiments.config import build_config, preset_names, read_preset
+from einstellung.experiments.family import Family
 from einstellung.learners.learner import learner_options
 
 SEVEN = ("scratch_t2", "sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved")
@@ -22,8 +23,19 @@ def test_every_learner_says_what_it_is_in_one_line():
 
 
 def test_presets_are_whole_configurations():
-    presets = {name: build_config(read_preset(name)) for name in preset_names()}
-    assert set(presets) == {"demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke"}
+    whole = {name: read_preset(name) for name in preset_names()}
+    families = {name: Family.of(values, name) for name, values in whole.items() if "studies" in values}
+    assert set(families) == {"concon-fast", "concon-paper"}
+    for name, family in families.items():
+        assert set(family.members) == {
+            f"{m}-{v}" for m in ("nn", "nesy") for v in ("strict", "disjoint", "unconfounded")
+        }
+        for config in family.studies(name).values():
+            for method, options in config.learners.items():
+                learner_options(method, options)
+    presets = {name: build_config(values) for name, values in whole.items() if name not in families}
+    assert set(presets) == {"concon-quick", "demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke"}
+    assert presets.pop("concon-quick").methods == ("scratch", "naive", "er", "cumulative", "joint")
     for name, config in presets.items():
         assert config.name == name
         for method, options in config.learners.items():
