@@ -16,7 +16,18 @@ from benchmarks.measuring import Spread, core_seconds, in_turn, interleaved, rat
 from einstellung.training.devices import torch_threads
 
 HERE = Path(measuring.__file__).parent
-WITH_EXAMPLES = ["__main__", "accuracies", "comparison", "measuring", "rates", "scaling", "study", "table", "time_left"]
+WITH_EXAMPLES = [
+    "__main__",
+    "accuracies",
+    "comparison",
+    "concon_render",
+    "measuring",
+    "rates",
+    "scaling",
+    "study",
+    "table",
+    "time_left",
+]
 
 
 @pytest.mark.parametrize("module", WITH_EXAMPLES)

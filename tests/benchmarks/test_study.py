@@ -79,7 +79,7 @@ def test_what_is_done_once_a_run_shrinks_with_the_run() -> None:
     values = configured(Comparison("paper-fast", "wall", 3, 60, 12, (4, 6), ((1,),), 1, 1), "cifar100", "earlier", {})
     assert values["training"]["milestones"] == [[3], [4, 5]]
     assert values["learners"] == {
-        "ewc_on": {"e_lambda": 10, "fisher_images": 640},  # 20,000 x 60 / 500 x 4 / 15
+        "ewc_on": {"e_lambda": 1, "fisher_images": 640},  # 20,000 x 60 / 500 x 4 / 15
         "gpm": {"samples": 16},
         "dgr": {"generator_epochs": 3},
         "derpp": {"replay": "earlier"},
