@@ -20,6 +20,7 @@ from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugi
 from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Batch, Context, Learner, learners, make_learner
 from einstellung.learners.learner import learner_options
+from einstellung.metrics.confounding_settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
 from einstellung.streams.transfer import to_device
@@ -37,6 +38,8 @@ def resolve(config: StudyConfig) -> StudyConfig:
     values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
     values["training"] |= _resolved(config.training)
     values |= _cue_and_cover(config)
+    if not _plants_cue(config) and "tau" not in config.score.model_fields_set:
+        values["score"] |= {"tau": CONFOUNDING_TAU}  # where chance is one half, the index's own threshold is a low one
     values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
     values["backbone"] = {
         "name": config.backbone.name,
