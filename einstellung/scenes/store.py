@@ -22,6 +22,7 @@ from einstellung.scenes.sampling import draw_attributes
 from einstellung.scenes.scene import Scenes
 from einstellung.sources.cache import Arrays, cache_folder, cached, is_off
 
+_PATIENCE = 3.0  # seconds: reading what is there takes less, and is not worth a word
 _LAYOUT = 1  # of the cached arrays, and of how attributes are drawn; another one is another entry
 
 
@@ -125,7 +126,7 @@ def _locked(entry: str, what: str, tell: Tell) -> BaseFileLock | None:
         root.mkdir(parents=True, exist_ok=True)
         lock = FileLock(root / f".{entry}.lock")
         try:
-            lock.acquire(timeout=0)
+            lock.acquire(timeout=_PATIENCE)
         except Timeout:
             tell(f"{what}: another process is drawing the same scenes; waiting for it")
             lock.acquire()

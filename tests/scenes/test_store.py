@@ -153,7 +153,8 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
         assert made_once("entry", lambda: {"numbers": np.arange(2)}, "numbers", print)["numbers"].tolist() == [0, 1]
 
 
-def test_one_process_draws_while_others_wait(tmp_path):
+def test_one_process_draws_while_others_wait(tmp_path, monkeypatch):
+    monkeypatch.setattr(store, "_PATIENCE", 0.05)
     cache = tmp_path / "cache"
     cache.mkdir()
     told, found = list[str](), list[object]()
