@@ -35,7 +35,7 @@ def test_presets_are_whole_configurations():
                 learner_options(method, options)
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
     assert set(presets) == {"concon-quick", "demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke"}
-    assert presets.pop("concon-quick").methods == ("scratch", "naive", "er", "cumulative", "joint")
+    assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")
     for name, config in presets.items():
         assert config.name == name
         for method, options in config.learners.items():
