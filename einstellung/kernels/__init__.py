@@ -11,11 +11,12 @@ from torch import nn
 from einstellung.errors import InputError
 from einstellung.kernels.batch_norm import FusedBatchNorm2d, norm_relu, suits_fusion
 from einstellung.kernels.convolution import WinogradConv2d, suits_winograd
+from einstellung.kernels.direct import DirectConv2d, suits_direct
 
 __all__ = ["accelerate", "available", "norm_relu", "require_available"]
 
 
-_COMPILED = ("norm_loops", "square_loops", "winograd")  # modules that numba compiles
+_COMPILED = ("direct_loops", "norm_loops", "square_loops", "winograd")  # modules that numba compiles
 
 
 def available() -> bool:
@@ -46,13 +47,15 @@ def _obstacle() -> str | None:
 def accelerate(net: nn.Module) -> nn.Module:
     """Let the layers of a net that suit it use the kernels; weights, names and hooks stay as they are.
 
-    >>> net = nn.Sequential(nn.Conv2d(3, 64, 3, padding=1), nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64))
+    >>> net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 64, 1), nn.Conv2d(64, 64, 3, padding=1))
     >>> [type(layer).__name__ for layer in accelerate(net)]
-    ['Conv2d', 'WinogradConv2d', 'FusedBatchNorm2d']
+    ['DirectConv2d', 'Conv2d', 'WinogradConv2d']
     """
     for layer in net.modules():
         if suits_winograd(layer):
             layer.__class__ = WinogradConv2d
+        elif suits_direct(layer):
+            layer.__class__ = DirectConv2d
         elif suits_fusion(layer):
             layer.__class__ = FusedBatchNorm2d
     return net

@@ -8,8 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from einstellung.kernels import norm_loops, square_loops, winograd
+from einstellung.kernels import direct_loops, norm_loops, square_loops, winograd
 
+_DIRECT = ("convolve", "convolve_strided", "return_strided", "add_weights")
 _DONE = set[str]()
 
 
@@ -32,6 +33,9 @@ def load() -> None:
                 kernel(addresses[:7], 1, 64, 64, False, 0.1, 1e-5, found)
             else:
                 kernel(addresses[:8], 1, 64, 64, False, found)
+        elif name in _DIRECT:
+            nothing = (0,) * 6  # no image, of no size
+            kernel(0, 0, np.zeros(1, np.float32), *nothing, 1) if name == "add_weights" else kernel(0, 0, 0, *nothing)
         elif name == "add_squares":
             kernel(np.zeros((36, 1, 16), np.float32), weights, 0, 0, 1)
         else:
@@ -51,7 +55,7 @@ def _kernels() -> dict[str, Dispatcher]:
     ]
     kernels = {name: getattr(winograd, name) for name in names}
     others = {"forward": norm_loops.forward, "backward": norm_loops.backward, "add_squares": square_loops.add_squares}
-    return kernels | others
+    return kernels | others | {name: getattr(direct_loops, name) for name in _DIRECT}
 
 
 def _cached(kernel: Dispatcher) -> bool:
