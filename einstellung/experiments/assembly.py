@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import inspect
 from collections.abc import Iterable
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -19,7 +19,8 @@ from einstellung.experiments.config import StudyConfig, TrainingConfig, build_co
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
 from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Batch, Context, Learner, learners, make_learner
-from einstellung.learners.learner import learner_options
+from einstellung.learners.combined import with_options_of_parts
+from einstellung.learners.learner import learner_options, options_as_data
 from einstellung.metrics.confounding_settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.options import checked_options
 from einstellung.streams import Presentation, Stream, streams
@@ -35,7 +36,9 @@ def resolve(config: StudyConfig) -> StudyConfig:
     methods = dict.fromkeys([*config.methods, *config.learners])
     values = config.model_dump(mode="json")
     values["plugins"] = [plugin.model_dump() for plugin in plugins]
-    values["learners"] = {name: asdict(learner_options(name, config.learners.get(name, {}))) for name in methods}
+    values["learners"] = {
+        name: options_as_data(learner_options(name, with_options_of_parts(name, config.learners))) for name in methods
+    }
     values["training"] |= _resolved(config.training)
     values |= _cue_and_cover(config)
     if not _plants_cue(config) and "tau" not in config.score.model_fields_set:

@@ -1,6 +1,8 @@
 """How a phase is learned: one short file per method."""
 
+from einstellung.learners import mitigation
 from einstellung.learners.bgs import BalancedGreedySampling
+from einstellung.learners.combined import InTurn, Joined
 from einstellung.learners.cumulative import Cumulative
 from einstellung.learners.der import DarkExperienceReplay
 from einstellung.learners.derpp import DarkExperienceReplayPlusPlus
@@ -33,7 +35,9 @@ __all__ = [
     "FunctionalRegularisation",
     "GDumb",
     "GradientProjectionMemory",
+    "InTurn",
     "Interleaved",
+    "Joined",
     "Joint",
     "Learner",
     "Naive",
@@ -43,4 +47,5 @@ __all__ = [
     "Stage",
     "learners",
     "make_learner",
+    "mitigation",
 ]

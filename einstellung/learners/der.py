@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -42,3 +43,9 @@ class DarkExperienceReplay(ReplayLearner):
         inputs, _, past = self.replay()
         logits, replayed = self.logits_of((batch.inputs, inputs), self.options.joined)
         return F.cross_entropy(logits, batch.labels) + self.options.alpha * F.mse_loss(replayed, past), logits
+
+    def memory_loss(self) -> Tensor:
+        if not len(self.buffer):
+            return torch.zeros((), device=self.context.device)
+        inputs, _, past = self.replay()
+        return self.options.alpha * F.mse_loss(self.logits(inputs), past)

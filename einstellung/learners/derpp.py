@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -46,3 +47,11 @@ class DarkExperienceReplayPlusPlus(ReplayLearner):
         logits, dark, labelled = self.logits_of((batch.inputs, first, second), self.options.joined)
         loss = F.cross_entropy(logits, batch.labels) + self.options.alpha * F.mse_loss(dark, past)
         return loss + self.options.beta * F.cross_entropy(labelled, labels), logits
+
+    def memory_loss(self) -> Tensor:
+        if not len(self.buffer):
+            return torch.zeros((), device=self.context.device)
+        first, _, past = self.replay()
+        second, labels, _ = self.replay()
+        dark = self.options.alpha * F.mse_loss(self.logits(first), past)
+        return dark + self.options.beta * F.cross_entropy(self.logits(second), labels)

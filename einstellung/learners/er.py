@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -28,11 +27,9 @@ class ExperienceReplay(ReplayLearner):
     """Replay with the labels of the past, in one batch with the present."""
 
     Options: ClassVar[type] = EROptions
+    joins_batch: ClassVar[bool] = True
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        inputs, labels = batch.inputs, batch.labels
-        if len(self.buffer):
-            past, past_labels, _ = self.replay()
-            inputs, labels = torch.cat((inputs, past)), torch.cat((labels, past_labels))
-        logits = self.logits(inputs)
-        return F.cross_entropy(logits, labels), logits[: len(batch.labels)]
+        both = self.enlarged(batch)
+        logits = self.logits(both.inputs)
+        return F.cross_entropy(logits, both.labels), logits[: len(batch.labels)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar, TypeVar
 
 import torch
@@ -91,12 +91,19 @@ class Learner:
     """Plain training on the current batch; methods override what they do differently.
 
     ``Options`` is a frozen dataclass of hyper-parameters. ``skips_history`` marks a learner that starts at the last phase,
-    ``needs_groups`` one that must be told which spurious features are in an image.
+    ``needs_groups`` one that must be told which spurious features are in an image, ``combines`` one that learns a phase as well
+    where replay brings in images of earlier ones.
     """
 
     Options: ClassVar[type] = NoOptions
     skips_history: ClassVar[bool] = False
     needs_groups: ClassVar[bool] = False
+    combines: ClassVar[bool] = False
+
+    @classmethod
+    def read_options(cls, name: str, given: Mapping[str, Any]) -> Any:
+        """The options, with the given ones set; a wrong key or value is named, ``name`` being where they stand."""
+        return cls.Options(**checked_options(cls.Options, f"learners.{name}", given))
 
     @classmethod
     def plain_history(cls, options: Any) -> bool:
@@ -165,7 +172,11 @@ class Learner:
 
     def observe(self, batch: Batch) -> Tensor:
         """One step on one batch; the loss, detached."""
-        return self.step(self.cross_entropy(batch.inputs, batch.labels))
+        return self.step(self.objective(batch))
+
+    def objective(self, batch: Batch) -> Tensor:
+        """The loss of a batch, where a method is one loss and one step; others override :meth:`observe`."""
+        return self.cross_entropy(batch.inputs, batch.labels)
 
     def end_phase(self, phase: Phase) -> None:
         """What the method keeps from a phase for later ones."""
@@ -202,10 +213,16 @@ class Learner:
 learners: Registry[type[Learner]] = Registry("learner", group="einstellung.learners")
 
 
-def learner_options(name: str, given: Mapping[str, Any]) -> Any:
-    """The options of a learner, with the given ones set; a wrong key or value is named."""
-    kind = learners[name].Options
-    return kind(**checked_options(kind, f"learners.{name}", given))
+def learner_options(name: str, given: Mapping[str, Any], within: str | None = None) -> Any:
+    """The options of a learner, with the given ones set; a wrong key or value is named, ``within`` a combination or by itself."""
+    return learners[name].read_options(name if within is None else f"{within}.{name}", given)
+
+
+def options_as_data(options: Any) -> dict[str, Any]:
+    """Options as plain values, those of a combination by the names of its parts."""
+    if isinstance(options, Mapping):
+        return {name: options_as_data(part) for name, part in options.items()}
+    return asdict(options)
 
 
 def make_learner(name: str, given: Mapping[str, Any], net: nn.Module, context: Context) -> Learner:

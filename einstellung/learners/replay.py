@@ -52,10 +52,12 @@ class ReplayOptions:
 class ReplayLearner(Learner):
     """A learner with a reservoir; a method says what its loss is.
 
-    ``step_cost`` is the price of a step with replay in plain steps, a draw being about as large as a batch.
+    ``step_cost`` is the price of a step with replay in plain steps, a draw being about as large as a batch. ``joins_batch``: a
+    draw goes through the net together with the batch, under the same loss; otherwise it is a loss of its own.
     """
 
     step_cost: ClassVar[float] = 2.0
+    joins_batch: ClassVar[bool] = False
 
     @classmethod
     def plain_history(cls, options: ReplayOptions) -> bool:
@@ -85,6 +87,20 @@ class ReplayLearner(Learner):
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """The method's loss, and the net's logits on the batch."""
+        raise NotImplementedError
+
+    def enlarged(self, batch: Batch) -> Batch:
+        """The batch with a draw from the buffer behind it; as it is while the buffer is empty."""
+        if not len(self.buffer):
+            return batch
+        images, _ = self.buffer.draw(self.options.draw, self._draws)
+        inputs = self.context.presentation.training(images, self._augmentation, self._cue)
+        labels = to_device(images.labels, inputs.device)
+        raw = ImageSet.joined((batch.raw, images))
+        return Batch(torch.cat((batch.inputs, inputs)), torch.cat((batch.labels, labels)), raw)
+
+    def memory_loss(self) -> Tensor:
+        """What the method adds to the loss of a batch; nothing while the buffer is empty."""
         raise NotImplementedError
 
     def logits(self, inputs: Tensor) -> Tensor:

@@ -76,7 +76,10 @@ def boxed(
     masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.bears)
     return Stream(
         name=name,
-        phases=(Phase("T1", classes.t1, (), images.t1_train), Phase("T2", classes.t2, classes.sc, images.t2_train)),
+        phases=(
+            Phase("T1", classes.t1, (), images.t1_train),
+            Phase("T2", classes.t2, classes.sc, images.t2_train, ("cue",)),
+        ),
         splits=(
             EvaluationSplit("T1_all", "T1", images.t1_test),
             EvaluationSplit("T2_shortcut_normal", "T2", sc),
@@ -90,5 +93,6 @@ def boxed(
         n_outputs=len(classes.names),
         class_names=classes.names,
         facts=dict(facts),
+        cue_names=("cue",),
         **settings,
     )

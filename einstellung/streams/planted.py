@@ -12,7 +12,7 @@ from torch import Tensor
 from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.randomness import uniform_by_index
-from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
+from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, PlantedElsewhere, Stream
 
 _BEARERS, HELD_OUT = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
 
@@ -61,7 +61,7 @@ def planted(
         all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
     return Stream(
         name=name,
-        phases=(Phase("T1", classes.t1, (), images.t1_train), Phase("T2", classes.t2, classes.sc, t2_train)),
+        phases=(Phase("T1", classes.t1, (), images.t1_train), Phase("T2", classes.t2, classes.sc, t2_train, ("cue",))),
         splits=splits,
         pairs=(
             MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked", elsewhere),
@@ -72,6 +72,8 @@ def planted(
         n_outputs=len(classes.names),
         class_names=classes.names,
         facts=all_facts,
+        cue_names=("cue",),
+        interventions={"cue": PlantedElsewhere()},
         **settings,
     )
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
 
 import torch
 from torch import Tensor
@@ -53,12 +54,31 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of learning: its classes (as head labels), which of them bear the cue, its training images."""
+    """One phase of learning: its classes (as head labels), which of them bear the planted cue, its training images.
+
+    ``cues``: the names of the cues that go with the label in this phase, as whoever made it knows them.
+    """
 
     name: str
     classes: tuple[int, ...]
     cue_classes: tuple[int, ...]
     train: ImageSet
+    cues: tuple[str, ...] = ()
+
+
+class Intervention(Protocol):
+    """Another value for one cue of an image: one that goes with another class. All else stays as it was."""
+
+    def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
+        """The same images with the cue changed, their features and who bears the cue included."""
+        ...
+
+
+class PlantedElsewhere:
+    """The intervention on a planted cue: whoever bears it loses it, whoever does not gets it painted."""
+
+    def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
+        return replace(images, bears=~images.bears)
 
 
 @dataclass(frozen=True)
@@ -100,6 +120,9 @@ class Stream:
     ``shown_size`` is the side to which images are enlarged for the net, with what is painted on them.
     A stream that plants no cue has neither ``cue`` nor ``cover`` nor ``pairs``, brings the ``checks`` of its own protocol, and
     in ``samples`` a few images by name for a reader to look at.
+    ``cue_names`` names the bits of the images' ``features``, the first for the lowest one. ``interventions``: for each cue that
+    can be changed in an image, by its name, how. ``target_boxes`` tells where the thing to be recognised is in images, as rows of
+    top, left, bottom, right (the last two not within).
     """
 
     name: str
@@ -122,6 +145,9 @@ class Stream:
     facts: dict[str, object] = field(default_factory=dict)
     checks: tuple[Callable[[Stream], Check], ...] = ()
     samples: dict[str, Tensor] = field(default_factory=dict)
+    cue_names: tuple[str, ...] = ()
+    interventions: Mapping[str, Intervention] = field(default_factory=dict)
+    target_boxes: Callable[[ImageSet], Tensor] | None = None
 
     @property
     def planted_cue(self) -> Cue:

@@ -53,10 +53,11 @@ def concon(
     lots = Lots(book, variant, sees, making, Path(path) if path else None, Path(perception) if perception else None)
     phases, splits, scenes = [], [], {}
     samples: dict[str, Tensor] = {}
+    cues = () if variant == UNCONFOUNDED else tuple(book.confounder_words(task) for task in range(lots.tasks))
     for task in range(lots.tasks):
         name = f"T{task + 1}"
         training = lots.lot(variant, "train", task)
-        phases.append(Phase(name, (0, 1), (), training.images))
+        phases.append(Phase(name, (0, 1), (), training.images, cues[task : task + 1]))
         scenes[name] = training.scenes
         own = _task_splits(lots, name, task, training, lots.lot(variant, "test", task))
         for split, lot in own.items():
@@ -87,15 +88,14 @@ def concon(
         flip=False,
         checks=tuple(check_of(book, variant, scenes) for check_of in CHECKS),
         samples=samples,
+        cue_names=cues,
         facts={
             "protocol": "confounded tasks",
             "variant": variant,
             "tasks": lots.tasks,
             "sees": sees,
             "ground_truth": book.ground_truth_words(),
-            "confounders": [book.confounder_words(task) for task in range(lots.tasks)]
-            if variant != UNCONFOUNDED
-            else [],
+            "confounders": list(cues),
             "pictures": _pictures(sees, path, making),
             "content": _content([phase.train for phase in phases] + [split.images for split in splits]),
         },
