@@ -21,6 +21,10 @@ OPTIONS = {
     "bgs": {"buffer": 16, "draw": 4, "last_layer_epochs": 2},
     "gdumb": {"buffer": 16},
     "scratch": {},
+    "er+erm": {"er": {"buffer": 12, "draw": 4}},
+    "derpp+erm": {"derpp": {"buffer": 12, "draw": 4}},
+    "erm-then-bgs": {"bgs": {"buffer": 16, "draw": 4, "last_layer_epochs": 2}},
+    "bgs-then-er": {"bgs": {"buffer": 16, "draw": 4, "last_layer_epochs": 2}, "er": {"buffer": 12, "draw": 4}},
 }
 STOPS = {
     "ewc": ("T2 epoch 2", "T3 epoch 1"),
@@ -28,6 +32,10 @@ STOPS = {
     "bgs": ("T1 epoch 3", "T2 epoch 2", "T2 epoch 3", "T3 epoch 1"),  # the third epoch is that of the last layer
     "gdumb": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
     "scratch": ("T2 epoch 2", "T3 epoch 1"),
+    "er+erm": ("T2 epoch 2", "T3 epoch 1"),
+    "derpp+erm": ("T2 epoch 2", "T3 epoch 1"),
+    "erm-then-bgs": ("T2 epoch 2", "T2 epoch 3", "T3 epoch 1"),
+    "bgs-then-er": ("T1 epoch 3", "T2 epoch 2", "T3 epoch 1"),
 }
 
 

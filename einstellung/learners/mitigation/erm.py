@@ -5,6 +5,8 @@ min_theta mean CE(f_theta(x), y). Needs: nothing. What other methods' gaps are c
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from einstellung.learners.learner import learners
 from einstellung.learners.sgd import FineTuning
 
@@ -12,3 +14,5 @@ from einstellung.learners.sgd import FineTuning
 @learners.register("erm")
 class EmpiricalRiskMinimisation(FineTuning):
     """The mean cross entropy, whatever it comes from."""
+
+    combines: ClassVar[bool] = True

@@ -1,0 +1,129 @@
+"""Methods made of methods: a combination with plain training is the method itself, and a pair that is none is refused."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import pytest
+import torch
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import resolve
+from einstellung.experiments.config import build_config
+from einstellung.experiments.plan import phase_work
+from einstellung.learners import Batch, Learner, learners
+from einstellung.learners.combined import parts_of
+from einstellung.learners.learner import learner_options, options_as_data
+
+REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
+
+
+@pytest.fixture
+def through(batch_of, stream):
+    """Two steps of T1, its end, three steps of T2: the losses and the net."""
+
+    def run(learner: Learner) -> tuple[list[Tensor], list[Tensor]]:
+        losses = []
+        for phase, starts in zip(stream.phases, ((0, 8), (0, 6, 12)), strict=True):
+            learner.begin_phase(phase)
+            learner.begin_epoch(phase, 1)
+            learner.training_mode()
+            losses += [learner.observe(batch_of(phase, range(start, start + 6))) for start in starts]
+            learner.end_phase(phase)
+        return losses, [*learner.net.parameters(), *learner.net.buffers()]
+
+    return run
+
+
+@pytest.mark.parametrize("replay", ["er", "der", "derpp"])
+def test_replay_with_plain_training_is_replay(make, through, replay):
+    """er+erm = er, and so on: what a part adds is what it adds by itself."""
+    losses, values = through(make(f"{replay}+erm", **{replay: REPLAY}))
+    own_losses, own_values = through(make(replay, **REPLAY))
+    assert torch.allclose(torch.stack(losses), torch.stack(own_losses), rtol=1e-6)
+    assert all(torch.allclose(mine, own, atol=1e-7) for mine, own in zip(values, own_values, strict=True))
+    plain_losses, _ = through(make("erm"))
+    assert losses[:2] == plain_losses[:2], "the first phase is plain training"
+    assert losses[2] != plain_losses[2]
+
+
+def test_one_after_the_other(make, through):
+    """Whoever comes second has kept what it keeps from the first phase too: with plain training first, nothing is different."""
+    losses, values = through(make("erm-then-derpp", derpp=REPLAY))
+    own_losses, own_values = through(make("derpp", **REPLAY))
+    assert losses == own_losses
+    assert all(torch.equal(mine, own) for mine, own in zip(values, own_values, strict=True))
+
+
+def test_replay_joins_before_the_method_sees_the_batch(make, through, own_names):
+    """A method's own view of a batch includes the images from the buffer, raw ones too."""
+    seen = []
+
+    @learners.register("counting")
+    class Counting(Learner):
+        combines: ClassVar[bool] = True
+
+        def observe(self, batch: Batch) -> Tensor:
+            seen.append((len(batch.inputs), len(batch.labels), batch.raw.labels.tolist() == batch.labels.tolist()))
+            return super().observe(batch)
+
+    through(make("er+counting", er=REPLAY))
+    assert seen == [(6, 6, True)] * 2 + [(10, 10, True)] * 3
+    with pytest.raises(InputError, match=r"counting is more than one loss.*take er\+counting"):
+        learners["derpp+counting"]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("erm+er", "what stands before '[+]' is a method of replay"),
+        ("er+ewc", "er[+]ewc': ewc does not go together with replay; these do: .*erm"),
+        ("er+erk", "unknown learner 'erk': did you mean"),
+        ("erm-then-joint", "joint starts at the last phase"),
+        ("erm-then-er-then-der", "one method for the first phase, one for all others"),
+    ],
+)
+def test_what_is_no_combination(name, words):
+    with pytest.raises(InputError, match=words):
+        learners[name]
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        (
+            {"er": {"replay": "within"}},
+            "learners.er[+]erm.er.replay is 'within': a combination replays earlier phases only",
+        ),
+        ({"er": {"bufer": 1}}, "unknown key 'learners.er[+]erm.er.bufer': did you mean 'buffer'"),
+        ({"buffer": 1}, "unknown key 'learners.er[+]erm.buffer': its parts are er and erm"),
+        ({"er": 5}, "learners.er[+]erm.er is 5: give the options of er"),
+    ],
+)
+def test_wrong_options_are_named_with_their_place(given, words):
+    with pytest.raises(InputError, match=words):
+        learner_options("er+erm", given)
+
+
+def test_a_combination_begins_with_the_options_of_its_parts():
+    config = build_config(
+        {
+            "methods": ["er", "er+erm", "erm-then-er+erm"],
+            "learners": {"er": {"buffer": 50, "replay": "earlier"}, "er+erm": {"er": {"draw": 7}}},
+        }
+    )
+    options = resolve(config).learners
+    assert options["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
+    assert options["erm-then-er+erm"]["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
+    again = options_as_data(learner_options("erm-then-er+erm", options["erm-then-er+erm"]))
+    assert again == options["erm-then-er+erm"], "what is written down is read back"
+    assert parts_of("erm-then-er+erm") == ("erm", "er+erm")
+
+
+def test_the_price_is_that_of_the_parts():
+    config = resolve(build_config({"methods": ["er+erm", "derpp+erm"], "training": {"epochs": [2, 3]}}))
+    sizes = [100, 50]
+    assert phase_work(config, "er+erm", sizes, 0) == 200, "a plain first phase"
+    assert phase_work(config, "er+erm", sizes, 1) == 2 * 150
+    assert phase_work(config, "derpp+erm", sizes, 1) == 3 * 150
