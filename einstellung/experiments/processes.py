@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.parent_process import end_with_parent
 
 # What a worker's libraries read as they are loaded. Threads that spin while they wait cost a busy machine dearly; the number of
 # threads comes from the configuration and is set by each worker, so that nothing else starts more of them.
@@ -124,7 +124,7 @@ def _run(target: Callable[..., None], pipe: Connection, settings: dict[str, str]
     """What the new process does."""
     import torch
 
-    _end_with_parent()
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # a study that is stopped ends its workers itself
     # The server they come from was started earlier, perhaps with other settings.
     for name in [name for name in os.environ if name.startswith(_OURS)]:
@@ -132,15 +132,3 @@ def _run(target: Callable[..., None], pipe: Connection, settings: dict[str, str]
     os.environ.update(settings)
     torch.set_num_interop_threads(1)  # operations come one after the other here
     target(pipe, *arguments)
-
-
-def _end_with_parent() -> None:
-    """A worker must not outlive a study that was killed: its folder would be free for another process."""
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -16,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from einstellung.errors import InputError
+from einstellung.parent_process import end_with_parent
 from einstellung.scenes.attributes import Codes
 from einstellung.scenes.layout import place_scenes
 from einstellung.scenes.rendering import render
@@ -142,11 +142,4 @@ def _begin() -> None:
     """What a new process does first: it leaves Ctrl-C to its parent, takes one core, and ends when its parent does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-
-    def watch() -> None:
-        parent.join()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
+    end_with_parent()
