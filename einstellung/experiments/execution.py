@@ -152,12 +152,14 @@ class JobExecution:
         def on_epoch(finished: int, effective: float) -> None:
             nonlocal epoch
             epoch = finished
-            self._measure(phase, effective, last=finished == total)
+            if measured:
+                self._measure(phase, effective, last=finished == total)
             if finished < total or position < len(phases) - 1:
                 self._save(position, finished)
 
-        before = 0
+        before, measured = 0, True
         for stage in parts:
+            measured = not stage.preparatory
             within = min(max(done - before, 0), stage.epochs)  # epochs of this stage that a stopped run had finished
             self._work += within * stage.share * len(phase.train) * cost
             if not within:
@@ -167,7 +169,7 @@ class JobExecution:
                 phase,
                 self._settings(number, stage, before),
                 on_epoch,
-                lambda e: self._measure(phase, e),
+                (lambda e: self._measure(phase, e)) if measured else lambda e: None,
                 on_step,
                 consumed=self.samples[phase.name],
             )

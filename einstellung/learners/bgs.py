@@ -14,17 +14,17 @@ still. These passes are one epoch of the loop, measured once at its end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
-from einstellung.learners.learner import Batch, Learner, Stage, learners, option
+from einstellung.learners.last_layer import RetrainsLastLayer
+from einstellung.learners.learner import Batch, Stage, learners, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
@@ -45,11 +45,13 @@ class BGSOptions:
 
 
 @learners.register("bgs")
-class BalancedGreedySampling(Learner):
+class BalancedGreedySampling(RetrainsLastLayer):
     """Replay from a buffer in which no spurious feature tells the class, and a last layer that is trained on nothing else."""
 
     Options: ClassVar[type] = BGSOptions
     needs_groups: ClassVar[bool] = True
+    method: ClassVar[str] = "bgs"
+    retraining: ClassVar[str] = BALANCE
 
     @classmethod
     def plain_history(cls, options: BGSOptions) -> bool:
@@ -69,85 +71,40 @@ class BalancedGreedySampling(Learner):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._head = list(last_layer(self.net).parameters())
-        self._balances = False
         self._past: ImageSet | None = None
 
     def begin_phase(self, phase: Phase) -> None:
         super().begin_phase(phase)
-        self._balances = False
         earlier = self.context.earlier(phase)
         self._past = take_from(earlier, self._kept_of(earlier)) if earlier else None
 
-    def begin_stage(self, phase: Phase, stage: Stage) -> None:
-        if stage.name == BALANCE:
-            self._balances = True
-            self._kept = self._kept_of(self.sources(phase))
-            self.optimiser = self.context.make_optimiser(self._head)
+    def rows_to_retrain_on(self, phase: Phase) -> Tensor:
+        return self._kept_of(self.sources(phase))
 
     def _kept_of(self, phases: Sequence[Phase]) -> Tensor:
         return fill(LevelBuffer(self.options.buffer), phases, _groups, self.context.seed)
 
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        super().begin_epoch(phase, epoch)
         seed = self.context.seed
         self._draws = generator(seed, "replay", phase.name, epoch)
         self._augmentation = generator(seed, "replay-augmentation", phase.name, epoch)
         self._cue = generator(seed, "replay-cue", phase.name, epoch)
-        if self._balances:
-            assert self.optimiser is not None
-            for group in self.optimiser.param_groups:
-                group["lr"] = self.optimiser.defaults["lr"]  # whatever the phase's schedule has come down to
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
-        return (*self.context.earlier(phase), phase) if self._balances else (phase,)
+        return (*self.context.earlier(phase), phase) if self._retrains else (phase,)
 
-    def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """All images of the phase once, or, for the last layer, what the buffer holds, again and again."""
-        if not self._balances:
-            return super().batches(phase, epoch, size)
-        draws = generator(self.context.seed, "order", phase.name, epoch)
-        passes = range(self.options.last_layer_epochs)
-        return [
-            rows for _ in passes for rows in self._kept[torch.randperm(len(self._kept), generator=draws)].split(size)
-        ]
-
-    def training_mode(self) -> None:
-        self.net.train(not self._balances)
-
-    def observe(self, batch: Batch) -> Tensor:
-        if self._balances:
-            return self._step_of_last_layer(self.cross_entropy(batch.inputs, batch.labels))
+    def objective(self, batch: Batch) -> Tensor:
         inputs, labels = batch.inputs, batch.labels
         if self._past is not None:
             past, past_labels = self._replay(self._past)
             inputs, labels = torch.cat((inputs, past)), torch.cat((labels, past_labels))
-        with self.context.autocast():
-            logits = self.net(inputs).float()
-        return self.step(F.cross_entropy(logits, labels))
+        return self.cross_entropy(inputs, labels)
 
     def _replay(self, past: ImageSet) -> tuple[Tensor, Tensor]:
         images = past.take(torch.randperm(len(past), generator=self._draws)[: self.options.draw])
         inputs = self.context.presentation.training(images, self._augmentation, self._cue)
         return inputs, to_device(images.labels, inputs.device)
-
-    def _step_of_last_layer(self, loss: Tensor) -> Tensor:
-        assert self.optimiser is not None, "begin_stage comes before observe"
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward(inputs=self._head)
-        self.optimiser.step()
-        return loss.detach()
-
-
-def last_layer(net: nn.Module) -> nn.Linear:
-    """The linear layer of a net that comes last.
-
-    >>> last_layer(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)))
-    Linear(in_features=3, out_features=2, bias=True)
-    """
-    linear = [module for module in net.modules() if isinstance(module, nn.Linear)]
-    if not linear:
-        raise InputError("learners.bgs trains the last linear layer of a net, and this one has none")
-    return linear[-1]
 
 
 def _groups(phase: Phase) -> list[tuple[int, int]]:

@@ -65,12 +65,14 @@ def option(default: T, source: str) -> T:
 class Stage:
     """A part of a phase: how often its images are gone through, the last time cut short where that is not a whole number.
 
-    ``share`` is the number of these images as a share of the phase's own, for estimates of time.
+    ``share`` is the number of these images as a share of the phase's own, for estimates of time. ``preparatory``: the net that it
+    trains is not yet what the method gives, so nothing is measured in it.
     """
 
     name: str
     passes: float
     share: float = 1.0
+    preparatory: bool = False
 
     @property
     def epochs(self) -> int:

@@ -45,10 +45,11 @@ class Reservoir:
         logits = logits_of(to_device(rows, self.device)).to(self.device)
         if self.images is None or self.logits is None:
             self.images = ImageSet(
-                torch.zeros(self.capacity, *images.images.shape[1:], dtype=torch.uint8),
+                torch.zeros(self.capacity, *images.images.shape[1:], dtype=images.images.dtype),
                 torch.zeros(self.capacity, dtype=torch.long),
                 torch.zeros(self.capacity, dtype=torch.long),
                 torch.zeros(self.capacity, dtype=torch.bool),
+                None if images.features is None else torch.zeros(self.capacity, dtype=torch.long),
             )
             self.logits = torch.zeros(self.capacity, logits.shape[1], device=self.device)
         kept = images.take(rows)
@@ -56,6 +57,8 @@ class Reservoir:
         self.images.labels[slots] = kept.labels
         self.images.index[slots] = kept.index
         self.images.bears[slots] = kept.bears
+        if self.images.features is not None and kept.features is not None:
+            self.images.features[slots] = kept.features
         self.logits[to_device(slots, self.device)] = logits
 
     def _lots(self, count: int, draws: torch.Generator) -> tuple[Tensor, Tensor]:
@@ -81,6 +84,7 @@ class Reservoir:
     def state_dict(self) -> dict[str, Any]:
         if self.images is None:
             return {"seen": self.seen}
+        known = {} if self.images.features is None else {"features": self.images.features}
         return {
             "seen": self.seen,
             "images": self.images.images,
@@ -88,10 +92,12 @@ class Reservoir:
             "index": self.images.index,
             "bears": self.images.bears,
             "logits": self.logits,
+            **known,
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.seen = state["seen"]
         if "images" in state:
-            self.images = ImageSet(state["images"], state["labels"], state["index"], state["bears"])
+            of_images = (state[name] for name in ("images", "labels", "index", "bears"))
+            self.images = ImageSet(*of_images, state.get("features"))
             self.logits = state["logits"].to(self.device)

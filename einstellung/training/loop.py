@@ -37,18 +37,21 @@ class LoopSettings:
     def lr_at(self, epoch: int) -> float:
         """The learning rate of an epoch of the stage (counted from 1): x ``decay`` after every milestone that has passed.
 
-        With ``cosine`` it falls from ``lr`` along half a wave, to reach ``lr_end`` after the last epoch.
+        The first epoch has all of it, however short the stage that the milestones were scaled to. With ``cosine`` it falls from
+        ``lr`` along half a wave, to reach ``lr_end`` after the last epoch.
 
         >>> LoopSettings(50, 32, 0.01, (35, 45)).lr_at(35)
         0.01
         >>> round(LoopSettings(50, 32, 0.01, (35, 45)).lr_at(36), 6)
         0.001
+        >>> LoopSettings(1, 32, 0.01, (0.7, 0.9)).lr_at(1)
+        0.01
         >>> round(LoopSettings(10, 32, 0.01, cosine=True).lr_at(6), 6)
         0.005
         """
         if self.cosine:
             return self.lr_end + (self.lr - self.lr_end) * (1 + math.cos(math.pi * (epoch - 1) / self.epochs)) / 2
-        return self.lr * self.decay ** sum(epoch > milestone for milestone in self.milestones)
+        return self.lr * self.decay ** sum(epoch > max(1.0, milestone) for milestone in self.milestones)
 
     @property
     def rounds(self) -> int:

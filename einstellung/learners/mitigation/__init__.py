@@ -1,5 +1,33 @@
 """How a phase is learned so that no shortcut is taken: one short file per method, with what it must be told of the shortcut."""
 
+from einstellung.learners.mitigation.augmix import AugMix
+from einstellung.learners.mitigation.bg_aug import BackgroundAugmentation
+from einstellung.learners.mitigation.cff_aug import CounterfactualAndFactual
+from einstellung.learners.mitigation.cutmix import CutMix
+from einstellung.learners.mitigation.cutout import Cutout
+from einstellung.learners.mitigation.debian import DebiasingAlternateNetworks
+from einstellung.learners.mitigation.eiil import EnvironmentInference
 from einstellung.learners.mitigation.erm import EmpiricalRiskMinimisation
+from einstellung.learners.mitigation.jtt import JustTrainTwice
+from einstellung.learners.mitigation.lff import LearningFromFailure
+from einstellung.learners.mitigation.mixup import Mixup
+from einstellung.learners.mitigation.sd import SpectralDecoupling
+from einstellung.learners.mitigation.txt_aug import TextureAugmentation
+from einstellung.learners.mitigation.wtm_aug import WatermarkAugmentation
 
-__all__ = ["EmpiricalRiskMinimisation"]
+__all__ = [
+    "AugMix",
+    "BackgroundAugmentation",
+    "CounterfactualAndFactual",
+    "CutMix",
+    "Cutout",
+    "DebiasingAlternateNetworks",
+    "EmpiricalRiskMinimisation",
+    "EnvironmentInference",
+    "JustTrainTwice",
+    "LearningFromFailure",
+    "Mixup",
+    "SpectralDecoupling",
+    "TextureAugmentation",
+    "WatermarkAugmentation",
+]

@@ -1,0 +1,86 @@
+"""What methods that change images have in common: draws of their own, and views of a batch made anew from its raw images.
+
+A method that changes what is in an image must do so between the crop and the normalisation, and it cannot know how the
+training loop cropped and flipped. So it presents the raw images itself, cropped and flipped by draws of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.learners.learner import Batch, Learner
+from einstellung.randomness import generator
+from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.transfer import to_device
+
+
+class AugmentedLearner(Learner):
+    """A learner with draws of its own; ``method`` is the name that they and the options go by.
+
+    ``needs_pictures``: what the method does is done to pixels, so that it is refused where a stream shows features.
+    """
+
+    method: ClassVar[str]
+    needs_pictures: ClassVar[bool] = True
+    combines: ClassVar[bool] = True
+
+    @classmethod
+    def plain_history(cls, options: Any) -> bool:
+        return False
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        stream = self.context.presentation.stream
+        if self.needs_pictures and stream.phases[0].train.images.dtype != torch.uint8:
+            raise InputError(
+                f"{self.method} changes pixels, and the stream '{stream.name}' shows features instead; leave the method out, or "
+                "let the stream show pixels"
+            )
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        seed = self.context.seed
+        self.draws = generator(seed, self.method, phase.name, epoch)
+        self.augmentation = generator(seed, f"{self.method}-augmentation", phase.name, epoch)
+        self.cue = generator(seed, f"{self.method}-cue", phase.name, epoch)
+
+
+class ReplacingLearner(AugmentedLearner):
+    """Every image is shown in another way with probability ``p`` of the options; loss = CE(f(x~), y).
+
+    Images that are not chosen are those of the batch, as they came: with p = 0 this is plain training.
+    """
+
+    def objective(self, batch: Batch) -> Tensor:
+        return self.cross_entropy(self.shown(batch), batch.labels)
+
+    def shown(self, batch: Batch) -> Tensor:
+        """The inputs of a batch with the chosen ones replaced."""
+        chosen = torch.rand(len(batch.raw), generator=self.draws) < self.options.p
+        rows = chosen.nonzero().flatten()
+        if not len(rows):
+            return batch.inputs
+        inputs = batch.inputs.clone()
+        inputs[to_device(rows, inputs.device)] = self.replaced(batch.raw.take(rows))
+        return inputs
+
+    def replaced(self, images: ImageSet) -> Tensor:
+        """The images as the net is shown them instead."""
+        raise NotImplementedError
+
+
+def require_share(method: str, options: Any, *keys: str) -> None:
+    """One clear line about an option that must lie between 0 and 1."""
+    for key in keys:
+        if not 0 <= getattr(options, key) <= 1:
+            raise InputError(f"learners.{method}.{key} is {getattr(options, key)}: it must lie between 0 and 1")
+
+
+def require_above_zero(method: str, options: Any, *keys: str) -> None:
+    """One clear line about an option that must be above 0."""
+    for key in keys:
+        if not getattr(options, key) > 0:
+            raise InputError(f"learners.{method}.{key} is {getattr(options, key)}: it must be above 0")

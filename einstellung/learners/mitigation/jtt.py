@@ -1,0 +1,78 @@
+"""Just train twice, JTT (Liu et al., 2021).
+
+Stage 1, ``identify``: plain training for ``identify_epochs``. The error set E holds the training images that this net gets wrong,
+mostly those on which the shortcut fails. Stage 2: the net begins anew, from the weights that the phase began with, and learns
+by plain cross entropy from the enlarged set, in which every image of E stands ``times`` times and every other one once:
+
+    min_theta  times sum over E of CE(f(x), y) + sum over the others of CE(f(x), y).
+
+Needs: nothing; who suffers from the shortcut is inferred.
+
+Differs from the original in what an epoch is. The original's is one pass through the enlarged set, with ``times`` = 100 about
+twenty times as long as one of plain training where E holds a fifth of the images. Here the enlarged set is shuffled and gone
+through likewise, round after round, but after as many images as the phase has, an epoch is over, and the next one goes on from
+there. So JTT takes as many steps as any other method, its price is known beforehand, and it is measured as often. In the
+authors' code E stands ``times`` + 1 times; here it is as in the paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from einstellung.learners.learner import learners, option
+from einstellung.learners.mitigation.reference import AnewWithHindsight, ReferenceOptions
+from einstellung.randomness import generator
+from einstellung.streams.stream import Phase
+
+
+@dataclass(frozen=True)
+class JTTOptions(ReferenceOptions):
+    method: ClassVar[str] = "jtt"
+    times: int = option(100, "the Whac-A-Mole authors' code; that of Liu et al. (2021) for Waterbirds")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.require_at_least(1, "times")
+
+
+@learners.register("jtt")
+class JustTrainTwice(AnewWithHindsight):
+    """Whatever a net gets wrong after a short training is shown far more often in the long one."""
+
+    Options: ClassVar[type] = JTTOptions
+
+    def infer(self, phase: Phase, logits: Tensor) -> Tensor:
+        """Whether an image is in the error set."""
+        return logits.argmax(dim=1) != phase.train.labels
+
+    def begin_training(self, phase: Phase, inferred: Tensor) -> None:
+        self._enlarged = enlarged(inferred, self.options.times)
+
+    def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
+        """All images once; in the second stage, the next so many of the enlarged set, which is shuffled in every round."""
+        if self.identifies:
+            return super().batches(phase, epoch, size)
+        count, whole = len(phase.train), len(self._enlarged)
+        begin = (epoch - 1 - self.options.identify_epochs) * count
+        first, last = begin // whole, (begin + count - 1) // whole
+        rounds = torch.cat([self._shuffled(phase, number) for number in range(first, last + 1)])
+        batches: tuple[Tensor, ...] = rounds[begin - first * whole :][:count].split(size)
+        return batches
+
+    def _shuffled(self, phase: Phase, number: int) -> Tensor:
+        draws = generator(self.context.seed, "enlarged-order", phase.name, number)
+        return self._enlarged[torch.randperm(len(self._enlarged), generator=draws)]
+
+
+def enlarged(errors: Tensor, times: int) -> Tensor:
+    """Rows of a set of images in which those of the error set stand ``times`` times.
+
+    >>> enlarged(torch.tensor([False, True, False]), 3).tolist()
+    [0, 1, 2, 1, 1]
+    """
+    return torch.cat((torch.arange(len(errors)), errors.nonzero().flatten().repeat(times - 1)))

@@ -1,0 +1,104 @@
+"""Last layer ensemble, LLE (Li et al., 2023): a last layer for every kind of shift, and a layer that tells the shifts apart.
+
+With z the features, h_d the last layer for shift d (0: the image as it is; k: cue k swapped for one that goes with another
+class) and D the shift layer, a d is drawn for each image of a batch, all known ones equally likely, the image is changed
+accordingly, and loss = mean CE(h_d(z), y) + mean CE(D(stop-gradient z), d). Test: sum_d softmax(D(z))_d h_d(z).
+
+Needs: the type of shortcut (images in which the cue can be swapped), no labels of it. ``known: by phase``: a shift is known from
+the first phase on that names its cue. Until then its layer takes no part in loss or test; then it begins with the weights of
+the identity's, so that what a net says that knew no shift does not change. ``known: all``: all are known from the start.
+Replayed images are swapped as well.
+Differs from the authors' code in that the gradient of D is stopped, as the paper says (their published code does not), and in
+that every image is seen once an epoch, with one d (there, as many pairs of image and d as there are images are drawn from all
+pairs). All last layers begin as the net's own, D with zeros. A swap changes one cue alone, always to its other value (there, the
+background and the co-object of random images are put in, of the other class for the cue that is swapped).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.learners.last_layer import put_in_place
+from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.mitigation.heads import Ensemble
+from einstellung.randomness import generator
+from einstellung.streams.stream import Phase
+from einstellung.streams.transfer import to_device
+
+_STEP_COST = 1.1  # some images are changed and augmented anew; the layers themselves weigh next to nothing
+
+
+@dataclass(frozen=True)
+class LLEOptions:
+    known: Literal["by phase", "all"] = option("by phase", "ours: the paper has one phase, in which all are known")
+
+
+@learners.register("lle")
+class LastLayerEnsemble(Learner):
+    """Each last layer learns under one shift; which of them to believe, another one tells from the features."""
+
+    Options: ClassVar[type] = LLEOptions
+    combines: ClassVar[bool] = True
+
+    @classmethod
+    def plain_history(cls, options: LLEOptions) -> bool:
+        return False
+
+    @classmethod
+    def cost(cls, options: LLEOptions, sizes: Sequence[int], number: int) -> float:
+        return _STEP_COST
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        stream = self.context.presentation.stream
+        if not stream.interventions:
+            raise InputError(
+                f"lle needs images in which a cue can be swapped for another one, and the stream '{stream.name}' has none; leave "
+                "lle out, or take a stream such as composites"
+            )
+        self.interventions = stream.interventions
+        self.shifts = tuple(stream.interventions)  # of shift k + 1 the cue
+        self.heads = put_in_place(
+            self.net, stream.n_outputs, "lle", lambda layer: Ensemble(layer, 1 + len(self.shifts))
+        )
+
+    def begin_phase(self, phase: Phase) -> None:
+        named = {cue for one in (*self.context.earlier(phase), phase) for cue in one.cues}
+        self._known = [k for k, cue in enumerate(self.shifts, start=1) if self.options.known == "all" or cue in named]
+        self.heads.know(self._known)
+        super().begin_phase(phase)
+
+    def begin_epoch(self, phase: Phase, epoch: int) -> None:
+        seed = self.context.seed
+        self._draws = generator(seed, "shift", phase.name, epoch)
+        self._swaps = generator(seed, "shift-swap", phase.name, epoch)
+        self._augmentation = generator(seed, "shift-augmentation", phase.name, epoch)
+        self._cue = generator(seed, "shift-cue", phase.name, epoch)
+
+    def objective(self, batch: Batch) -> Tensor:
+        inputs, shifts = self.shifted(batch)
+        with self.context.autocast():
+            logits, told = self.heads.parts(self.heads.given_in(self.net, inputs))
+        own = logits[torch.arange(len(shifts), device=shifts.device), shifts]
+        return F.cross_entropy(own, batch.labels) + F.cross_entropy(told, shifts)
+
+    def shifted(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """The batch as the net sees it with a shift drawn for every image, and which one that is."""
+        possible = torch.tensor([0, *self._known])
+        shifts = possible[torch.randint(len(possible), (len(batch.raw),), generator=self._draws)]
+        inputs = batch.inputs.clone()
+        for shift in self._known:
+            rows = (shifts == shift).nonzero().flatten()
+            if not len(rows):
+                continue
+            swapped = self.interventions[self.shifts[shift - 1]].swapped(batch.raw.take(rows), self._swaps)
+            shown = self.context.presentation.training(swapped, self._augmentation, self._cue)
+            inputs[to_device(rows, inputs.device)] = shown
+        return inputs, to_device(shifts, inputs.device)

@@ -1,0 +1,48 @@
+"""Spectral decoupling, SD (Pezeshki et al., 2021).
+
+loss = CE(f(x), y) + strength mean f(x)^2, the mean being over all logits of all images of a batch: what is learned first
+does not grow without end, so that the gradient does not die before weaker features are learned, too.
+Needs: nothing. Differs from the original, strength / 2 |f(x)|^2, in the constant alone. The authors' and the Whac-A-Mole
+paper's code punish the logit of the image's own class only, mean_i f(x_i)_{y_i}^2 (``logits = "label"``): that leaves a
+net free to push the logits of the other classes down without end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.errors import InputError
+from einstellung.learners.learner import Batch, Learner, learners, option
+
+
+@dataclass(frozen=True)
+class SDOptions:
+    strength: float = option(0.1, "the Whac-A-Mole paper's code")
+    logits: Literal["all", "label"] = option("all", "the method's formula; 'label': the authors' code, own class only")
+
+    def __post_init__(self) -> None:
+        if not self.strength >= 0:
+            raise InputError(f"learners.sd.strength is {self.strength}: it must be at least 0")
+
+
+@learners.register("sd")
+class SpectralDecoupling(Learner):
+    """Cross entropy, and a price on large logits."""
+
+    Options: ClassVar[type] = SDOptions
+    combines: ClassVar[bool] = True
+
+    @classmethod
+    def plain_history(cls, options: Any) -> bool:
+        return False
+
+    def objective(self, batch: Batch) -> Tensor:
+        with self.context.autocast():
+            logits = self.net(batch.inputs).float()
+        priced = logits if self.options.logits == "all" else logits.gather(1, batch.labels.unsqueeze(1))
+        price: Tensor = self.options.strength * priced.square().mean()
+        return F.cross_entropy(logits, batch.labels) + price

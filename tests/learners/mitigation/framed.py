@@ -1,0 +1,84 @@
+"""A small world of targets before backgrounds: both tell the class, the background more loudly; both can be told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream
+
+SIDE, TARGET = 12, 4
+
+
+def boxes(images: ImageSet) -> Tensor:
+    """A target stands where its image's identity says, away from the edges."""
+    top, left = 1 + images.index % 7, 1 + images.index // 7 % 7
+    return torch.stack((top, left, top + TARGET, left + TARGET), dim=1)
+
+
+def inside(images: ImageSet) -> Tensor:
+    where = torch.zeros(len(images), 1, SIDE, SIDE, dtype=torch.bool)
+    for row, (top, left, bottom, right) in enumerate(boxes(images).tolist()):
+        where[row, :, top:bottom, left:right] = True
+    return where
+
+
+class Repainted:
+    """Another background: red and green change places outside the target."""
+
+    def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
+        assert images.features is not None
+        other = images.images[:, [1, 0, 2]]
+        return replace(images, images=torch.where(inside(images), images.images, other), features=images.features ^ 1)
+
+
+def framed_images(first: int, count: int, share: float = 1.0) -> ImageSet:
+    """Red (0) or green (1) backgrounds, which are those of the class in a ``share`` of images, and dark or light blue targets."""
+    draws = torch.Generator().manual_seed(first)
+    labels = torch.arange(count) % 2
+    value = torch.where(torch.arange(count) < share * count, labels, 1 - labels)
+    images = torch.randint(40, (count, 3, SIDE, SIDE), generator=draws)
+    images[torch.arange(count), value] += 120
+    target = torch.zeros(count, 3, 1, 1, dtype=torch.long)
+    target[:, :2] = 128
+    target[:, 2] = torch.where(labels == 1, 250, 5).view(-1, 1, 1)
+    index = first + torch.arange(count)
+    found = ImageSet(images.to(torch.uint8), labels, index, torch.zeros(count, dtype=torch.bool), value)
+    return replace(found, images=torch.where(inside(found), target, images).to(torch.uint8))
+
+
+def framed(count: int = 32, crop_padding: int = 1, share: float = 1.0) -> Stream:
+    phases = tuple(
+        Phase(f"T{n + 1}", (0, 1), (), framed_images(100 * n, count, share), ("background",)) for n in range(2)
+    )
+    splits = tuple(EvaluationSplit(f"{p.name}_val", p.name, p.train.take(torch.arange(6)), always=True) for p in phases)
+    grey = (0.5, 0.4, 0.3)
+    return Stream(
+        "framed",
+        phases,
+        splits,
+        (),
+        None,
+        None,
+        2,
+        ("dark", "light"),
+        grey,
+        (0.25, 0.25, 0.25),
+        crop_padding=crop_padding,
+        cue_names=("background",),
+        interventions={"background": Repainted()},
+        target_boxes=boxes,
+    )
+
+
+def dependence(net: Callable[[Tensor], Tensor], shown: Callable[[ImageSet], Tensor], images: ImageSet) -> float:
+    """How much the probability of an image's class falls, on average, when the background alone is changed."""
+    with torch.no_grad():
+        before, after = (
+            net(shown(some)).softmax(dim=1).gather(1, some.labels.unsqueeze(1))
+            for some in (images, Repainted().swapped(images, torch.Generator()))
+        )
+    return float((before - after).mean())
