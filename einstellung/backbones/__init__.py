@@ -1,5 +1,6 @@
 """Networks."""
 
+from einstellung.backbones.linear import LinearClassifier
 from einstellung.backbones.registry import backbones, build_backbone
 from einstellung.backbones.resnet import ResNet18
 from einstellung.backbones.set_transformer import SetTransformer
@@ -7,6 +8,7 @@ from einstellung.backbones.vit import VisionTransformer, ViTBase16
 from einstellung.backbones.weights import weights_digest
 
 __all__ = [
+    "LinearClassifier",
     "ResNet18",
     "SetTransformer",
     "ViTBase16",

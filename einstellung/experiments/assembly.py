@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 from collections.abc import Iterable
@@ -184,7 +185,9 @@ def check_learners(config: StudyConfig, stream: Stream) -> None:
     for method in config.methods:
         if not plugins_behind([learners[method]]):
             plain = plain or build_learner(_quickly(config), "sgd", 0, stream)
-            make_learner(method, config.learners.get(method, {}), plain.net, plain.context)
+            # a copy for each: some put several last layers in the place of one
+            learner = make_learner(method, config.learners.get(method, {}), copy.deepcopy(plain.net), plain.context)
+            learner.take_last_shape()
             continue
         learner = build_learner(config, method, 0, stream)
         try:

@@ -48,6 +48,7 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
     epoch = float(read_json(folder / "status.json")["chosen_epoch"])
     with torch_threads(config.training.thread_count):
         learner = build_learner(config, job.method, job.seed, stream)
+        learner.take_last_shape()
         learner.net.load_state_dict(load_state(folder / "model.safetensors"))
         context = learner.context
         evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)

@@ -98,6 +98,9 @@ class Joined(Learner):
     def begin_stage(self, phase: Phase, stage: Stage) -> None:
         self.method.begin_stage(phase, stage)
 
+    def take_last_shape(self) -> None:
+        self.method.take_last_shape()
+
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         self.memory.begin_epoch(phase, epoch)
         self.method.begin_epoch(phase, epoch)
@@ -214,6 +217,11 @@ class InTurn(Learner):
         if not self._changed:
             self._change()  # whatever the first method keeps, nobody would ask it again
         self.active.end_phase(phase)
+
+    def take_last_shape(self) -> None:
+        if not self._changed:
+            self._change()
+        self.active.take_last_shape()
 
     def _change(self) -> None:
         name, part = self._part(1)

@@ -156,6 +156,9 @@ class Learner:
         assert self.context.initial is not None, "a run without initial weights"
         self.net.load_state_dict(self.context.initial())
 
+    def take_last_shape(self) -> None:
+        """Give the net the layers that it has in the last phase, where a method changes them on the way."""
+
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         """Make generators for this epoch."""
 

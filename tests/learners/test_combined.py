@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.experiments.assembly import resolve
+from einstellung.experiments.assembly import build_stream, check_learners, resolve
 from einstellung.experiments.config import build_config
 from einstellung.experiments.plan import phase_work
 from einstellung.learners import Batch, Learner, learners
@@ -127,3 +127,21 @@ def test_the_price_is_that_of_the_parts():
     assert phase_work(config, "er+erm", sizes, 0) == 200, "a plain first phase"
     assert phase_work(config, "er+erm", sizes, 1) == 2 * 150
     assert phase_work(config, "derpp+erm", sizes, 1) == 3 * 150
+
+
+def test_the_second_method_is_tried_before_anything_is_trained():
+    """What it refuses, it would refuse after the first phase."""
+    config = resolve(
+        build_config({"methods": ["erm", "erm-then-cff_aug"], "stream": {"name": "shapes", "train_per_class": 4}})
+    )
+    with pytest.raises(InputError, match=r"cff_aug"):
+        check_learners(config, build_stream(config))
+
+
+def test_a_net_takes_its_last_shape(make):
+    """Where a stored net is read back, it is that of the last phase."""
+    learner, lle = make("erm-then-lle"), make("lle")
+    assert learner.net.state_dict().keys() != lle.net.state_dict().keys()
+    learner.take_last_shape()
+    assert learner.net.state_dict().keys() == lle.net.state_dict().keys()
+    assert make("er+lle").net.state_dict().keys() == lle.net.state_dict().keys()

@@ -8,7 +8,7 @@ Needs: image-level labels (``cues``: of which shortcuts; null: of all). As in Wh
 DFR-Tr, the subset comes from the training images, augmented as ever, and the last layer learns by the study's own optimiser. The
 original solves a logistic regression with an L1 penalty to the end, tunes the penalty on validation images and takes the mean
 over several subsets. Differs from both in that the features are those after the last epoch, not those of the best one, and that
-the passes for the last layer are one epoch of the loop, measured once at its end.
+the passes for the last layer are one epoch of the loop, measured once at its end; plain training before it is not measured.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class DeepFeatureReweighting(RetrainsLastLayer, GroupLearner):
     @classmethod
     def stages(cls, options: DFROptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
         share = options.last_layer_epochs * SUBSET_SHARE
-        return (Stage("train", float(epochs[number])), Stage(LAST_LAYER, 1.0, share))
+        return (Stage("train", float(epochs[number]), preparatory=True), Stage(LAST_LAYER, 1.0, share))
 
     def begin_stage(self, phase: Phase, stage: Stage) -> None:
         super().begin_stage(phase, stage)

@@ -50,7 +50,10 @@ class AnewWithHindsight(Learner):
     def stages(
         cls, options: ReferenceOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
     ) -> tuple[Stage, ...]:
-        return (Stage(IDENTIFY, float(options.identify_epochs), preparatory=True), Stage("train", float(epochs[number])))
+        return (
+            Stage(IDENTIFY, float(options.identify_epochs), preparatory=True),
+            Stage("train", float(epochs[number])),
+        )
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from einstellung.errors import InputError
 from einstellung.learners import learners
 from einstellung.learners.learner import Stage, learner_options
-from einstellung.learners.mitigation import dfr  # noqa: F401 - registers it
 from einstellung.learners.mitigation.groups import SUBSET_SHARE
 from einstellung.training import LoopSettings, PhaseLoop
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of

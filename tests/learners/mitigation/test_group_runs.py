@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from functools import cache
 
+import pandas as pd
 import pytest
 
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.config import build_config
-from einstellung.learners.mitigation import dfr, di, gdro, lle, subg  # noqa: F401 - registers them
 from einstellung.streams import Stream, streams
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of, two_cues, worst
 from tests.learners.test_stopped import FILES, ran
@@ -89,3 +90,11 @@ def test_a_run_that_was_stopped_anywhere_ends_in_the_same_bytes(config, tmp_path
         for name in FILES:
             assert (again.folder / name).read_bytes() == (straight.folder / name).read_bytes(), (place, name)
         assert again.samples == straight.samples
+
+
+@pytest.mark.parametrize(("method", "epochs"), [("erm", [0, 1, 2]), ("jtt", [0, 2, 3]), ("dfr", [0, 3])])
+def test_a_net_that_is_not_yet_the_methods_own_is_not_measured(config, tmp_path, method, epochs):
+    """JTT's first epoch trains a net that it throws away; DFR's plain training is not DFR. Its images count all the same."""
+    run, _ = ran(tmp_path, config(method))
+    frame = pd.read_csv(run.folder / "timeline.csv")
+    assert [math.ceil(epoch) for epoch in sorted(frame[frame.phase == "T3"].epoch.unique())] == epochs

@@ -15,7 +15,6 @@ from einstellung.experiments.assembly import check_groups, resolve
 from einstellung.experiments.config import build_config
 from einstellung.learners import learners
 from einstellung.learners.learner import learner_options
-from einstellung.learners.mitigation import dfr, di, gdro, subg  # noqa: F401 - registers them
 from einstellung.learners.mitigation.groups import balanced_batches, balanced_subset, cue_bits, group_numbers
 from tests.learners.mitigation.points import made, one_cue, stream_of, two_cues
 

@@ -13,7 +13,6 @@ import torch.nn.functional as F
 from einstellung.errors import InputError
 from einstellung.learners import Batch, learners
 from einstellung.learners.learner import learner_options
-from einstellung.learners.mitigation import di, gdro, lle  # noqa: F401 - registers them
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of, two_cues
 
 
@@ -200,6 +199,22 @@ def test_replayed_images_are_swapped_as_well(make, stream):
     from_t1 = torch.isin(changed.labels, torch.tensor(t1.classes))
     assert bool(from_t1.any())
     assert bool(changed.bears[from_t1].all())
+
+
+@pytest.mark.parametrize("method", ["lle", "gdro"])
+def test_what_is_replayed_has_kept_its_features(method):
+    """Of points, not bytes: numbers come out of the buffer as they went in, and so do the cues that are told of them."""
+    first, second = two_cues(), two_cues(seed=1)
+    stream = stream_of(first, second)
+    learner = begun(made(f"er+{method}", stream, er={"buffer": 30, "draw": 30}), stream.phases[0])
+    learner.end_phase(stream.phases[0])
+    begun(learner, stream.phases[1])
+    both = learner.memory.enlarged(batch_of(learner, second, [0, 1]))
+    kept = both.raw.take(torch.arange(2, 32))
+    own = first.take(kept.index)
+    assert torch.equal(kept.images, own.images)
+    assert torch.equal(kept.features, own.features)
+    learner.observe(batch_of(learner, second, [0, 1]))
 
 
 @pytest.mark.parametrize("name", ["erm-then-lle", "derpp+lle", "lle-then-erm", "di-then-lle"])
