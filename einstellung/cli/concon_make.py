@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from einstellung.cli.output import JSON, print_json
+from einstellung.cli.progress import counting
 
 _VARIANTS = ("strict", "disjoint", "unconfounded")
 
@@ -65,7 +64,7 @@ def make(
     recipe = Recipe(read_rules(rules), size, seed, resolve_backend(backend))
     order = Order(recipe, variants, {"train": train, "val": val, "test": test})
     begun = time.monotonic()
-    with _progress() as heard:
+    with counting("drawing scenes", "drawn") as heard:
         made = make_scenes(order, out, asked if isinstance(asked, int) else usable_cores(), heard)
     files = describe(out, made, recipe.book)
     seconds = time.monotonic() - begun
@@ -76,21 +75,3 @@ def make(
     click.echo(f"{images:,} images in {out}, with their masks and records ({seconds:.0f} s)")
     for file in files:
         click.echo(f"  {file}")
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], object]]:
-    """A bar with the time left on a terminal, a line now and then elsewhere; always on standard error."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    from einstellung.scenes.progress import in_lines
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield in_lines("drawn", lambda line: click.echo(line, err=True))
-        return
-    columns = (TextColumn("drawing scenes"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -8,6 +8,7 @@ import sys
 import click
 
 from einstellung import __version__
+from einstellung.cli.composites import composites
 from einstellung.cli.concon import concon
 from einstellung.cli.data import data
 from einstellung.cli.results import list_, report
@@ -28,7 +29,7 @@ def cli() -> None:
     """
 
 
-for verb in (score, run, demo, validate, report, list_, data, concon):
+for verb in (score, run, demo, validate, report, list_, data, concon, composites):
     cli.add_command(verb)
 
 

@@ -20,7 +20,7 @@ from einstellung.experiments.config import StudyConfig, TrainingConfig, build_co
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
 from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Batch, Context, Learner, learners, make_learner
-from einstellung.learners.combined import with_options_of_parts
+from einstellung.learners.combined import classes_behind, with_options_of_parts
 from einstellung.learners.learner import learner_options, options_as_data
 from einstellung.metrics.confounding_settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.options import checked_options
@@ -183,7 +183,7 @@ def check_learners(config: StudyConfig, stream: Stream) -> None:
     some = phase.train.take(torch.arange(min(4, len(phase.train))))
     plain: Learner | None = None
     for method in config.methods:
-        if not plugins_behind([learners[method]]):
+        if not plugins_behind(classes_behind(method)):
             plain = plain or build_learner(_quickly(config), "sgd", 0, stream)
             # a copy for each: some put several last layers in the place of one
             learner = make_learner(method, config.learners.get(method, {}), copy.deepcopy(plain.net), plain.context)

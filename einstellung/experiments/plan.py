@@ -14,6 +14,7 @@ from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import learners
+from einstellung.learners.combined import classes_behind
 from einstellung.learners.learner import Stage, learner_options
 from einstellung.streams import Stream, streams
 
@@ -124,7 +125,7 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
 
 def named_in(config: StudyConfig, method: str) -> list[Any]:
     """The registered things that a run is made of."""
-    named: list[Any] = [learners[method], streams[config.stream.name], backbones[config.backbone.name]]
+    named: list[Any] = [*classes_behind(method), streams[config.stream.name], backbones[config.backbone.name]]
     if config.cue is not None and config.cover is not None:
         named += [cues[config.cue.name], covers[config.cover]]
     return named

@@ -1,4 +1,4 @@
-"""Methods made of methods, by their names: ``derpp+sd`` and ``erm-then-lle``.
+"""Methods made of methods, by their names: ``derpp+sd``, ``erm-then-lle`` and ``jtt~2``.
 
 ``REPLAY+METHOD``: a phase is learned by METHOD, with replay of earlier phases. ER's draw joins the batch before METHOD sees it,
 so that METHOD's own loss is that of both: L_M(B with B'). DER and DER++ add their terms to it: L_M(B) + alpha MSE(f(x'), z')
@@ -7,10 +7,13 @@ of an image at the end of its phase, whatever METHOD's steps are.
 
 ``FIRST-then-SECOND``: FIRST learns the first phase, SECOND all others, from FIRST's weights; what SECOND keeps from a phase, it
 keeps from the first one too.
+
+``METHOD~WORD``: METHOD once more, with options of its own under that name, beside METHOD with others in the same study.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -22,7 +25,8 @@ from einstellung.learners.learner import Batch, Context, Learner, Stage, learner
 from einstellung.learners.replay import ReplayLearner
 from einstellung.streams.stream import Phase
 
-AND, THEN = "+", "-then-"
+_WORD = re.compile(r"[\w.-]+")
+AND, THEN, AGAIN = "+", "-then-", "~"
 
 
 class Joined(Learner):
@@ -252,7 +256,12 @@ def combination(name: str) -> type[Learner] | None:
         return type(name, (InTurn,), {"names": (first, second), "needs_groups": _need_groups(first, second)})
     first, plus, second = name.partition(AND)
     if not plus:
-        return None
+        first, again, word = name.partition(AGAIN)
+        if not again:
+            return None
+        if not _WORD.fullmatch(word):
+            raise InputError(f"'{name}': after '{AGAIN}' stands a word of letters, digits, '-', '.' or '_'")
+        return type(name, (learners[first],), {"__module__": learners[first].__module__})
     replay, method = learners[first], learners[second]
     if not issubclass(replay, ReplayLearner):
         raise InputError(
@@ -286,18 +295,29 @@ def _check_parts(name: str, parts: Sequence[str], given: Mapping[str, Any]) -> N
 
 
 def parts_of(name: str) -> tuple[str, ...]:
-    """The names of the methods that a combination is made of; of another method, none.
+    """The names of the methods that a combination is made of, or of the one that it is once more; of another method, none.
 
-    >>> parts_of("derpp+sd"), parts_of("sgd")
-    (('derpp', 'sd'), ())
+    >>> parts_of("derpp+sd"), parts_of("jtt~2"), parts_of("sgd")
+    (('derpp', 'sd'), ('jtt',), ())
     """
     kind = learners[name]
-    return kind.names if issubclass(kind, Joined | InTurn) else ()
+    if issubclass(kind, Joined | InTurn):
+        return kind.names
+    first, again, _ = name.partition(AGAIN)
+    return (first,) if again else ()
+
+
+def classes_behind(name: str) -> list[type[Learner]]:
+    """The learners that a method consists of, as they were registered."""
+    parts = parts_of(name)
+    return [kind for part in parts for kind in classes_behind(part)] if parts else [learners[name]]
 
 
 def with_options_of_parts(name: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The options of a method out of those of all, where a combination begins with what its parts are given by themselves."""
     own = dict(given.get(name, {}))
+    if AGAIN in name and not issubclass(learners[name], Joined | InTurn):
+        return {**with_options_of_parts(parts_of(name)[0], given), **own}
     for part in parts_of(name):
         inherited = with_options_of_parts(part, given)
         mine = own.get(part, {})

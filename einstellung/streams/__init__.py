@@ -1,6 +1,7 @@
 """Phases of data with their cues and named evaluation splits."""
 
 from einstellung.streams.cifar100 import cifar100
+from einstellung.streams.composites import composites
 from einstellung.streams.concon import concon
 from einstellung.streams.folder import folder
 from einstellung.streams.presentation import Presentation
@@ -17,6 +18,7 @@ __all__ = [
     "Proof",
     "Stream",
     "cifar100",
+    "composites",
     "concon",
     "folder",
     "prove",

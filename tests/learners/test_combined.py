@@ -13,7 +13,7 @@ from einstellung.experiments.assembly import build_stream, check_learners, resol
 from einstellung.experiments.config import build_config
 from einstellung.experiments.plan import phase_work
 from einstellung.learners import Batch, Learner, learners
-from einstellung.learners.combined import parts_of
+from einstellung.learners.combined import classes_behind, parts_of
 from einstellung.learners.learner import learner_options, options_as_data
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
@@ -119,6 +119,25 @@ def test_a_combination_begins_with_the_options_of_its_parts():
     again = options_as_data(learner_options("erm-then-er+erm", options["erm-then-er+erm"]))
     assert again == options["erm-then-er+erm"], "what is written down is read back"
     assert parts_of("erm-then-er+erm") == ("erm", "er+erm")
+
+
+def test_a_method_once_more_under_another_name(make, through):
+    """jtt~2 is JTT, with the options that stand under that name, and JTT's where none do."""
+    config = build_config(
+        {
+            "methods": ["er", "er~large", "er~large+erm"],
+            "learners": {"er": {"draw": 5, "replay": "earlier"}, "er~large": {"buffer": 70}},
+        }
+    )
+    options = resolve(config).learners
+    assert options["er~large"] == {"buffer": 70, "draw": 5, "replay": "earlier"}
+    assert options["er~large+erm"]["er~large"] == options["er~large"]
+    assert classes_behind("er~large+erm") == [learners["er"], learners["erm"]]
+    assert through(make("er~large", **REPLAY))[0] == through(make("er", **REPLAY))[0]
+    with pytest.raises(InputError, match=r"unknown key 'learners\.er~large\.bufer': did you mean 'buffer'"):
+        learner_options("er~large", {"bufer": 1})
+    with pytest.raises(InputError, match="after '~' stands a word"):
+        learners["er~"]
 
 
 def test_the_price_is_that_of_the_parts():

@@ -1,0 +1,26 @@
+"""How far something is that takes long: always on standard error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+
+
+@contextmanager
+def counting(title: str, done: str) -> Iterator[Callable[[int, int], object]]:
+    """``heard(count, total)``: on a terminal a bar headed ``title`` with the time left, elsewhere a line with ``done``."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    from einstellung.scenes.progress import in_lines
+
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        yield in_lines(done, lambda line: click.echo(line, err=True))
+        return
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda count, total: bar.update(task, completed=count, total=total)
