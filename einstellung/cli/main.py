@@ -11,9 +11,12 @@ from einstellung import __version__
 from einstellung.cli.composites import composites
 from einstellung.cli.concon import concon
 from einstellung.cli.data import data
+from einstellung.cli.last_layer import last_layer
 from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
+from einstellung.cli.shifts import shifts
 from einstellung.cli.study import demo, run, validate
+from einstellung.cli.watermark import watermark
 from einstellung.errors import InputError
 
 
@@ -29,7 +32,7 @@ def cli() -> None:
     """
 
 
-for verb in (score, run, demo, validate, report, list_, data, concon, composites):
+for verb in (score, run, demo, validate, report, list_, data, concon, composites, watermark, shifts, last_layer):
     cli.add_command(verb)
 
 

@@ -1,0 +1,97 @@
+"""From a picture to what a net is given: the shorter side resized, the middle cropped, then normalised.
+
+Resizing and cropping end in bytes, and normalising starts from them, so that whatever is painted on an image (a watermark)
+is painted in between.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import Tensor
+
+from einstellung.errors import InputError
+
+_FILTERS = {
+    "nearest": Image.Resampling.NEAREST,
+    "bilinear": Image.Resampling.BILINEAR,
+    "bicubic": Image.Resampling.BICUBIC,
+    "lanczos": Image.Resampling.LANCZOS,
+}
+Three = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Preprocessing:
+    """``resize``: the shorter side before the crop of ``size`` x ``size``; ``mean`` and ``std`` for pixels in 0..1."""
+
+    size: int
+    resize: int
+    mean: Three
+    std: Three
+    interpolation: str = "bicubic"
+
+    def prepare(self, picture: Image.Image) -> Tensor:
+        """uint8 [3, size, size].
+
+        >>> one = Preprocessing(2, 4, (0, 0, 0), (1, 1, 1))
+        >>> tuple(one.prepare(Image.new("RGB", (8, 16))).shape)
+        (3, 2, 2)
+        """
+        width, height = picture.size
+        scale = self.resize / min(width, height)
+        resized = (max(round(width * scale), self.resize), max(round(height * scale), self.resize))
+        picture = picture.convert("RGB")
+        if resized != picture.size:
+            picture = picture.resize(resized, _FILTERS[self.interpolation])
+        left, top = ((side - self.size) // 2 for side in resized)
+        cropped = picture.crop((left, top, left + self.size, top + self.size))
+        return torch.from_numpy(np.array(cropped).transpose(2, 0, 1).copy())
+
+    def normalised(self, images: Tensor) -> Tensor:
+        """uint8 [N, 3, H, W] as floats: (x / 255 - mean) / std."""
+        mean, std = (torch.tensor(values).reshape(3, 1, 1) for values in (self.mean, self.std))
+        return (images.float() / 255 - mean) / std
+
+    def facts(self) -> dict[str, Any]:
+        """The settings as plain values."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def preprocessing_from(settings: Mapping[str, Any], where: str) -> Preprocessing:
+    """Settings by name; ``where`` begins the message about one that is wrong.
+
+    >>> preprocessing_from({"size": 224, "mean": [0.5] * 3, "std": [0.5] * 3}, "mine").resize
+    256
+    """
+    if unknown := sorted(settings.keys() - set(Preprocessing.__dataclass_fields__)):
+        names = ", ".join(Preprocessing.__dataclass_fields__)
+        raise InputError(f"{where}: preprocessing has no '{unknown[0]}'; it has {names}")
+    try:
+        size = int(settings["size"])
+        resize = int(settings.get("resize", size * 256 // 224))
+        mean, std = (_three(settings[name]) for name in ("mean", "std"))
+    except KeyError as error:
+        raise InputError(f"{where}: preprocessing lacks {error}; it needs size, mean and std") from None
+    except (TypeError, ValueError):
+        raise InputError(
+            f"{where}: preprocessing needs whole numbers for size and resize, three numbers each for mean and std"
+        ) from None
+    interpolation = settings.get("interpolation", "bicubic")
+    if interpolation not in _FILTERS:
+        raise InputError(f"{where}: interpolation is '{interpolation}', it can be {', '.join(_FILTERS)}")
+    if not 1 <= size <= resize or not min(std) > 0:
+        raise InputError(
+            f"{where}: preprocessing needs 1 <= size <= resize and std above 0, not {size}, {resize}, {std}"
+        )
+    return Preprocessing(size, resize, mean, std, interpolation)
+
+
+def _three(values: Any) -> Three:
+    first, second, third = (float(value) for value in values)
+    return first, second, third

@@ -1,0 +1,49 @@
+"""Filling a net from a file of weights: safetensors, or what torch saves, read with ``weights_only`` (nothing in it runs)."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+
+_UNREADABLE = (RuntimeError, pickle.UnpicklingError, SafetensorError, EOFError, OSError, ValueError, LookupError)
+
+
+def fill(net: nn.Module, file: Path, name: str) -> None:
+    """Every weight of the net from the file, and nothing left over."""
+    given, own = _read(file), net.state_dict()
+    if wrong := sorted(own.keys() ^ given.keys()):
+        which = "lacks" if wrong[0] in own else "has, and the net has not,"
+        raise InputError(f"{file} are not the weights of {name}: it {which} '{wrong[0]}' ({len(wrong)} names differ)")
+    for key, value in own.items():
+        if given[key].shape != value.shape:
+            raise InputError(f"{file}: '{key}' is {tuple(given[key].shape)}, {name} has {tuple(value.shape)}")
+    net.load_state_dict(given)
+
+
+def _read(file: Path) -> dict[str, Tensor]:
+    if not file.is_file():
+        raise InputError(f"{file} is no file: give safetensors or a state_dict")
+    content: object
+    try:
+        if file.suffix == ".safetensors":
+            content = load_file(file)
+        else:
+            content = torch.load(file, map_location="cpu", weights_only=True)
+    except _UNREADABLE as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{file} cannot be read as weights ({reason}): give safetensors or a state_dict") from None
+    if isinstance(content, Mapping) and isinstance(content.get("state_dict"), Mapping):
+        content = content["state_dict"]
+    if not isinstance(content, Mapping) or not all(
+        isinstance(name, str) and isinstance(value, Tensor) for name, value in content.items()
+    ):
+        raise InputError(f"{file} is not a state_dict: it must map names to tensors")
+    return dict(content)

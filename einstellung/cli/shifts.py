@@ -1,0 +1,64 @@
+"""``shifts``: gaps on other variants of ImageNet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from einstellung.cli.output import JSON, OUT, print_json
+from einstellung.cli.watermark import MODELS, at_least_one
+
+_FOLDER = click.Path(path_type=Path)
+
+
+@click.command("shifts")
+@MODELS
+@click.option(
+    "--imagenet", type=_FOLDER, help="ImageNet's validation pictures: folders by WordNet id, or numbered files."
+)
+@click.option("--in9", type=_FOLDER, help="ImageNet-9: mixed_rand, mixed_same and in_to_in9.json.")
+@click.option("--stylized", type=_FOLDER, help="Stylized ImageNet: folders by WordNet id. Needs --imagenet.")
+@click.option("--imagenet-r", "renditions", type=_FOLDER, help="ImageNet-R: folders by WordNet id. Needs --imagenet.")
+@click.option("--wnids", type=_FOLDER, help="File of all 1000 WordNet ids, where --imagenet does not tell them.")
+@click.option("--threads", type=int, help="Threads to compute with.  [default: torch's choice]")
+@OUT
+@JSON
+def shifts(
+    models: tuple[str, ...],
+    imagenet: Path | None,
+    in9: Path | None,
+    stylized: Path | None,
+    renditions: Path | None,
+    wnids: Path | None,
+    threads: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the data sets whose folders are given."""
+    from einstellung.classifiers import classifier
+    from einstellung.classifiers.wnids import known_wnids
+    from einstellung.files import write_json
+    from einstellung.probes.shifts import Folders, average, gaps
+    from einstellung.report.shift_tables import shift_table
+    from einstellung.report.table_formats import to_markdown, write_table
+    from einstellung.scenes.progress import in_lines
+    from einstellung.training.devices import torch_threads
+
+    ids = known_wnids(wnids, imagenet if stylized or renditions else None)
+    folders = Folders(in9, stylized, renditions, imagenet, ids)
+    asked = [classifier(name) for name in dict.fromkeys(models)]
+    with torch_threads(at_least_one(threads)):
+        records = [
+            gaps(one, folders, lambda what: in_lines(what, lambda line: click.echo(line, err=True))) for one in asked
+        ]
+    mean = average(records) if len(records) > 1 else None
+    content = records[0] if mean is None else {"models": records, "average": mean}
+    table = shift_table(records, mean)
+    if out is not None:
+        write_table(out, "shifts", table)
+        write_json(out / "shifts.json", content)
+    if as_json:
+        print_json(content)
+    else:
+        click.echo(to_markdown(table))

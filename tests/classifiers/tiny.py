@@ -1,0 +1,54 @@
+"""Small stand-ins: a net in a user's file, and pictures of plain grey."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image
+
+SIZE = 32
+# Five classes by brightness: the logits of class k are largest where the mean of an image is near k / 4. Features: mean and bias.
+NET = """
+import torch
+from torch import nn
+
+class Brightness(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Linear(2, 5)
+        levels = torch.arange(5) / 4
+        self.head.weight.data = torch.stack([40 * levels, -20 * levels ** 2], 1)
+        self.head.bias.data = torch.zeros(5)
+
+    def forward(self, x):
+        mean = x.mean((1, 2, 3))
+        return self.head(torch.stack([mean, torch.ones_like(mean)], 1))
+
+def net():
+    return Brightness(), {"size": 32, "resize": 32, "mean": [0, 0, 0], "std": [1, 1, 1]}
+
+def stored():
+    return Brightness(), {"size": 32, "resize": 32, "mean": [0, 0, 0], "std": [1, 1, 1], "weights": "stored.safetensors"}
+
+def wrong():
+    return Brightness()
+
+def unknown_key():
+    return Brightness(), {"size": 32, "mean": [0, 0, 0], "std": [1, 1, 1], "crop": 3}
+
+headless = lambda: (nn.Identity(), {"size": 32, "mean": [0, 0, 0], "std": [1, 1, 1]})
+"""
+
+
+def write_net(folder: Path) -> Path:
+    file = folder / "mine.py"
+    file.write_text(NET)
+    return file
+
+
+def grey(file: Path, level: float, size: int = SIZE) -> Path:
+    """A picture of one brightness; PNG, so that its pixels stay what they are."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(np.full((size, size, 3), round(level * 255), dtype=np.uint8)).save(file)
+    return file

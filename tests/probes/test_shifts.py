@@ -1,0 +1,134 @@
+"""Gaps on ImageNet's variants, on small folders of the right form."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from einstellung.classifiers import classifier
+from einstellung.cli.shifts import shifts as command
+from einstellung.errors import InputError
+from einstellung.probes.shifts import in9_gap, in9_mapping, renditions_gap, stylized_gap
+from tests.classifiers.tiny import grey, write_net
+
+IDS = {f"n0000000{number}": number for number in range(5)}  # the stand-in's five classes, by brightness
+
+
+def silent(what):
+    return lambda done, total: None
+
+
+@pytest.fixture
+def net(tmp_path):
+    return classifier(f"{write_net(tmp_path)}:net")
+
+
+def nine(folder, right):
+    """ImageNet-9's form: nine folders; class 2 of five is mapped to 0, class 3 to 1, the others to none."""
+    for variant in ("mixed_rand", "mixed_same"):
+        for number in range(9):
+            levels = {0: (0.5, 0.5 if right[variant] else 0.0), 1: (0.75,)}.get(number, (0.0,))
+            for place, level in enumerate(levels):
+                grey(folder / variant / "val" / f"0{number}_thing" / f"{place}.png", level)
+    (folder / "in_to_in9.json").write_text(json.dumps({"0": -1, "1": -1, "2": 0, "3": 1, "4": -1}))
+
+
+def test_imagenet_9_maps_predictions_and_takes_what_is_outside_as_wrong(net, tmp_path):
+    nine(tmp_path, {"mixed_rand": False, "mixed_same": True})
+    found = in9_gap(net, tmp_path, silent)
+    assert (found["n"], found["reference_n"]) == (10, 10)
+    assert found["acc"] == pytest.approx(2 / 10)
+    assert found["reference_acc"] == pytest.approx(3 / 10)
+    assert found["gap"] == pytest.approx(-1 / 10)
+    assert found["interval"][0] <= found["gap"] <= found["interval"][1]
+
+
+def test_imagenet_9s_mapping_is_read_from_its_own_file(tmp_path):
+    (tmp_path / "map.json").write_text('{"0": 8, "3": -1}')
+    assert in9_mapping(tmp_path / "map.json", 4).tolist() == [8, -1, -1, -1]
+    for content, message in (('{"9": 1}', "is not a table"), ('{"0": 9}', "from 0 to 8"), ("[1]", "is not a table")):
+        (tmp_path / "map.json").write_text(content)
+        with pytest.raises(InputError, match=message):
+            in9_mapping(tmp_path / "map.json", 4)
+    with pytest.raises(InputError, match="missing"):
+        in9_mapping(tmp_path / "none.json", 4)
+
+
+def test_imagenet_9_without_nine_folders_is_refused(net, tmp_path):
+    nine(tmp_path, {"mixed_rand": True, "mixed_same": True})
+    grey(tmp_path / "mixed_rand/val/10_more/0.png", 0.5)
+    with pytest.raises(InputError, match="has 10 folders of pictures"):
+        in9_gap(net, tmp_path, silent)
+
+
+def test_stylized_pictures_are_compared_with_plain_ones(net, tmp_path):
+    for wnid, number in IDS.items():
+        grey(tmp_path / "plain" / f"{number}_{wnid}_x.png", number / 4)
+        grey(tmp_path / "styled" / wnid / "a.png", number / 4 if number < 2 else 0.0)
+    found = stylized_gap(net, tmp_path / "styled", tmp_path / "plain", IDS, silent)
+    assert (found["acc"], found["reference_acc"]) == (pytest.approx(2 / 5), 1.0)
+    assert found["gap"] == pytest.approx(-3 / 5)
+
+
+def test_renditions_count_only_their_own_classes(net, tmp_path):
+    """A picture of brightness 1 is class 4; where only 0 and 2 are allowed, the nearer one, 2, is meant."""
+    grey(tmp_path / "r/n00000000/a.png", 0.0)
+    grey(tmp_path / "r/n00000002/a.png", 1.0)
+    grey(tmp_path / "r/n00000002/b.png", 0.1)
+    for wnid, number in IDS.items():
+        grey(tmp_path / "plain" / wnid / "a.png", number / 4)
+    found = renditions_gap(net, tmp_path / "r", tmp_path / "plain", IDS, silent)
+    assert found["classes"] == 2
+    assert (found["n"], found["reference_n"]) == (3, 2)
+    assert found["acc"] == pytest.approx(2 / 3)
+    assert found["gap"] == pytest.approx(2 / 3 - 1)
+    grey(tmp_path / "others/4_x.png", 1.0)
+    with pytest.raises(InputError, match="has no picture of any class"):
+        renditions_gap(net, tmp_path / "r", tmp_path / "others", IDS, silent)
+
+
+def run(*arguments):
+    return CliRunner().invoke(command, list(map(str, arguments)))
+
+
+def test_the_command_gives_every_gap_and_their_average(tmp_path):
+    file = write_net(tmp_path)
+    nine(tmp_path / "in9", {"mixed_rand": False, "mixed_same": True})
+    for wnid, number in IDS.items():
+        grey(tmp_path / "plain" / f"{number}_{wnid}_x.png", number / 4)
+        grey(tmp_path / "styled" / wnid / "a.png", 0.0)
+        grey(tmp_path / "r" / wnid / "a.png", number / 4)
+    (tmp_path / "copy.py").write_text(file.read_text())
+    models = ("--model", f"{file}:net", "--model", f"{tmp_path / 'copy.py'}:net")
+    folders = [("--imagenet", "plain"), ("--in9", "in9"), ("--stylized", "styled"), ("--imagenet-r", "r")]
+    given = [part for option, name in folders for part in (option, tmp_path / name)]
+    done = run(*models, *given, "--json", "--out", tmp_path / "out")
+    assert done.exception is None
+    found = json.loads(done.stdout)
+    assert found["average"]["gaps"] == {
+        "in9": pytest.approx(-0.1),
+        "stylized": pytest.approx(1 / 5 - 1),
+        "imagenet_r": pytest.approx(0),
+    }
+    assert json.loads((tmp_path / "out/shifts.json").read_text()) == found
+    assert np.array_equal(
+        [row.count("|") for row in run(*models, *given).stdout.splitlines() if "average" in row], [6] * 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give at least one of --in9"),
+        (("--stylized", "styled"), "give them with --imagenet"),
+        (("--stylized", "styled", "--imagenet", "."), "has 0 WordNet ids"),
+    ],
+)
+def test_what_is_missing_is_said(tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    done = run("--model", f"{write_net(tmp_path)}:net", *arguments)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
