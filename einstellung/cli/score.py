@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,27 +11,46 @@ from einstellung.arguments import grid, numbers
 from einstellung.cli.output import JSON, command_line, show_card
 from einstellung.errors import InputError
 
+if TYPE_CHECKING:
+    from einstellung.timeline import Timeline
+
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE_OR_FOLDER...")
 @click.option(
     "--baseline",
-    help="The method trained from scratch on T2 (confounded tasks: in every phase).  [default: scratch_t2, scratch]",
+    help="The method that the others are compared with.  [default: scratch_t2; of confounded tasks scratch, of several "
+    "shortcuts erm]",
 )
 @click.option(
     "--tau",
     type=float,
-    help="Accuracy threshold of the adaptation delay.  [default: 0.6, of confounded tasks 0.9]",
+    help="Accuracy threshold of the adaptation delay.  [default: 0.6; of confounded tasks and several shortcuts 0.9]",
 )
 @click.option("--window", type=int, default=3, show_default=True, help="Width of the moving average, in epochs.")
 @click.option("--smoothing", type=click.Choice(["trailing", "centred", "none"]), default="trailing", show_default=True)
 @click.option("--tau-grid", default="0.3:0.6:0.05", show_default=True, help="first:last:step, or a comma list.")
-@click.option("--final", type=click.Choice(["auto", "last", "best-val"]), default="auto", show_default=True)
+@click.option(
+    "--final",
+    type=click.Choice(["auto", "last", "best-val", "worst-group"]),
+    default="auto",
+    show_default=True,
+    help="The epoch that counts; worst-group: for several shortcuts, by the validation groups.",
+)
 @click.option(
     "--margins", default="1,0.02,0.02", show_default=True, metavar="AD,PD,SFR", help="What counts as a difference."
 )
 @click.option("--variant", type=click.Choice(["paper", "guide"]), default="paper", show_default=True)
 @click.option("--guide-threshold", type=float, default=0.8, show_default=True, help="T1_all of the guide's delay.")
+@click.option(
+    "--correlations",
+    metavar="RHO,...",
+    help="Several shortcuts: the share of training images in which each cue is common, e.g. .95,.95; of phases that differ: "
+    ".95,.5/.5,.95.",
+)
+@click.option(
+    "--cues", metavar="NAME,...", help="Several shortcuts: names of the cues, in the order of a pattern's digits."
+)
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
 def score(
@@ -45,6 +64,8 @@ def score(
     margins: str,
     variant: str,
     guide_threshold: float,
+    correlations: str | None,
+    cues: str | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
@@ -52,15 +73,23 @@ def score(
     from einstellung.metrics.confounding_settings import DEFAULT_TAU
     from einstellung.metrics.confounding_splits import is_confounding
     from einstellung.metrics.settings import Margins, ScoreSettings
+    from einstellung.metrics.shortcuts_splits import is_shortcuts
     from einstellung.timeline import Timeline
 
     timeline = Timeline.read_many(paths)
-    confounded = is_confounding(timeline)
-    if confounded and variant == "guide":
-        raise InputError("--variant guide has no meaning for timelines of confounded tasks")
+    confounded, several = is_confounding(timeline), is_shortcuts(timeline)
+    if (confounded or several) and variant == "guide":
+        kind = "confounded tasks" if confounded else "several shortcuts"
+        raise InputError(f"--variant guide has no meaning for timelines of {kind}")
+    if confounded or not several:
+        for option, given in (("--correlations", correlations), ("--cues", cues)):
+            if given is not None:
+                raise InputError(
+                    f"{option} is for timelines of several shortcuts: there is no split such as group_0_11"
+                )
     settings = ScoreSettings(
         baseline=baseline,
-        tau=tau if tau is not None else DEFAULT_TAU if confounded else ScoreSettings.tau,
+        tau=tau if tau is not None else DEFAULT_TAU if confounded or several else ScoreSettings.tau,
         window=window,
         smoothing=smoothing,  # type: ignore[arg-type]
         tau_grid=grid("--tau-grid", tau_grid),
@@ -73,6 +102,16 @@ def score(
         from einstellung.metrics.confounding_settings import ConfoundingSettings
 
         card = confounding_score(timeline, ConfoundingSettings.of_score(settings))
+    elif several:
+        from einstellung.metrics.shortcuts import shortcut_score
+        from einstellung.metrics.shortcuts_settings import ShortcutSettings
+
+        card = shortcut_score(
+            timeline,
+            ShortcutSettings.of_score(settings),
+            cues=[name.strip() for name in cues.split(",")] if cues is not None else None,
+            correlations=_by_phase(correlations, timeline) if correlations is not None else None,
+        )
     elif variant == "guide":
         from einstellung.metrics.guide import guide_score
 
@@ -87,10 +126,23 @@ def score(
     show_card(card, as_json, page)
 
 
-def _write_page(out: Path, timeline: Any, card: dict[str, Any], paths: tuple[Path, ...]) -> Path:
+def _by_phase(text: str, timeline: Timeline) -> dict[str, list[float]]:
+    """Correlations of every phase: lists separated by a stroke, or one list for all phases."""
+    from einstellung.metrics.shortcuts_splits import phases_of
+
+    phases = phases_of(timeline)
+    lists = [numbers("--correlations", part) for part in text.split("/")]
+    if len(lists) not in (1, len(phases)):
+        raise InputError(
+            f"--correlations {text}: {len(lists)} lists for the {len(phases)} phases {', '.join(phases)}; give one, or one each"
+        )
+    return dict(zip(phases, lists if len(lists) > 1 else lists * len(phases), strict=True))
+
+
+def _write_page(out: Path, timeline: Timeline, card: dict[str, Any], paths: tuple[Path, ...]) -> Path:
     """The page of somebody's logs; it says which files it was made from, by their hashes."""
     from einstellung.experiments.provenance import file_hashes, now, provenance
-    from einstellung.report import write_confounding_report, write_guide_report, write_report
+    from einstellung.report import write_confounding_report, write_guide_report, write_report, write_shortcut_report
     from einstellung.timeline.reading import timeline_files
 
     if out.exists() and not out.is_dir():
@@ -101,6 +153,8 @@ def _write_page(out: Path, timeline: Any, card: dict[str, Any], paths: tuple[Pat
     record = {**provenance(command, file_hashes(timeline_files(paths))), "finished": now()}
     if card.get("kind") == "confounding":
         return write_confounding_report(out, timeline, card, provenance=record)
+    if card.get("kind") == "shortcuts":
+        return write_shortcut_report(out, timeline, card, provenance=record)
     if card["variant"] == "guide":
         return write_guide_report(out, card, provenance=record)
     return write_report(out, timeline, card, provenance=record)

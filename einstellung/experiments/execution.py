@@ -198,7 +198,7 @@ class JobExecution:
         return stages(self.config, self.job.method, self._sizes, self._number(phase))
 
     def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
-        """Rows for every split that is due; in the last phase, remember the checkpoint with the best validation."""
+        """Rows for every split that is due; in the last phase, remember the checkpoint that validation says is best."""
         epoch = round(epoch, 6)
         due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
         measurements = self._record(phase, epoch, due)
@@ -207,7 +207,9 @@ class JobExecution:
             self.attention.measure(self.learner.net, phase, epoch)
         if phase is not self.stream.phases[-1] or epoch == 0:
             return
-        validation = next((m.acc for m in measurements if m.split == f"{phase.name}_val"), None)
+        deciding = self.stream.selected_by or (f"{phase.name}_val",)
+        found = [m.acc for m in measurements if m.split in deciding]
+        validation = min(found) if len(found) == len(deciding) else None
         if validation is None or not self.best or validation > self.best["validation"] + _TIE:
             self.best = {
                 "validation": validation,

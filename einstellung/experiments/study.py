@@ -31,6 +31,8 @@ from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
 from einstellung.metrics.confounding_settings import ConfoundingSettings
 from einstellung.metrics.confounding_splits import are_confounding
+from einstellung.metrics.shortcuts_settings import ShortcutSettings
+from einstellung.metrics.shortcuts_splits import are_shortcuts
 from einstellung.randomness import generator
 from einstellung.registry import suggestion
 from einstellung.streams import Presentation, Proof, Stream, prove
@@ -86,10 +88,14 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
     check_backbone(config, stream)
     check_learners(config, stream)
     check_groups(config, stream)
-    if are_confounding(split.name for split in stream.splits):
-        ConfoundingSettings.of_score(recorded.score.settings())  # what it refuses, it refuses before hours of training
+    names = [split.name for split in stream.splits]
+    # what these refuse, they refuse before hours of training
+    if are_confounding(names):
+        ConfoundingSettings.of_score(recorded.score.settings())
+    elif are_shortcuts(names):
+        ShortcutSettings.of_score(recorded.score.settings())
     validation = f"{stream.phases[-1].name}_val"
-    if config.evaluation.subsets == "end" and validation not in [split.name for split in stream.splits]:
+    if config.evaluation.subsets == "end" and validation not in names:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
     if about_to_run:
         ready_kernels(config)

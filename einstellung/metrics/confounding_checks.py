@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from einstellung.metrics.confounding_runs import task_curve
 from einstellung.metrics.confounding_splits import LABELS, UNCONFOUNDED, split_meaning
 from einstellung.metrics.curves import TOLERANCE, value_at
-from einstellung.metrics.log_checks import ROUNDING, Check, Run, seeds_are_paired
+from einstellung.metrics.log_checks import Check, Run, seeds_are_paired
+from einstellung.metrics.twin_checks import listed, run_name, twins_are_paired, twins_change_something
 from einstellung.metrics.verdict import counted
 from einstellung.timeline import Timeline
 
@@ -24,8 +25,8 @@ def confounding_checks(timeline: Timeline, tasks: Sequence[str], baseline: str |
         lambda: both_labels_are_there(timeline, tasks),
         lambda: all_splits_at_the_end(timeline),
         lambda: same_images(timeline),
-        lambda: twins_are_paired(timeline, tasks),
-        lambda: twins_change_something(timeline, tasks),
+        lambda: twins_are_paired(timeline, twin_pairs(tasks)),
+        lambda: twins_change_something(timeline, twin_pairs(tasks)),
         lambda: same_budget_over_seeds(timeline),
         lambda: starts_untrained(timeline, tasks),
         lambda: seeds_differ(timeline),
@@ -33,15 +34,6 @@ def confounding_checks(timeline: Timeline, tasks: Sequence[str], baseline: str |
         lambda: split_names_are_understood(timeline),
     ]
     return [check() for check in checks]
-
-
-def _listed(items: Iterable[str], most: int = 6) -> str:
-    items = list(items)
-    return "; ".join(items[:most]) + (f" and {len(items) - most} more" if len(items) > most else "")
-
-
-def _name(run: Run) -> str:
-    return f"{run[0]} seed {run[1]}"
 
 
 def phases_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
@@ -53,9 +45,9 @@ def phases_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
         if len(tasks) > 1 and phases == tuple(tasks[-1:]):
             at_once.append(run[0])
         elif absent := [task for task in tasks if task not in phases]:
-            lacking.append(f"{_name(run)} has no rows of {', '.join(absent)}")
+            lacking.append(f"{run_name(run)} has no rows of {', '.join(absent)}")
     if lacking:
-        return Check(name, False, _listed(lacking))
+        return Check(name, False, listed(lacking))
     together = f"; {', '.join(dict.fromkeys(at_once))} in one phase, all tasks at once" if at_once else ""
     return Check(name, True, f"{counted(len(tasks), 'phase')} in {counted(len(timeline.runs), 'run')}{together}")
 
@@ -68,9 +60,9 @@ def both_labels_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
         measured = {split for phase in timeline.phases(*run) for split in timeline.curves(*run, phase)}
         absent = [f"{what}_{label}" for what in (*tasks, UNCONFOUNDED) for label in LABELS]
         if absent := [split for split in absent if split not in measured]:
-            lacking.append(f"{_name(run)} lacks {', '.join(absent)}")
+            lacking.append(f"{run_name(run)} lacks {', '.join(absent)}")
     of = f"{', '.join(tasks)} and the unconfounded set"
-    return Check(name, not lacking, _listed(lacking) or f"{of}, in {counted(len(timeline.runs), 'run')}")
+    return Check(name, not lacking, listed(lacking) or f"{of}, in {counted(len(timeline.runs), 'run')}")
 
 
 def all_splits_at_the_end(timeline: Timeline) -> Check:
@@ -86,9 +78,9 @@ def all_splits_at_the_end(timeline: Timeline) -> Check:
             moments += 1
             if absent := sorted(known - held):
                 lacking.append(
-                    f"{_name(run)} after {phase}: {', '.join(absent[:4])}{', ...' if len(absent) > 4 else ''}"
+                    f"{run_name(run)} after {phase}: {', '.join(absent[:4])}{', ...' if len(absent) > 4 else ''}"
                 )
-    return Check(name, not lacking, _listed(lacking) or f"{counted(moments, 'end')} of phases, no hole")
+    return Check(name, not lacking, listed(lacking) or f"{counted(moments, 'end')} of phases, no hole")
 
 
 def same_images(timeline: Timeline) -> Check:
@@ -103,61 +95,12 @@ def same_images(timeline: Timeline) -> Check:
     if not known:
         return Check(name, None, "the numbers of images were not recorded")
     odd = [f"{split}: {' or '.join(map(str, sorted(found)))}" for split, found in known.items() if len(found) > 1]
-    return Check(name, not odd, _listed(odd) or f"{counted(len(known), 'split')} compared")
+    return Check(name, not odd, listed(odd) or f"{counted(len(known), 'split')} compared")
 
 
-def twins_are_paired(timeline: Timeline, tasks: Sequence[str]) -> Check:
-    """Twins and the images they are twins of: as many of them, measured at the same moments."""
-    name = "twins and their originals are measured alike"
-    compared, odd = 0, []
-    for run, phase, paired, twin in _twin_splits(timeline, tasks):
-        curves = timeline.curves(*run, phase)
-        if paired not in curves or twin not in curves:
-            odd.append(f"{_name(run)}, {phase}: {twin if paired in curves else paired} is missing")
-            continue
-        compared += 1
-        one, other = curves[paired], curves[twin]
-        if len(one.epochs) != len(other.epochs) or (np.abs(one.epochs - other.epochs) > TOLERANCE).any():
-            odd.append(f"{_name(run)}, {phase}: {twin} was measured at other epochs")
-        elif (one.n != other.n)[~np.isnan(one.n) & ~np.isnan(other.n)].any():
-            odd.append(f"{_name(run)}, {phase}: {twin} holds {other.n[0]:g} images, its originals are {one.n[0]:g}")
-    if not compared and not odd:
-        return Check(name, None, "there are no twins in this timeline")
-    return Check(name, not odd, _listed(odd) or f"{counted(compared, 'pair')} of curves")
-
-
-def twins_change_something(timeline: Timeline, tasks: Sequence[str]) -> Check:
-    """Equal accuracies are no fault, a net may ignore the confounder; equal losses too are the same images twice."""
-    name = "twins are other images than their originals"
-    judged, copies = 0, []
-    for run, phase, paired, twin in _twin_splits(timeline, tasks):
-        curves = timeline.curves(*run, phase)
-        if paired not in curves or twin not in curves:
-            continue
-        one, other = curves[paired].loss, curves[twin].loss
-        if one is None or other is None or len(one) != len(other):
-            continue
-        known = ~np.isnan(one) & ~np.isnan(other)
-        if not known.any():
-            continue
-        judged += 1
-        if np.isclose(one[known], other[known], rtol=ROUNDING, atol=0.0).all():
-            copies.append(f"{_name(run)}, {phase}: {twin} has every loss of {paired}")
-    if not judged:
-        return Check(name, None, "no twins with losses in this timeline")
-    return Check(name, not copies, _listed(copies) or f"losses differ in {counted(judged, 'pair')} of curves")
-
-
-def _twin_splits(timeline: Timeline, tasks: Sequence[str]) -> Iterable[tuple[Run, str, str, str]]:
-    """Every pair of splits of which a run has at least one in a phase."""
-    for run in timeline.runs:
-        for phase in timeline.phases(*run):
-            measured = timeline.curves(*run, phase)
-            for task in tasks:
-                for label in LABELS:
-                    pair = (f"{task}_{label}_paired", f"{task}_{label}_twin")
-                    if any(split in measured for split in pair):
-                        yield run, phase, *pair
+def twin_pairs(tasks: Sequence[str]) -> list[tuple[str, str]]:
+    """The splits of images that have a twin, each with the split of its twins."""
+    return [(f"{task}_{label}_paired", f"{task}_{label}_twin") for task in tasks for label in LABELS]
 
 
 def same_budget_over_seeds(timeline: Timeline) -> Check:
@@ -183,7 +126,7 @@ def same_budget_over_seeds(timeline: Timeline) -> Check:
             uneven.append(f"{method}: {words} effective epochs")
         groups.setdefault(words, []).append(method)
     described = [f"{', '.join(methods)}: {budget} effective epochs" for budget, methods in groups.items()]
-    return Check(name, not uneven, _listed(uneven) or _listed(described))
+    return Check(name, not uneven, listed(uneven) or listed(described))
 
 
 def _is_uneven(lengths: Sequence[float], looks_vary: bool) -> bool:
@@ -207,7 +150,7 @@ def starts_untrained(timeline: Timeline, tasks: Sequence[str]) -> Check:
             curve = task_curve(curves, task)
             start = None if curve is None else value_at(*curve, 0.0)
             if start is not None:
-                found[f"{_name(run)}, {task}"] = start
+                found[f"{run_name(run)}, {task}"] = start
     if not found:
         return Check(name, None, "nothing was measured before the first step")
     highest = max(found, key=lambda what: found[what])
@@ -228,8 +171,8 @@ def seeds_differ(timeline: Timeline) -> Check:
         seen.setdefault(tuple(parts), []).append((method, seed))
     if all(len(timeline.seeds(method)) < 2 for method in timeline.methods):
         return Check(name, None, "no method has two seeds")
-    twice = [" and ".join(map(_name, runs)) for runs in seen.values() if len(runs) > 1]
-    return Check(name, not twice, _listed(twice) or f"{counted(len(timeline.runs), 'run')} compared")
+    twice = [" and ".join(map(run_name, runs)) for runs in seen.values() if len(runs) > 1]
+    return Check(name, not twice, listed(twice) or f"{counted(len(timeline.runs), 'run')} compared")
 
 
 def split_names_are_understood(timeline: Timeline) -> Check:

@@ -48,9 +48,9 @@ class ConfoundingSettings:
     @staticmethod
     def of_score(settings: ScoreSettings) -> ConfoundingSettings:
         """The same choices as for the index, as far as they mean anything here: every value is of a phase's last epoch."""
-        if settings.final == "best-val":
+        if settings.final in ("best-val", "worst-group"):
             raise InputError(
-                "final 'best-val' has no meaning for confounded tasks: the last epoch of every phase counts"
+                f"final '{settings.final}' has no meaning for confounded tasks: the last epoch of every phase counts"
             )
         return ConfoundingSettings(
             baseline=settings.baseline, tau=settings.tau, window=settings.window, smoothing=settings.smoothing

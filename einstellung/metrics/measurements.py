@@ -81,6 +81,10 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
 
     ``auto`` is the best validation accuracy if every run with T2 rows has a T2_val curve, else the last epoch.
     """
+    if final == "worst-group":
+        raise InputError(
+            "final 'worst-group' needs groups of several shortcuts (splits such as val_0_11): choose another"
+        )
     with_val: list[str] = []
     without: dict[str, list[int]] = {}
     for method, seed in timeline.runs:

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE, Smoothing
 
-Final = Literal["auto", "last", "best-val"]
+Final = Literal["auto", "last", "best-val", "worst-group"]
 FinalRule = Literal["last", "best-val"]
 
 DEFAULT_BASELINE = "scratch_t2"

@@ -14,12 +14,14 @@ from einstellung.metrics.confounding_splits import is_confounding
 from einstellung.metrics.guide import guide_score
 from einstellung.metrics.per_image import per_image, per_image_checks
 from einstellung.metrics.scorecard import score
+from einstellung.metrics.shortcuts_splits import are_shortcuts
 from einstellung.report.attention_files import read_attention
 from einstellung.report.attention_summary import attention_summary
 from einstellung.report.confounding import report_confounding
 from einstellung.report.published import is_papers_protocol
 from einstellung.report.reported import reported_numbers
 from einstellung.report.run_files import find_pictures, read_predictions
+from einstellung.report.shortcuts import report_shortcuts
 from einstellung.report.sweep import write_sweep_report
 from einstellung.report.writing import write_report
 
@@ -31,6 +33,8 @@ def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
         raise InputError(f"{results.path} holds no finished run yet")
     if is_confounding(timeline):
         return report_confounding(results)
+    if are_shortcuts(timeline.splits):
+        return report_shortcuts(results)
     card = score(timeline, config.score.settings()).to_dict()
     runs = [(method, seed) for method in timeline.methods for seed in timeline.seeds(method)]
     predictions, unread = read_predictions(results.path, runs)

@@ -30,6 +30,8 @@ _LATEX = {
     "Δ": r"$\Delta$",
     "τ": r"$\tau$",
     "…": r"\ldots{}",
+    "×": r"$\times$",
+    "↑": r"$\uparrow$",
 }
 _LATEX_HEADS = {
     "SFR_rel": r"SFR$_{\mathrm{rel}}$",

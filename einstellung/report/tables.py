@@ -16,10 +16,11 @@ SEED_COLUMNS = ("PD", "SFR_rel", "CSR_rel", "delta", "SC_patch", "SC_mask", "NSC
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a table, and why it is a dash where it is one."""
+    """What stands in a table, and why it is a dash where it is one. ``tone``: worse or better, where a page may colour it."""
 
     text: str
     why: str | None = None
+    tone: str | None = None
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from einstellung.report.notation import (
     mean_sd,
     number,
 )
+from einstellung.report.shortcuts_terminal import shortcuts_in_words
 from einstellung.report.tables import Table
 
 _RELATIVE = ("AD", "PD", "SFR_rel", "delta", "delta_S")
@@ -41,7 +42,9 @@ _COLOURS = {
 }
 _WIDE = 112
 _PLAIN_WIDTH = 120  # where there is no terminal to ask
-_ASCII = str.maketrans({"±": "+-", MINUS: "-", DASH: "-", "Δ": "delta", "τ": "tau", "…": "..", "≥": ">=", "≤": "<="})
+_ASCII = str.maketrans(
+    {"±": "+-", MINUS: "-", DASH: "-", "Δ": "delta", "τ": "tau", "…": "..", "≥": ">=", "≤": "<=", "×": "x", "↑": "^"}
+)
 
 
 def render_terminal(card: Mapping[str, Any], console: Console) -> None:
@@ -58,6 +61,9 @@ def render_terminal(card: Mapping[str, Any], console: Console) -> None:
 def _print(card: Mapping[str, Any], console: Console) -> None:
     if card.get("kind") == "confounding":
         for line in confounding_in_words(card):
+            _say(console, "", line, "")
+    elif card.get("kind") == "shortcuts":
+        for line in shortcuts_in_words(card):
             _say(console, "", line, "")
     elif card["variant"] == "guide":
         _print_rows(console, guide_table(card))

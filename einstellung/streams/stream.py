@@ -122,7 +122,8 @@ class Stream:
     in ``samples`` a few images by name for a reader to look at.
     ``cue_names`` names the bits of the images' ``features``, the first for the lowest one. ``interventions``: for each cue that
     can be changed in an image, by its name, how. ``target_boxes`` tells where the thing to be recognised is in images, as rows of
-    top, left, bottom, right (the last two not within).
+    top, left, bottom, right (the last two not within). ``selected_by``: of the last phase's epochs, the one counts whose lowest
+    accuracy over these splits is highest; without any, the phase's validation decides.
     """
 
     name: str
@@ -148,6 +149,7 @@ class Stream:
     cue_names: tuple[str, ...] = ()
     interventions: Mapping[str, Intervention] = field(default_factory=dict)
     target_boxes: Callable[[ImageSet], Tensor] | None = None
+    selected_by: tuple[str, ...] = ()
 
     @property
     def planted_cue(self) -> Cue:

@@ -106,6 +106,7 @@ def stream_of(made: Composites, shared: bool, seed: int) -> Stream:
         cue_names=made.cues,
         interventions=swaps,
         target_boxes=table.target_boxes,
+        selected_by=tuple(split.name for split in splits if split.name.startswith("val_")),
         facts={
             "protocol": "several shortcuts",
             "cues": list(made.cues),

@@ -1,0 +1,94 @@
+"""Gaps from phase to phase: carry-over (one outlives its correlation) and trade (one shrinks while another grows)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise, permutations
+from typing import Any
+
+from einstellung.metrics.ratios import ratio_of_means
+from einstellung.metrics.shortcuts_facets import Runs, pairs_with
+from einstellung.metrics.shortcuts_gaps import SMALLEST_GAP, trade
+from einstellung.metrics.shortcuts_phase import WEIGHTINGS, gaps_of
+from einstellung.metrics.shortcuts_runs import Design, ShortcutRun
+from einstellung.metrics.statistics import summarise, summarise_all
+
+NO_CORRELATION = 0.5
+_EQUAL = 1e-9
+
+
+def correlation_left(correlations: Mapping[str, Sequence[float]], phases: Sequence[str], place: int) -> dict[str, str]:
+    """Phases in which a cue has no correlation with the label, and the last phase before each in which it had one.
+
+    >>> correlation_left({"T1": [0.95, 0.5], "T2": [0.5, 0.95], "T3": [0.5, 0.5]}, ["T1", "T2", "T3"], 0)
+    {'T2': 'T1', 'T3': 'T1'}
+    """
+    found = {}
+    had: str | None = None
+    for phase in phases:
+        if phase not in correlations:
+            continue
+        if abs(correlations[phase][place] - NO_CORRELATION) > _EQUAL:
+            had = phase
+        elif had is not None:
+            found[phase] = had
+    return found
+
+
+def carry_over(own: Runs, correlations: Mapping[str, Sequence[float]]) -> list[dict[str, Any]]:
+    r"""For every cue and phase without its correlation: the gap that is left, and its share of the gap when it was there.
+
+    .. math:: C_k(t) = gap_k(t), \qquad share = \overline{gap_k(t)} / \overline{gap_k(t')}
+
+    with t' the last phase before t in which the cue went with the label; means over seeds, Fieller's interval. The share is
+    null where the gap at t' is within 0.01 of 0. Of the three weightings, ``common`` is that of this cue alone.
+    """
+    every = list(own.values())
+    design = every[0].design
+    found = []
+    for place, cue in enumerate(design.cues):
+        for phase, had in correlation_left(correlations, design.phases, place).items():
+            entry: dict[str, Any] = {"cue": cue, "phase": phase, "had": had}
+            for weighting in WEIGHTINGS:
+                left = [gaps_of(run, phase, weighting)[cue] for run in every]
+                before = [gaps_of(run, had, weighting)[cue] for run in every]
+                entry[weighting] = {
+                    "gap": summarise(left).to_dict(),
+                    "gap_before": summarise(before).to_dict(),
+                    "share": ratio_of_means(left, before, smallest=SMALLEST_GAP).to_dict(),
+                }
+            found.append(entry)
+    return found
+
+
+def trades(own: Runs, baseline: Runs) -> dict[str, list[dict[str, Any]]]:
+    """T of every ordered pair of cues: from each phase to the next, and within every phase from the baseline to the method."""
+    design = next(iter(own.values())).design
+    between = [
+        _entry(design, {"from": before, "to": after}, [(run, before, run, after) for run in own.values()])
+        for before, after in pairwise(design.phases)
+    ]
+    paired = pairs_with(own, baseline)
+    beside = [
+        _entry(design, {"phase": phase}, [(base, phase, run, phase) for run, base in paired]) for phase in design.phases
+    ]
+    return {"between_phases": between, "against_baseline": beside}
+
+
+def _entry(
+    design: Design, where: Mapping[str, str], moves: Sequence[tuple[ShortcutRun, str, ShortcutRun, str]]
+) -> dict[str, Any]:
+    """T per pair of cues over the seeds; a move goes from a run at a phase to a run at a phase."""
+    entry: dict[str, Any] = dict(where)
+    for weighting in WEIGHTINGS:
+        ends = [
+            (gaps_of(one, before, weighting), gaps_of(other, after, weighting)) for one, before, other, after in moves
+        ]
+        values = {
+            f"{shrinks} -> {grows}": [
+                trade((start[shrinks], end[shrinks]), (start[grows], end[grows])) for start, end in ends
+            ]
+            for shrinks, grows in permutations(design.cues, 2)
+        }
+        entry[weighting] = {name: summary.to_dict() for name, summary in summarise_all(values).items()}
+    return entry

@@ -1,0 +1,168 @@
+"""Tables of what phases do to gaps: phase by phase, carry-over, trade, and the facets of a history."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations
+from typing import Any
+
+from einstellung.metrics.shortcuts_phase import WEIGHTINGS
+from einstellung.report.notation import DASH, mean_sd
+from einstellung.report.shortcuts_notation import (
+    bounds_cell,
+    gap_cell,
+    gap_head,
+    pair_head,
+    pts,
+    ratio_cell,
+    spread_cell,
+)
+from einstellung.report.tables import Cell, Table
+
+Card = Mapping[str, Any]
+_WORDS = {"own": "own", "fixed": "fixed", "common": "all common"}
+
+
+def weights_in_words(card: Card) -> str:
+    """What the three weightings are."""
+    fixed = card["fixed_weights"]
+    source = "none" if fixed is None else "given" if fixed["source"] == "given" else f"those of {fixed['source']}"
+    return (
+        f"Weights of ID accuracy: own, from the correlations of the phase itself; fixed, the same in all phases ({source}); all "
+        "common, accuracy where every cue is common stands for ID, so that a gap is of its own cues alone."
+    )
+
+
+def phase_table(card: Card) -> Table:
+    """ID accuracy and every gap at the end of every phase, in all three weightings."""
+    rows, values = [], []
+    for method, record in card["methods"].items():
+        for phase in card["phases"]:
+            for weighting in WEIGHTINGS:
+                found = record["phases"][phase][weighting]
+                ratios = {gap: found["amplification"][gap]["value"] for gap in card["gaps"]}
+                compared = method != card["baseline"]
+                cells = [
+                    gap_cell(found["gaps"][gap]["mean"], ratios[gap] if compared else None, None)
+                    for gap in card["gaps"]
+                ]
+                rows.append(
+                    (Cell(method), Cell(phase), Cell(_WORDS[weighting]), spread_cell(found["ID"], signed=False), *cells)
+                )
+                numbers = {"ID": found["ID"]["mean"]}
+                for gap in card["gaps"]:
+                    low, high = found["gaps"][gap]["ci95"] or (None, None)
+                    numbers |= {f"{gap} gap": found["gaps"][gap]["mean"], f"{gap} low95": low, f"{gap} high95": high}
+                    numbers |= {f"{gap} amplification": ratios[gap] if compared else None}
+                values.append({"method": method, "phase": phase, "weights": weighting, **numbers})
+    note = (
+        f"Per cent and points, mean over seeds. {weights_in_words(card)} ×: so many times the gap of {card['baseline']} in the "
+        "same phase (shown above 1). Intervals: tables/phases.csv."
+    )
+    head = ("method", "phase", "weights", "ID acc", *map(gap_head, card["gaps"]))
+    return Table("Gaps at the end of every phase", note, head, tuple(rows), tuple(values), words=3)
+
+
+def carry_over_table(card: Card) -> Table:
+    """Gaps that are left where their correlation is gone."""
+    rows, values = [], []
+    for method, record in card["methods"].items():
+        for entry in record["carry_over"]:
+            for weighting in ("common", "own", "fixed"):  # the one that is of this cue alone comes first
+                found = entry[weighting]
+                rows.append(
+                    (
+                        Cell(method),
+                        Cell(entry["cue"]),
+                        Cell(f"{entry['had']} to {entry['phase']}"),
+                        Cell(_WORDS[weighting]),
+                        spread_cell(found["gap_before"]),
+                        spread_cell(found["gap"]),
+                        bounds_cell(found["gap"]),
+                        ratio_cell(found["share"], "not measured in both phases", sign=""),
+                    )
+                )
+                low, high = found["gap"]["ci95"] or (None, None)
+                values.append(
+                    {"method": method, "cue": entry["cue"], "had": entry["had"], "phase": entry["phase"]}
+                    | {"weights": weighting, "gap_before": found["gap_before"]["mean"], "gap": found["gap"]["mean"]}
+                    | {"low95": low, "high95": high, "share": found["share"]["value"], "n": found["gap"]["n"]}
+                )
+    head = ("method", "cue", "phases", "weights", "gap before", "gap left", "95 %", "share left")
+    note = (
+        "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue went with the "
+        "label; left: at the end of a phase in which it does not (correlation .5). Share left: left / before, Fieller's 95 % "
+        "interval. " + weights_in_words(card)
+    )
+    return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
+
+
+def trade_table(card: Card) -> Table:
+    """T of every pair of cues, between phases and against the baseline; one that the interval confirms is marked in words."""
+    rows, values = [], []
+    pairs = [f"{one} -> {other}" for one, other in permutations(card["cues"], 2)]
+    for method, record in card["methods"].items():
+        moves = [(f"{entry['from']} to {entry['to']}", entry, "common") for entry in record["trade"]["between_phases"]]
+        if method != card["baseline"]:
+            against = record["trade"]["against_baseline"]
+            moves += [(f"{card['baseline']} to it, {entry['phase']}", entry, "own") for entry in against]
+        for where, entry, weighting in moves:
+            found = entry[weighting]
+            if all(found[pair]["mean"] is None for pair in pairs):
+                continue
+            rows.append((Cell(method), Cell(where), *(_trade_cell(found[pair]) for pair in pairs)))
+            for pair in pairs:
+                low, high = found[pair]["ci95"] or (None, None)
+                numbers = {"T": found[pair]["mean"], "low95": low, "high95": high, "n": found[pair]["n"]}
+                values.append({"method": method, "move": where, "pair": pair, "weights": weighting, **numbers})
+    note = (
+        "Points, mean over seeds and 95 % interval. T = min(what the first cue's gap shrank by, what the second's grew by): "
+        "above 0 only if one shrank while the other grew; 'trade' where the whole interval is above 0. From phase to phase "
+        "against the all-common pattern; from the baseline to the method within a phase with that phase's own weights."
+    )
+    head = ("method", "move", *(pair_head(pair) for pair in pairs))
+    return Table("Trade: one gap shrinks, another grows", note, head, tuple(rows), tuple(values), words=2)
+
+
+def _trade_cell(found: Card) -> Cell:
+    if found["mean"] is None:
+        return Cell(DASH, "not measured in both, or no seed in common with the baseline")
+    if found["ci95"] is None:
+        return Cell(pts(found["mean"]), "n = 1: no interval")
+    low, high = found["ci95"]
+    words = f"{pts(found['mean'])} [{pts(low)}, {pts(high)}]"
+    return Cell(f"{words} trade", tone="worse") if low > 0 else Cell(words)
+
+
+def history_table(card: Card) -> Table:
+    """AD and PD of every phase against the net that starts fresh."""
+    rows, values = [], []
+    for method, record in card["methods"].items():
+        for phase in card["phases"][1:]:
+            facets = record["phases"][phase]["facets"]
+            if card["scratch"] is None or method == card["scratch"]:
+                continue
+            cells = [Cell(mean_sd(name, facets[name]), facets["why"].get(name)) for name in ("AD", "PD")]
+            rows.append((Cell(method), Cell(phase), *cells))
+            values.append({"method": method, "phase": phase, **{name: facets[name]["mean"] for name in ("AD", "PD")}})
+    note = (
+        f"Mean ± standard deviation over seeds, against {card['scratch']}, paired by seed. AD: effective epochs until ID "
+        f"accuracy reaches τ = {card['tau']:g}, minus those of {card['scratch']}; PD: ID accuracy of {card['scratch']} at "
+        "the end of the phase minus the method's; both with the phase's own weights."
+    )
+    return Table(
+        "What a history costs: AD and PD", note, ("method", "phase", "AD", "PD"), tuple(rows), tuple(values), 2
+    )
+
+
+def continual_tables(card: Card) -> dict[str, Table]:
+    """The tables of phases; a study of one phase has a trade against the baseline at most."""
+    tables = {"trade": trade_table(card)} if len(card["cues"]) > 1 else {}
+    if len(card["phases"]) == 1:
+        return tables
+    return {
+        "phases": phase_table(card),
+        "carry_over": carry_over_table(card),
+        **tables,
+        "history": history_table(card),
+    }
