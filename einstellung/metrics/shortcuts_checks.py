@@ -97,18 +97,20 @@ def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: Short
     name = "worst-group validation accuracy had epochs to choose from"
     if rule == "last":
         return Check(name, None, "the last epoch of every phase counts; validation groups choose nothing")
-    counts = {
-        f"{run_name((method, seed))}, {phase}": run.choices.get(phase, 0)
-        for method, own in runs.items()
-        for seed, run in own.items()
-        for phase in run.choices
-    }
+    counts, single = {}, set()
+    for method, own in runs.items():
+        for seed, run in own.items():
+            for phase, count in run.choices.items():
+                if run.looks[phase] == 1:
+                    single.add(method)
+                else:
+                    counts[f"{run_name((method, seed))}, {phase}"] = count
     few = [f"{where}: {counted(count, 'epoch')}" for where, count in counts.items() if count < 2]
     fewest, most = min(counts.values(), default=0), max(counts.values(), default=0)
     among = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    return Check(
-        name, not few, listed(few) or f"among {among} epochs a phase, by {len(design.splits(VALIDATION))} groups"
-    )
+    words = [f"among {among} epochs a phase, by {len(design.splits(VALIDATION))} groups"] if counts else []
+    words += [f"with a single result: {', '.join(sorted(single))}"] if single else []
+    return Check(name, not few, listed(few) or "; ".join(words))
 
 
 def phases_are_there(timeline: Timeline, design: Design) -> Check:

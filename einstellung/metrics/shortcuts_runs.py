@@ -57,8 +57,9 @@ class Design:
 class ShortcutRun:
     """One run; what was not measured is None.
 
-    ``chosen``: the epoch of every phase that counts; ``choices``: among how many it was chosen. ``reached``: effective
-    epochs until ID accuracy was at the threshold, None where it never was; ``watched``: the phases whose curve is known.
+    ``chosen``: the epoch of every phase that counts; ``choices``: among how many it was chosen; ``looks``: at how many epochs
+    after 0 anything was measured, only one where a method has a single result. ``reached``: effective epochs until ID accuracy
+    was at the threshold, None where it never was; ``watched``: the phases whose curve is known.
     """
 
     method: str
@@ -66,6 +67,7 @@ class ShortcutRun:
     design: Design
     chosen: Mapping[str, float]
     choices: Mapping[str, int]
+    looks: Mapping[str, int]
     values: Mapping[str, Mapping[str, float]]
     images: Mapping[str, int]
     reached: Mapping[str, float | None] = field(default_factory=dict)
@@ -97,10 +99,13 @@ def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> 
     """The rule that picks the epoch of a phase, the same for all runs; what was asked for must be possible."""
     if final == "last":
         return "last"
-    fewest, where = None, ""
+    fewest, most, where, choice = None, 0, "", True
     for method, seed in timeline.runs:
         for phase in timeline.phases(method, seed):
-            count = len(candidates(timeline.curves(method, seed, phase), design))
+            curves = timeline.curves(method, seed, phase)
+            count = len(candidates(curves, design))
+            most = max(most, count)
+            choice = choice and count >= min(2, looks(curves))
             if fewest is None or count < fewest:
                 fewest, where = count, f"{method} seed {seed}, phase {phase}"
     if final == "worst-group" and not fewest:
@@ -108,7 +113,13 @@ def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> 
             f"final 'worst-group' needs all val_ and group_ splits at one epoch after 0 at least, which {where} lacks: "
             "measure val_{y}_{pattern} too, or choose last"
         )
-    return "last" if final == "auto" and (fewest or 0) < 2 else "worst-group"
+    return "worst-group" if final == "worst-group" or (fewest and most > 1 and choice) else "last"
+
+
+def looks(curves: Curves) -> int:
+    """At how many epochs after 0 anything was measured."""
+    epochs = np.unique(np.concatenate([curve.epochs for curve in curves.values()]))
+    return int((epochs > TOLERANCE).sum())
 
 
 def candidates(curves: Curves, design: Design) -> FloatArray:
@@ -151,6 +162,7 @@ def measure_run(
     """Read one run."""
     chosen: dict[str, float] = {}
     choices: dict[str, int] = {}
+    looked: dict[str, int] = {}
     values: dict[str, dict[str, float]] = {}
     images: dict[str, int] = {}
     reached: dict[str, float | None] = {}
@@ -160,13 +172,14 @@ def measure_run(
         if epoch is None:
             continue
         chosen[phase], choices[phase] = epoch, len(candidates(curves, design)) if rule == "worst-group" else 1
+        looked[phase] = looks(curves)
         found = {split: value_at(curve.epochs, curve.acc, epoch) for split, curve in curves.items()}
         values[phase] = {split: value for split, value in found.items() if value is not None}
         images |= {split: int(curve.n[-1]) for split, curve in curves.items() if not np.isnan(curve.n[-1])}
         if (watched := id_curve(curves, design, phase)) is not None:
             smoothed = smooth(*watched, settings.window, settings.smoothing)
             (reached[phase],) = times_to_thresholds(watched[0], smoothed, [settings.tau])
-    return ShortcutRun(method, seed, design, chosen, choices, values, images, reached, frozenset(reached))
+    return ShortcutRun(method, seed, design, chosen, choices, looked, values, images, reached, frozenset(reached))
 
 
 def id_curve(curves: Curves, design: Design, phase: str) -> tuple[FloatArray, FloatArray] | None:

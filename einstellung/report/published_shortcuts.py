@@ -71,11 +71,14 @@ def reported_for(method: str, configuration: Mapping[str, Any] | None = None) ->
     (-0.45, 0.959, None)
     >>> reported_for("jtt", {"learners": {"jtt": {"identify_epochs": 2}}})["ID"]
     0.946
+    >>> reported_for("jtt~2", {"learners": {"jtt~2": {"identify_epochs": 2}}})["ID"], reported_for("sd~strong")
+    (0.946, None)
     """
-    if method in _INFERS_AFTER:
+    plain, again, _ = method.partition("~")
+    if plain in _INFERS_AFTER:
         options = ((configuration or {}).get("learners") or {}).get(method) or {}
-        return TABLE_3.get(f"{method}(E={options.get('identify_epochs', 1)})")
-    return TABLE_3.get(method)
+        return TABLE_3.get(f"{plain}(E={options.get('identify_epochs', 1)})")
+    return None if again else TABLE_3.get(method)
 
 
 def protocol_differences(card: Mapping[str, Any], configuration: Mapping[str, Any]) -> list[str]:

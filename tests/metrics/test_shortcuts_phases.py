@@ -124,6 +124,19 @@ def test_worst_group_without_validation_groups_is_refused_and_auto_takes_the_las
     assert shortcut_score(timeline_of(selected([0.5], [0.5], epochs=(1,))), **BOTH)["final"] == "last"
 
 
+def test_a_method_with_a_single_result_has_nothing_to_choose_and_needs_nothing():
+    """DFR is measured once, after its last layer; the others are chosen among their epochs all the same."""
+    once = [("dfr", *row[1:]) for row in selected([0.5], [0.4], epochs=(4,))]
+    timeline = timeline_of(selected([0.2, 0.8, 0.6], [0.1, 0.5, 0.7]) + once)
+    card = shortcut_score(timeline, **BOTH)
+    assert card["final"] == "worst-group"
+    assert card["methods"]["erm"]["phases"]["T1"]["chosen_epoch"] == {"1": 2.0}
+    assert card["methods"]["dfr"]["phases"]["T1"]["chosen_epoch"] == {"1": 4.0}
+    (check,) = [check for check in card["checks"] if "to choose from" in check["name"]]
+    assert check["passed"] is True
+    assert check["detail"].endswith("with a single result: dfr")
+
+
 def with_twins(
     method: str, common: float, swapped: float, covered: float, *, late: float, seed: int = 1
 ) -> list[tuple]:
