@@ -132,7 +132,7 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["scor"], "No such command 'scor'"),
         (["run"], "give a CONFIG.yaml or --preset NAME"),
         (["run", "absent.yaml"], "no such configuration"),
-        (["run", "--preset", "demo", "--methods", "sdg"], "unknown learner 'sdg': did you mean 'sgd'"),
+        (["run", "--preset", "demo", "--methods", "sgdd"], "unknown learner 'sgdd': did you mean 'sgd'"),
         (["run", "--preset", "demo", "--seeds", "one"], "--seeds one"),
         (["run", "--preset", "demo", "--set", "trainin.lr=1"], "did you mean 'training'"),
         (["validate", "--preset", "dem"], "did you mean 'demo'"),

@@ -25,17 +25,22 @@ def test_every_learner_says_what_it_is_in_one_line():
 def test_presets_are_whole_configurations():
     whole = {name: read_preset(name) for name in preset_names()}
     families = {name: Family.of(values, name) for name, values in whole.items() if "studies" in values}
-    assert set(families) == {"concon-fast", "concon-paper"}
+    concon = {f"{m}-{v}" for m in ("nn", "nesy") for v in ("strict", "disjoint", "unconfounded")}
+    assert {name: set(family.members) for name, family in families.items()} == {
+        "concon-fast": concon,
+        "concon-paper": concon,
+        "whac-continual": {"switch", "joined", "turned"},
+    }
     for name, family in families.items():
-        assert set(family.members) == {
-            f"{m}-{v}" for m in ("nn", "nesy") for v in ("strict", "disjoint", "unconfounded")
-        }
         for config in family.studies(name).values():
             for method, options in config.learners.items():
                 learner_options(method, options)
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
-    assert set(presets) == {"concon-quick", "demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke"}
+    assert set(presets) == {"concon-quick", "demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke", "whac-quick"}
     assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")
+    whac = presets.pop("whac-quick")
+    for method in whac.methods:
+        learner_options(method, whac.learners.get(method, {}))
     for name, config in presets.items():
         assert config.name == name
         for method, options in config.learners.items():

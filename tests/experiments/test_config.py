@@ -20,6 +20,7 @@ from einstellung.experiments.config import (
 from einstellung.experiments.family import Family
 from einstellung.experiments.study import prepare_study
 from einstellung.metrics.confounding_settings import DEFAULT_TAU
+from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as SHORTCUTS_TAU
 from einstellung.metrics.settings import Margins, ScoreSettings
 
 
@@ -79,7 +80,7 @@ def test_a_wrong_key_or_value_is_named(values, words):
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"methods": ["sdg"]}, "unknown learner 'sdg': did you mean 'sgd'"),
+        ({"methods": ["sgdd"]}, "unknown learner 'sgdd': did you mean 'sgd'"),
         ({"learners": {"derp": {}}}, "unknown learner 'derp': did you mean 'derpp'"),
         ({"learners": {"derpp": {"beeta": 1}}}, "did you mean 'beta'"),
         (
@@ -176,7 +177,8 @@ def test_the_command_lines_defaults_are_the_metrics_defaults():
     options = {option.name: option.default for option in score.params}
     settings = ScoreSettings()
     said = next(option.help for option in score.params if option.name == "tau")
-    assert f"[default: {settings.tau}, of confounded tasks {DEFAULT_TAU}]" in said
+    assert f"[default: {settings.tau}; of confounded tasks and several shortcuts {DEFAULT_TAU}]" in said
+    assert DEFAULT_TAU == SHORTCUTS_TAU
     assert (options["window"], options["smoothing"], options["final"]) == (
         settings.window,
         settings.smoothing,

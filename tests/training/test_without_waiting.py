@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from einstellung.errors import InputError
 from einstellung.learners import Batch, Context, Learner, Stage, learners, make_learner
-from einstellung.streams import Presentation, Stream
+from einstellung.learners.learner import learner_options
+from einstellung.learners.mitigation.characters import find_font
+from einstellung.streams import ImageSet, Presentation, Stream
+from einstellung.streams.stream import PlantedElsewhere
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
 from tests.training.stand_in import META, OneDevice
@@ -25,10 +31,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "ewc_on": {"fisher_images": 20},
     "ewc": {"fisher_images": 20},
     "fromp": {"buffer": 8, "curvature_images": 4},
-    "bgs": {"buffer": 20, "draw": 4},
+    "bgs": {"buffer": 20, "draw": 4, "last_layer_epochs": 2},
     "gdumb": {"buffer": 40},
     "gpm": {"samples": 16},
     "dgr": {"z": 4, "generator_epochs": 1},
+    "eiil": {"ascent_steps": 5},
+    "dfr": {"last_layer_epochs": 2},
 }
 VARIANTS = [
     ("derpp", {"replay": "earlier"}),
@@ -66,52 +74,90 @@ def build(method: str, options: dict[str, Any], stream: Stream, device: torch.de
     return make_learner(method, OPTIONS.get(method, {}) | options, net.to(device), context)
 
 
-def step(learner: Learner, stream: Stream, phase: int) -> None:
+def stages_of(method: str, options: dict[str, Any], phase: int) -> tuple[Stage, ...]:
+    chosen = learner_options(method, OPTIONS.get(method, {}) | options)
+    return learners[method].stages(chosen, [len(SOME)] * 2, [1, 1], phase)
+
+
+def go_through(learner: Learner, stream: Stream, phase: int, stages: Sequence[Stage]) -> None:
+    """A step of every stage."""
     learner.begin_phase(stream.phases[phase])
-    learner.begin_epoch(stream.phases[phase], 1)
     raw = stream.phases[phase].train.take(SOME)
-    learner.observe(Batch(learner.context.presentation.unaugmented(raw), raw.labels, raw))
+    for number, stage in enumerate(stages, start=1):
+        learner.begin_stage(stream.phases[phase], stage)
+        learner.begin_epoch(stream.phases[phase], number)
+        learner.observe(Batch(learner.context.presentation.unaugmented(raw), raw.labels, raw))
 
 
-def saved_in_the_second_phase(method: str, options: dict[str, Any], stream: Stream) -> dict[str, Any]:
+def saved_in_the_second_phase(
+    method: str, options: dict[str, Any], stream: Stream, stages: Sequence[Stage]
+) -> dict[str, Any]:
     learner = build(method, options, stream, torch.device("cpu"))
-    step(learner, stream, 0)
+    go_through(learner, stream, 0, stages_of(method, options, 0))
     learner.end_phase(stream.phases[0])
-    step(learner, stream, 1)
+    go_through(learner, stream, 1, stages)
     optimiser = learner.optimiser.state_dict()["state"]
     return {"learner": learner.state_dict(), "optimiser": {str(key): value for key, value in optimiser.items()}}
 
 
-def resumed_on_the_device(method: str, options: dict[str, Any], stream: Stream, state: dict[str, Any]) -> Learner:
+def resumed_on_the_device(
+    method: str, options: dict[str, Any], stream: Stream, stage: Stage, state: dict[str, Any]
+) -> Learner:
     learner = build(method, options, stream, META)
     learner.load_state_dict(state["learner"])
     learner.begin_phase(stream.phases[1])
+    learner.begin_stage(stream.phases[1], stage)
+    learner.load_state_dict(state["learner"])
     fresh = learner.optimiser.state_dict()
     fresh["state"] = {int(key): value for key, value in state["optimiser"].items()}
     learner.optimiser.load_state_dict(fresh)
     return learner
 
 
-@pytest.mark.parametrize(("method", "options"), [*((name, {}) for name in learners.names()), *VARIANTS])
-def test_an_epoch_asks_its_device_for_nothing_but_the_last_loss(tmp_path, stream, one_device, method, options):
+CASES = [
+    pytest.param(method, options, stage, id=f"{method}-{stage}{'-'.join(['', *map(str, options.values())])}")
+    for method, options in [*((name, {}) for name in learners.names()), *VARIANTS]
+    for stage in range(len(stages_of(method, options, 1)))
+]
+
+
+@pytest.fixture
+def whole_stream(stream) -> Stream:
+    """A stream that lacks nothing that a method may need."""
+
+    def boxes(images: ImageSet) -> Tensor:
+        return torch.tensor([2, 2, 8, 8]).expand(len(images), 4)
+
+    others = {name: PlantedElsewhere() for name in ("background", "texture")}
+    return replace(stream, interventions={**stream.interventions, **others}, target_boxes=boxes)
+
+
+@pytest.mark.parametrize(("method", "options", "stage"), CASES)
+def test_an_epoch_asks_its_device_for_nothing_but_the_last_loss(
+    tmp_path, whole_stream, one_device, method, options, stage
+):
     """In a second phase, with what the method keeps of the first one and an optimiser under way, both from a checkpoint."""
-    path = save_state(tmp_path / "state.safetensors", saved_in_the_second_phase(method, options, stream))
-    learner = resumed_on_the_device(method, options, stream, load_state(path))
+    if method == "wtm_aug":
+        font_or_skip()
+    stages = stages_of(method, options, 1)[: stage + 1]
+    path = save_state(tmp_path / "state.safetensors", saved_in_the_second_phase(method, options, whole_stream, stages))
+    learner = resumed_on_the_device(method, options, whole_stream, stages[-1], load_state(path))
     assert all(value["momentum_buffer"].device == META for value in learner.optimiser.state.values())
-    assert {torch.uint8, torch.int64} <= set(sent_in_an_epoch(learner, stream))
+    assert {torch.uint8, torch.int64} <= set(sent_in_an_epoch(learner, whole_stream, before=stage))
 
 
-def test_an_epoch_of_the_last_layer_alone_asks_for_nothing_either(stream, one_device):
-    learner = build("bgs", {"last_layer_epochs": 2}, stream, META)
-    learner.begin_phase(stream.phases[1])
-    learner.begin_stage(stream.phases[1], Stage("balance", 1.0))
-    assert {torch.uint8, torch.int64} <= set(sent_in_an_epoch(learner, stream))
+def font_or_skip() -> None:
+    try:
+        find_font("wtm_aug", None)
+    except InputError as error:
+        pytest.skip(str(error))
 
 
-def sent_in_an_epoch(learner: Learner, stream: Stream) -> list[torch.dtype]:
+def sent_in_an_epoch(learner: Learner, stream: Stream, before: int) -> list[torch.dtype]:
     """The types of what was copied to the device in an epoch of the second phase, which asks for the last loss alone."""
     steps: list[dict[str, int]] = []
-    loop = PhaseLoop(learner, stream.phases[1], LoopSettings(1, BATCH, 0.05), _silent, _silent, steps.append)
+    settings = LoopSettings(1, BATCH, 0.05, before=before)
+    loop = PhaseLoop(learner, stream.phases[1], settings, _silent, _silent, steps.append)
     with (
         OneDevice() as watched,
         pytest.raises(RuntimeError, match="cannot be called on meta tensors") as first_number,
@@ -119,7 +165,7 @@ def sent_in_an_epoch(learner: Learner, stream: Stream) -> list[torch.dtype]:
         loop.run()
     asked = next(entry for entry in reversed(first_number.traceback) if entry.path.parent.parent.name == "einstellung")
     assert "require_finite(float(loss)" in str(asked.statement)
-    assert len(steps) == len(loop._batches(1)) > 1  # every batch had been prepared and handed over by then
+    assert len(steps) == len(loop._batches(1 + before)) > 1  # every batch had been prepared and handed over by then
     return watched.sent
 
 

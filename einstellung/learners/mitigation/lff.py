@@ -71,8 +71,8 @@ class LearningFromFailure(TwoNets):
         super().begin_phase(phase)
         seen = [one.train for one in (*self.context.earlier(phase), phase)]
         self._known = Identities(torch.cat([images.index for images in seen]))
-        labels = torch.cat([images.labels for images in seen]).to(self.context.device)
-        self._smoothed = {name: SmoothedLosses(labels, self.options.alpha) for name in ("biased", "debiased")}
+        labels, device = torch.cat([images.labels for images in seen]), self.context.device
+        self._smoothed = {name: SmoothedLosses(labels, self.options.alpha, device) for name in ("biased", "debiased")}
 
     def objective(self, batch: Batch) -> Tensor:
         with self.context.autocast():
@@ -112,12 +112,12 @@ class SmoothedLosses:
     tensor([1.])
     """
 
-    def __init__(self, labels: Tensor, alpha: float) -> None:
-        self.labels = labels
+    def __init__(self, labels: Tensor, alpha: float, device: torch.device | str = "cpu") -> None:
+        self.labels = labels.to(device)
         self.alpha = alpha
-        self.losses = torch.zeros(len(labels), device=labels.device)
-        self.seen = torch.zeros(len(labels), dtype=torch.bool, device=labels.device)
-        self._none = torch.zeros(int(labels.max()) + 1, device=labels.device)
+        self.losses = torch.zeros(len(labels), device=device)
+        self.seen = torch.zeros(len(labels), dtype=torch.bool, device=device)
+        self._none = torch.zeros(int(labels.max()) + 1, device=device)
 
     def update(self, rows: Tensor, losses: Tensor) -> Tensor:
         """Take in the losses of these images; their smoothed losses, divided by the largest one of their class."""
