@@ -1,7 +1,8 @@
 """Who is put together with whom: the lots of a stream, each for the training of a phase, for validation or for the test.
 
 Every target and every background is used once in a lot, objects many times, each about as often as the others. A split has
-sources of its own, and so has a phase, unless they are shared: then every phase pairs the same ones anew.
+sources of its own. A phase has targets and backgrounds of its own, unless they are shared: then every phase pairs the same ones
+anew; the training objects, which are few, come in every phase.
 """
 
 from __future__ import annotations

@@ -24,13 +24,17 @@ AUTO = "auto"  # photographs where there are any, procedural sources otherwise
 
 @dataclass(frozen=True)
 class Composites:
-    """Everything a stream or a folder of composites is made of. ``words``: where the pictures come from."""
+    """Everything a stream or a folder of composites is made of.
+
+    ``words``: where the pictures come from. ``sources_known``: which parts of two images come from the same source.
+    """
 
     lots: tuple[Lot, ...]
     layers: Layers
     phases: tuple[tuple[float, ...], ...]
     labels: Mapping[str, tuple[str, str]]
     words: str
+    sources_known: bool = True
 
     @property
     def cues(self) -> tuple[str, ...]:

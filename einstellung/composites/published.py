@@ -99,7 +99,8 @@ def read_published(
         dict.fromkeys(KINDS, tuple(names)),
     )
     behind = "whole backgrounds beside them" if whole else "what lies behind the objects filled in from the sides"
-    return Composites(tuple(lots), layers, phases, labels, f"finished composites read from a folder, {behind}")
+    words = f"finished composites read from a folder, {behind}; whether two images share a source cannot be told"
+    return Composites(tuple(lots), layers, phases, labels, words, sources_known=False)
 
 
 def _case(folder: Path, split: str, choices: Sequence[Sequence[float]]) -> Path:

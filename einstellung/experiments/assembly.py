@@ -19,7 +19,7 @@ from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.config import StudyConfig, TrainingConfig, build_config
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
 from einstellung.kernels import accelerate, available, require_available
-from einstellung.learners import Batch, Context, Learner, learners, make_learner
+from einstellung.learners import Batch, Context, InTurn, Learner, learners, make_learner
 from einstellung.learners.combined import classes_behind, with_options_of_parts
 from einstellung.learners.learner import learner_options, options_as_data
 from einstellung.metrics.confounding_settings import DEFAULT_TAU as CONFOUNDING_TAU
@@ -183,6 +183,8 @@ def check_learners(config: StudyConfig, stream: Stream) -> None:
     some = phase.train.take(torch.arange(min(4, len(phase.train))))
     plain: Learner | None = None
     for method in config.methods:
+        if issubclass(learners[method], InTurn) and len(stream.phases) == 1:
+            raise InputError(f"'{method}' needs a second phase, and the stream '{stream.name}' has one only")
         if not plugins_behind(classes_behind(method)):
             plain = plain or build_learner(_quickly(config), "sgd", 0, stream)
             # a copy for each: some put several last layers in the place of one
@@ -191,6 +193,7 @@ def check_learners(config: StudyConfig, stream: Stream) -> None:
             continue
         learner = build_learner(config, method, 0, stream)
         try:
+            learner.take_last_shape()
             learner.begin_phase(phase)
             learner.begin_epoch(phase, 1)
             inputs = learner.context.presentation.unaugmented(some)

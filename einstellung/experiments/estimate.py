@@ -123,7 +123,9 @@ def _seconds(job: Job, config: StudyConfig, stream: Stream, pace: Pace) -> float
 def _evaluated(job: Job, config: StudyConfig, stream: Stream, number: int) -> int:
     """How many images a job is measured on in one of its phases."""
     phase, trained = stream.phases[number], [len(phase.train) for phase in stream.phases]
-    epochs = sum(stage.epochs for stage in stages(config, job.method, trained, number))
+    # a stage in which nothing is measured yet is none for this count
+    parts = [stage for stage in stages(config, job.method, trained, number) if not stage.preparatory]
+    epochs = sum(stage.epochs for stage in parts)
     sizes = {split.name: len(split.images) for split in stream.splits}
 
     def due(epoch: float, last: bool = False) -> int:

@@ -14,12 +14,13 @@ def splits_due(stream: Stream, phase: Phase, evaluation: EvaluationConfig, epoch
     due; other phases' and extra splits can be measured more rarely once the first phase is over. With ``subsets: end`` only
     validation is due before the last moment.
     """
-    is_first = phase is stream.phases[0]
-    always = {SC_PATCH, SC_MASK, NSC, f"{phase.name}_val"}
+    is_first = phase is stream.phases[0] and len(stream.phases) > 1
+    validation = {f"{phase.name}_val", *stream.selected_by}
+    always = {SC_PATCH, SC_MASK, NSC} | validation
 
     def is_due(split: EvaluationSplit) -> bool:
         own = split.phase == phase.name
-        if evaluation.subsets == "end" and not last and split.name != f"{phase.name}_val":
+        if evaluation.subsets == "end" and not last and split.name not in validation:
             return False
         if is_first and evaluation.first_phase in ("all", "own"):
             return evaluation.first_phase == "all" or own

@@ -210,7 +210,8 @@ class JobExecution:
         deciding = self.stream.selected_by or (f"{phase.name}_val",)
         found = [m.acc for m in measurements if m.split in deciding]
         validation = min(found) if len(found) == len(deciding) else None
-        if validation is None or not self.best or validation > self.best["validation"] + _TIE:
+        before = self.best.get("validation")
+        if validation is None or before is None or validation > before + _TIE:
             self.best = {
                 "validation": validation,
                 "epoch": epoch,

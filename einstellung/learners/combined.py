@@ -6,7 +6,7 @@ so that METHOD's own loss is that of both: L_M(B with B'). DER and DER++ add the
 of an image at the end of its phase, whatever METHOD's steps are.
 
 ``FIRST-then-SECOND``: FIRST learns the first phase, SECOND all others, from FIRST's weights; what SECOND keeps from a phase, it
-keeps from the first one too.
+keeps from the first one too, so that a SECOND with replay replays earlier phases only.
 
 ``METHOD~WORD``: METHOD once more, with options of its own under that name, beside METHOD with others in the same study.
 """
@@ -44,11 +44,11 @@ class Joined(Learner):
     def read_options(cls, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
         replay = cls.names[0]
         _check_parts(name, cls.names, given)
-        options = _part_options(name, cls.names, {**given, replay: {"replay": "earlier", **given.get(replay, {})}})
-        if options[replay].replay != "earlier":
+        options = _part_options(name, cls.names, _replaying_earlier(replay, given))
+        _require_earlier(name, replay, options[replay])
+        if getattr(options[replay], "joined", False):
             raise InputError(
-                f"learners.{name}.{replay}.replay is '{options[replay].replay}': a combination replays earlier phases only; "
-                "give 'earlier'"
+                f"learners.{name}.{replay}.joined is true: in a combination each part has a pass of its own; give false"
             )
         return options
 
@@ -150,7 +150,13 @@ class InTurn(Learner):
 
     @classmethod
     def read_options(cls, name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        return _part_options(name, cls.names, given)
+        _check_parts(name, cls.names, given)
+        second = cls.names[1]
+        if not issubclass(learners[second], ReplayLearner):
+            return _part_options(name, cls.names, given)
+        options = _part_options(name, cls.names, _replaying_earlier(second, given))
+        _require_earlier(name, second, options[second])
+        return options
 
     @classmethod
     def plain_history(cls, options: Mapping[str, Any]) -> bool:
@@ -279,6 +285,18 @@ def combination(name: str) -> type[Learner] | None:
 
 def _need_groups(*names: str) -> bool:
     return any(learners[name].needs_groups for name in names)
+
+
+def _replaying_earlier(replay: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The given options of the parts, with replay of earlier phases where nothing else is said."""
+    return {**given, replay: {"replay": "earlier", **given.get(replay, {})}}
+
+
+def _require_earlier(name: str, replay: str, options: Any) -> None:
+    if options.replay != "earlier":
+        raise InputError(
+            f"learners.{name}.{replay}.replay is '{options.replay}': a combination replays earlier phases only; give 'earlier'"
+        )
 
 
 def _part_options(name: str, parts: Sequence[str], given: Mapping[str, Any]) -> dict[str, Any]:

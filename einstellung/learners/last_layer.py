@@ -136,7 +136,13 @@ class RetrainsLastLayer(Learner):
 
     def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
         super().__init__(net, options, context)
-        self._layer = list(last_layer(net, self.method).parameters())
+        layer, n_outputs = last_layer(net, self.method), context.presentation.stream.n_outputs
+        if layer.out_features != n_outputs:
+            raise InputError(
+                f"learners.{self.method} trains the last linear layer of a net, the one that gives its {n_outputs} outputs, and "
+                f"this net's has {layer.out_features}"
+            )
+        self._layer = list(layer.parameters())
         self._retrains = False
 
     def rows_to_retrain_on(self, phase: Phase) -> Tensor:

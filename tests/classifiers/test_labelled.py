@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from einstellung.classifiers.labelled import labelled, located, opened
-from einstellung.classifiers.wnids import by_wnid, known_wnids, wnids_in
+from einstellung.classifiers.labelled import by_wnid, labelled, located, opened
+from einstellung.classifiers.wnids import known_wnids, wnids_in
 from einstellung.errors import InputError
 
 from .tiny import grey
@@ -62,6 +62,34 @@ def test_folders_are_classes_in_the_order_of_their_names(tmp_path):
     (tmp_path / "0 empty").mkdir()
     found = labelled(tmp_path)
     assert (found.labels.tolist(), found.names) == ([0, 0, 1], {0: "a", 1: "b"})
+
+
+def test_another_number_of_folders_than_classes_is_refused_unless_their_names_tell(tmp_path):
+    """Two of ImageNet's folders are not its classes 0 and 1."""
+    for place in ("n01484850/1.png", "n02971356/2.png"):
+        grey(tmp_path / place, 0.5)
+    found = labelled(tmp_path)
+    with pytest.raises(InputError, match=r"has 2 folders of pictures, and mine 1000 classes: .*--wnids FILE"):
+        found.check(1000, "mine")
+    found.check(2, "mine")
+    mapped = labelled(tmp_path, wnids={"n01484850": 2, "n02971356": 478})
+    assert mapped.labels.tolist() == [2, 478]
+    mapped.check(1000, "mine")
+    grey(tmp_path / "other/3.png", 0.5)
+    with pytest.raises(InputError, match="'other' is no WordNet id"):
+        labelled(tmp_path, wnids={"n01484850": 2, "n02971356": 478})
+
+
+def test_the_digest_is_of_pictures_and_classes_whatever_files_are_called(tmp_path):
+    grey(tmp_path / "a/1_x.png", 0.5)
+    grey(tmp_path / "a/2_y.png", 0.7)
+    grey(tmp_path / "b/2_b.png", 0.7)
+    grey(tmp_path / "b/1_z.png", 0.5)
+    grey(tmp_path / "c/1_x.png", 0.7)
+    grey(tmp_path / "c/2_y.png", 0.5)
+    first, renamed, turned = (labelled(tmp_path / name) for name in "abc")
+    assert first.digest == renamed.digest != turned.digest
+    assert first.facts() == {"files": 2, "classes": 2, "content": first.digest}
 
 
 def test_pictures_without_a_class_and_files_that_are_none_are_named(tmp_path):

@@ -20,8 +20,8 @@ from einstellung.experiments.config import (
 from einstellung.experiments.family import Family
 from einstellung.experiments.study import prepare_study
 from einstellung.metrics.confounding_settings import DEFAULT_TAU
-from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as SHORTCUTS_TAU
 from einstellung.metrics.settings import Margins, ScoreSettings
+from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as SHORTCUTS_TAU
 
 
 @pytest.mark.parametrize("name", preset_names())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
@@ -59,3 +61,17 @@ def test_subsets_at_the_end_leave_only_validation_on_the_way(stream):
     assert due(stream, "T2", 1, subsets="end") == {"T2_val"}
     assert due(stream, "T2", 3, last=True, subsets="end") == every
     assert due(stream, "T1", 1, last=True, subsets="end") == every
+
+
+def test_a_single_phase_is_the_last_one_too(stream):
+    """What holds for a first phase is for those that others follow: extra splits keep their own pace."""
+    alone = replace(stream, phases=stream.phases[1:], splits=tuple(s for s in stream.splits if s.phase == "T2"))
+    assert due(alone, "T2", 3, extra_every=5) == NEEDED
+    assert due(alone, "T2", 3, extra_every=5, first_phase="end") == NEEDED
+    assert due(alone, "T2", 5, extra_every=5) == {split.name for split in alone.splits}
+
+
+def test_what_chooses_the_epoch_is_always_due(stream):
+    chosen = replace(stream, selected_by=("T2_shortcut_clean",))
+    assert due(chosen, "T2", 3, t1_all_every=5, extra_every=5) == {*NEEDED, "T2_shortcut_clean"}
+    assert due(chosen, "T2", 3, subsets="end") == {"T2_val", "T2_shortcut_clean"}

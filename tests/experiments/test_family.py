@@ -7,7 +7,7 @@ import pytest
 from einstellung.cli.several import FamilyOnDisk
 from einstellung.errors import InputError
 from einstellung.experiments.family import Family, check_family_root, read_family, write_family
-from einstellung.report import confounding_family
+from einstellung.report import family
 
 VALUES = {
     "name": "both",
@@ -71,7 +71,7 @@ def test_a_root_remembers_its_studies_and_refuses_what_is_not_its_own(tmp_path):
 
 def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(confounding_family, "report_family", lambda root, names: (shown.extend(names) or {}, root))
+    monkeypatch.setattr(family, "report_family", lambda root, names: (shown.extend(names) or {}, root))
     for names in (("a", "b"), ("b", "c")):
         FamilyOnDisk(tmp_path, names).write()
     FamilyOnDisk(tmp_path, ("b", "c")).show(as_json=True)

@@ -15,6 +15,7 @@ from einstellung.experiments.plan import phase_work
 from einstellung.learners import Batch, Learner, learners
 from einstellung.learners.combined import classes_behind, parts_of
 from einstellung.learners.learner import learner_options, options_as_data
+from einstellung.streams import Stream, streams
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
 
@@ -104,6 +105,34 @@ def test_what_is_no_combination(name, words):
 def test_wrong_options_are_named_with_their_place(given, words):
     with pytest.raises(InputError, match=words):
         learner_options("er+erm", given)
+
+
+def test_what_comes_second_has_the_first_phase_in_its_buffer(make, through):
+    """With the options that it has by itself, it would replay within its own phases only."""
+    learner = make("erm-then-er")
+    through(learner)
+    assert learner.active.options.replay == "earlier"
+    assert learner.active.buffer.seen == sum(len(phase.train) for phase in learner.context.phases)
+    with pytest.raises(InputError, match=r"learners\.erm-then-er\.er\.replay is 'within'"):
+        learner_options("erm-then-er", {"er": {"replay": "within"}})
+    with pytest.raises(InputError, match=r"derpp\.joined is true: in a combination each part has a pass of its own"):
+        learner_options("derpp+erm", {"derpp": {"joined": True}})
+
+
+def test_one_after_the_other_needs_two_phases(own_names, tasks):
+    @streams.register("single")
+    def single() -> Stream:
+        grey = (0.5, 0.5, 0.5)
+        return Stream("single", tasks[:1], (), (), None, None, 2, ("no", "yes"), grey, grey)
+
+    values = {
+        "methods": ["erm", "erm-then-er"],
+        "stream": {"name": "single"},
+        "training": {"epochs": [1], "milestones": []},
+    }
+    config = resolve(build_config(values))
+    with pytest.raises(InputError, match="'erm-then-er' needs a second phase"):
+        check_learners(config, build_stream(config))
 
 
 def test_a_combination_begins_with_the_options_of_its_parts():

@@ -229,7 +229,7 @@ def estimate(mean, half):
 @pytest.mark.parametrize(
     ("difference", "gap", "base", "word"),
     [
-        ((-0.05, 0.04), (-0.2, 0.04), (-0.15, 0.02), "amplified (Whac-A-Mole)"),
+        ((-0.05, 0.04), (-0.2, 0.04), (-0.15, 0.02), "amplified"),
         ((-0.05, 0.06), (-0.2, 0.04), (-0.15, 0.02), "undecided"),
         ((-0.015, 0.01), (-0.165, 0.04), (-0.15, 0.02), "undecided"),
         ((-0.005, 0.01), (-0.155, 0.04), (-0.15, 0.02), "unchanged"),
@@ -238,7 +238,7 @@ def estimate(mean, half):
         ((0.14, 0.04), (-0.01, 0.02), (-0.15, 0.02), "reduced"),
         ((0.14, None), (-0.01, None), (-0.15, None), "undecided"),
         ((0.05, 0.01), (0.04, 0.01), (-0.01, 0.01), "unchanged"),  # nothing to cure
-        ((-0.05, 0.01), (-0.06, 0.01), (-0.01, 0.01), "amplified (Whac-A-Mole)"),
+        ((-0.05, 0.01), (-0.06, 0.01), (-0.01, 0.01), "amplified"),
     ],
 )
 def test_the_word_for_a_gap(difference, gap, base, word):

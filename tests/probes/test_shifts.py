@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from einstellung.classifiers import classifier
 from einstellung.cli.shifts import shifts as command
 from einstellung.errors import InputError
-from einstellung.probes.shifts import in9_gap, in9_mapping, renditions_gap, stylized_gap
+from einstellung.probes.shifts import Folders, gaps, in9_gap, in9_mapping, renditions_gap, stylized_gap
 from tests.classifiers.tiny import grey, write_net
 
 IDS = {f"n0000000{number}": number for number in range(5)}  # the stand-in's five classes, by brightness
@@ -71,6 +71,26 @@ def test_stylized_pictures_are_compared_with_plain_ones(net, tmp_path):
     found = stylized_gap(net, tmp_path / "styled", tmp_path / "plain", IDS, silent)
     assert (found["acc"], found["reference_acc"]) == (pytest.approx(2 / 5), 1.0)
     assert found["gap"] == pytest.approx(-3 / 5)
+    assert (found["classes"], found["left_out"], found["reference_left_out"]) == (5, 0, 0)
+
+
+def test_both_sides_are_restricted_to_the_classes_that_both_have(net, tmp_path):
+    """Class 1 is plain only and 3 stylized only; with them the gap would be 2/3 - 2/3 = 0."""
+    for number, wnid in ((0, "n00000000"), (2, "n00000002"), (1, "n00000001")):
+        grey(tmp_path / "plain" / f"{number}_{wnid}_x.png", number / 4 if number != 1 else 1.0)
+    for wnid, level in (("n00000000", 0.0), ("n00000002", 1.0), ("n00000003", 0.75)):
+        grey(tmp_path / "styled" / wnid / "a.png", level)
+    found = stylized_gap(net, tmp_path / "styled", tmp_path / "plain", IDS, silent)
+    assert (found["classes"], found["n"], found["reference_n"]) == (2, 2, 2)
+    assert (found["left_out"], found["reference_left_out"]) == (1, 1)
+    assert (found["acc"], found["reference_acc"], found["gap"]) == (0.5, 1.0, -0.5)
+    narrow = renditions_gap(net, tmp_path / "styled", tmp_path / "plain", IDS, silent)
+    assert (narrow["n"], narrow["reference_n"], narrow["chosen_from"]) == (2, 2, 3)
+
+
+def test_a_net_with_other_classes_than_imagenets_is_refused(net, tmp_path):
+    with pytest.raises(InputError, match=r"mine.py:net has 5 classes: these data sets ask about ImageNet's 1000"):
+        gaps(net, Folders(in9=tmp_path), silent)
 
 
 def test_renditions_count_only_their_own_classes(net, tmp_path):
@@ -81,7 +101,7 @@ def test_renditions_count_only_their_own_classes(net, tmp_path):
     for wnid, number in IDS.items():
         grey(tmp_path / "plain" / wnid / "a.png", number / 4)
     found = renditions_gap(net, tmp_path / "r", tmp_path / "plain", IDS, silent)
-    assert found["classes"] == 2
+    assert found["classes"] == found["chosen_from"] == 2
     assert (found["n"], found["reference_n"]) == (3, 2)
     assert found["acc"] == pytest.approx(2 / 3)
     assert found["gap"] == pytest.approx(2 / 3 - 1)
@@ -94,7 +114,7 @@ def run(*arguments):
     return CliRunner().invoke(command, list(map(str, arguments)))
 
 
-def test_the_command_gives_every_gap_and_their_average(tmp_path):
+def test_the_command_gives_every_gap_and_their_average(tmp_path, monkeypatch):
     file = write_net(tmp_path)
     nine(tmp_path / "in9", {"mixed_rand": False, "mixed_same": True})
     for wnid, number in IDS.items():
@@ -102,9 +122,10 @@ def test_the_command_gives_every_gap_and_their_average(tmp_path):
         grey(tmp_path / "styled" / wnid / "a.png", 0.0)
         grey(tmp_path / "r" / wnid / "a.png", number / 4)
     (tmp_path / "copy.py").write_text(file.read_text())
-    models = ("--model", f"{file}:net", "--model", f"{tmp_path / 'copy.py'}:net")
+    monkeypatch.setenv("EINSTELLUNG_DATA", str(tmp_path))
+    models = ("--model", f"{file}:thousand", "--model", f"{tmp_path / 'copy.py'}:thousand")
     folders = [("--imagenet", "plain"), ("--in9", "in9"), ("--stylized", "styled"), ("--imagenet-r", "r")]
-    given = [part for option, name in folders for part in (option, tmp_path / name)]
+    given = [part for option, name in folders for part in (option, name)]  # found where data are looked for
     done = run(*models, *given, "--json", "--out", tmp_path / "out")
     assert done.exception is None
     found = json.loads(done.stdout)
@@ -114,8 +135,13 @@ def test_the_command_gives_every_gap_and_their_average(tmp_path):
         "imagenet_r": pytest.approx(0),
     }
     assert json.loads((tmp_path / "out/shifts.json").read_text()) == found
+    own = found["models"][0]["gaps"]
+    assert found["provenance"]["data"]["stylized, reference"] == own["stylized"]["reference_content"]
+    assert own["stylized"]["reference_content"] == own["imagenet_r"]["reference_content"] != own["stylized"]["content"]
+    assert found["provenance"]["finished"] is not None
+    assert found["models"][0]["bootstrap"]["resamples"] == 2000
     assert np.array_equal(
-        [row.count("|") for row in run(*models, *given).stdout.splitlines() if "average" in row], [6] * 3
+        [row.count("|") for row in run(*models, *given).stdout.splitlines() if "average" in row], [7] * 3
     )
 
 
@@ -124,7 +150,9 @@ def test_the_command_gives_every_gap_and_their_average(tmp_path):
     [
         ((), "give at least one of --in9"),
         (("--stylized", "styled"), "give them with --imagenet"),
-        (("--stylized", "styled", "--imagenet", "."), "has 0 WordNet ids"),
+        (("--stylized", ".", "--imagenet", "."), "has 0 WordNet ids"),
+        (("--in9", "nowhere"), "there is no folder nowhere, nor one of that name in"),
+        (("--in9", ".", "--out", "mine.py/out"), "mine.py is a file; choose a folder for --out"),
     ],
 )
 def test_what_is_missing_is_said(tmp_path, monkeypatch, arguments, message):

@@ -201,6 +201,12 @@ def test_the_command_prints_json_and_writes_files(tmp_path, pictures):
     assert done.exception is None
     found = json.loads(done.stdout)
     assert json.loads((out / "watermark.json").read_text()) == found
+    assert found["images"] == {"files": 5, "classes": 3, "content": pictures.digest}
+    assert found["seed"] == 0
+    came_from = found["provenance"]
+    assert came_from["data"] == {str(tmp_path / "pictures"): pictures.digest}
+    assert came_from["finished"] >= came_from["started"]
+    assert {"torch", "pillow"} <= {name for name, version in came_from["packages"].items() if version}
     wanted = {
         "n",
         "clean_acc",
@@ -243,6 +249,7 @@ def test_several_models_have_an_average_row(tmp_path, pictures):
         (("--controls", "magic"), "no control 'magic': take some of shuffled"),
         (("--threads", 0), "--threads is 0"),
         (("--labels", "nowhere.csv"), "nowhere.csv cannot be read"),
+        (("--images", "nowhere"), "there is no folder nowhere, nor one of that name in"),
     ],
 )
 def test_what_is_given_wrongly_is_said_and_nothing_is_written(tmp_path, pictures, arguments, message):
@@ -252,3 +259,41 @@ def test_what_is_given_wrongly_is_said_and_nothing_is_written(tmp_path, pictures
     with pytest.raises(InputError, match=message):
         raise done.exception
     assert not (tmp_path / "out").exists()
+
+
+def test_folders_by_wordnet_ids_are_mapped_and_a_net_without_a_linear_layer_is_asked(tmp_path):
+    """Two folders of five classes: refused where nothing says which classes they are."""
+    for wnid, level in (("n00000003", 0.5), ("n00000009", 0.99)):
+        grey(tmp_path / "pictures" / wnid / "a.png", level)
+    asked = (
+        "--model",
+        f"{write_net(tmp_path)}:pooled",
+        "--images",
+        tmp_path / "pictures",
+        "--class",
+        1,
+        "--controls",
+        "none",
+    )
+    refused = run(*asked)
+    assert isinstance(refused.exception, InputError)
+    assert "has 2 folders of pictures, and" in str(refused.exception)
+    (tmp_path / "ids.json").write_text(json.dumps({"2": "n00000003", "4": "n00000009"}))
+    found = json.loads(run(*asked, "--wnids", tmp_path / "ids.json", "--json").stdout)
+    assert (found["n"], found["clean_acc"]) == (2, 1.0)
+
+
+def test_a_place_for_results_that_cannot_be_is_told_before_anything_is_computed(tmp_path, pictures, monkeypatch):
+    def computed(*given):
+        raise AssertionError("weights were read")
+
+    monkeypatch.setattr("einstellung.classifiers.classifier", computed)
+    taken = tmp_path / "taken"
+    taken.write_text("a file")
+    study = tmp_path / "study"
+    study.mkdir()
+    (study / "config.yaml").write_text("")
+    for out, message in ((taken, "is a file"), (taken / "deeper", "is a file"), (study, "results folder of a study")):
+        done = run("--model", "efficientnet-lite0", "--images", tmp_path / "pictures", "--out", out)
+        assert isinstance(done.exception, InputError)
+        assert message in str(done.exception)

@@ -14,7 +14,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner
 from einstellung.randomness import generator
-from einstellung.streams.stream import ImageSet, Phase
+from einstellung.streams.stream import ImageSet, Phase, Stream
 from einstellung.streams.transfer import to_device
 
 
@@ -35,9 +35,10 @@ class AugmentedLearner(Learner):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         stream = self.context.presentation.stream
-        if self.needs_pictures and stream.phases[0].train.images.dtype != torch.uint8:
+        if self.needs_pictures and not _shows_pictures(stream):
+            shown = stream.facts.get("sees", "features")
             raise InputError(
-                f"{self.method} changes pixels, and the stream '{stream.name}' shows features instead; leave the method out, or "
+                f"{self.method} changes pixels, and the stream '{stream.name}' shows {shown} instead; leave the method out, or "
                 "let the stream show pixels"
             )
 
@@ -46,6 +47,12 @@ class AugmentedLearner(Learner):
         self.draws = generator(seed, self.method, phase.name, epoch)
         self.augmentation = generator(seed, f"{self.method}-augmentation", phase.name, epoch)
         self.cue = generator(seed, f"{self.method}-cue", phase.name, epoch)
+
+
+def _shows_pictures(stream: Stream) -> bool:
+    """A stream may show tables or features instead, and says so where it may."""
+    seen = str(stream.facts.get("sees", "pixels"))
+    return seen.startswith("pixels") and stream.phases[0].train.images.dtype == torch.uint8
 
 
 class ReplacingLearner(AugmentedLearner):

@@ -93,7 +93,7 @@ class Characters:
         self._height = max(1, sum(self._font.getmetrics()))
         count = LAST - FIRST + 1
         # memory that is asked for empty is taken page by page, as characters are drawn
-        self._cells = torch.zeros(count, self._height, self._width, dtype=torch.uint8)
+        self._cells = torch.from_numpy(np.zeros((count, self._height, self._width), dtype=np.uint8))
         self._drawn = torch.zeros(count, dtype=torch.bool)
 
     def lines(self, numbers: Tensor) -> Tensor:

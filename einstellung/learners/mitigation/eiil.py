@@ -14,7 +14,8 @@ Needs: nothing; the groups are inferred.
 
 Differs from the original, as Whac-A-Mole's code does, in that the penalty is taken per class, and in what follows the inference
 (invariant risk minimisation in the original's main experiment). The gradient in u is not left to automatic differentiation:
-it is (a - b) d_i m_i (1 - m_i) / n, with a and b the two means and n the number of images of the class.
+it is (a - b) d_i m_i (1 - m_i) / n, with a and b the two means and n the number of images of the class. The logits are of
+images without augmentation, in Whac-A-Mole's code of augmented ones.
 """
 
 from __future__ import annotations

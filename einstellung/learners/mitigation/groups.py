@@ -25,7 +25,9 @@ def cue_bits(stream: Stream, cues: tuple[str, ...] | None) -> tuple[int, ...]:
     for name in cues:
         if name not in stream.cue_names:
             there = ", ".join(stream.cue_names) or "none with a name"
-            raise InputError(f"cues names '{name}', which the stream '{stream.name}' does not have; it has: {there}")
+            raise InputError(
+                f"an option 'cues' names '{name}', which the stream '{stream.name}' does not have; it has: {there}"
+            )
     return tuple(stream.cue_names.index(name) for name in cues)
 
 

@@ -12,7 +12,8 @@ Differs from the original in what an epoch is. The original's is one pass throug
 twenty times as long as one of plain training where E holds a fifth of the images. Here the enlarged set is shuffled and gone
 through likewise, round after round, but after as many images as the phase has, an epoch is over, and the next one goes on from
 there. So JTT takes as many steps as any other method, its price is known beforehand, and it is measured as often. In the
-authors' code E stands ``times`` + 1 times; here it is as in the paper.
+authors' code E stands ``times`` + 1 times; here it is as in the paper. E comes from images without augmentation, in
+Whac-A-Mole's code from augmented ones.
 """
 
 from __future__ import annotations

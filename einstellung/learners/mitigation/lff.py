@@ -12,7 +12,8 @@ Needs: nothing; the shortcut is inferred, weight by weight.
 
 Differs from the original in that both nets begin with the same weights, those of the run (the original draws them apart: they
 part with the first step, as their losses differ), and in that the biased net's loss is GCE itself, where the authors' code has
-another factor q before it. In a later phase the biased net and the smoothed losses begin anew; images replayed from
+another factor q before it. The largest smoothed loss of a class is the present one, as in the original; in Whac-A-Mole's code
+it never falls. In a later phase the biased net and the smoothed losses begin anew; images replayed from
 earlier phases have smoothed losses of their own.
 """
 

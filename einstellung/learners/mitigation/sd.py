@@ -2,7 +2,8 @@
 
 loss = CE(f(x), y) + strength mean f(x)^2, the mean being over all logits of all images of a batch: what is learned first
 does not grow without end, so that the gradient does not die before weaker features are learned, too.
-Needs: nothing. Differs from the original, strength / 2 |f(x)|^2, in the constant alone. The authors' and the Whac-A-Mole
+Needs: nothing. Differs from the original, strength / 2 |f(x)|^2, in the constant, and in that the study's
+weight decay stays (the authors take it away). The authors' and the Whac-A-Mole
 paper's code punish the logit of the image's own class only, mean_i f(x_i)_{y_i}^2 (``logits = "label"``): that leaves a
 net free to push the logits of the other classes down without end.
 """

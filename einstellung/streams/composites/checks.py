@@ -237,3 +237,4 @@ CHECKS = (
     sources_are_used_once,
     twins_differ_by_cue,
 )
+OF_SOURCES = (sources_stay_apart, sources_are_used_once)

@@ -19,7 +19,7 @@ from einstellung.composites.published import is_published, read_published
 from einstellung.composites.sources import TARGET
 from einstellung.errors import InputError
 from einstellung.files import digest
-from einstellung.streams.composites.checks import CHECKS
+from einstellung.streams.composites.checks import CHECKS, OF_SOURCES
 from einstellung.streams.composites.frozen import as_features
 from einstellung.streams.composites.interventions import Swap
 from einstellung.streams.composites.splits import splits_of
@@ -101,7 +101,9 @@ def stream_of(made: Composites, shared: bool, seed: int) -> Stream:
         std=(0.5,) * 3,
         crop_padding=0,
         flip=True,  # the paper's only augmentation: in training, co-objects are on either side
-        checks=tuple(check_of(table, shared) for check_of in CHECKS),
+        checks=tuple(
+            check_of(table, shared) for check_of in CHECKS if made.sources_known or check_of not in OF_SOURCES
+        ),
         samples={split.name: split.images.images[:_SHOWN] for split in shown},
         cue_names=made.cues,
         interventions=swaps,

@@ -93,7 +93,7 @@ def test_they_say_what_they_need(method):
 @pytest.mark.parametrize(
     ("cues", "words"),
     [
-        (["tail"], "cues names 'tail', which the stream 'points' does not have; it has: left"),
+        (["tail"], "'cues' names 'tail', which the stream 'points' does not have; it has: left"),
         ([], r"cues is \[\]: name cues once each, or give null for all"),
         (["left", "left"], r"cues is \['left', 'left'\]: name cues once each"),
         ("left", "learners.*cues is 'left'"),
