@@ -16,6 +16,9 @@ from einstellung.errors import InputError
 from einstellung.files import digest
 
 _BATCH = 32
+_NOT_THE_LAST = (
+    "{name}: its logits are not what its last linear layer (torch.nn.Linear) gives: no layer can be put in its place"
+)
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,18 @@ class Extractor:
     def width(self) -> int:
         """Features of an image."""
         return self.last_layer.in_features
+
+    @torch.no_grad()
+    def check(self) -> None:
+        """The logits must be what the last layer makes of the features: nothing may come after it or beside it."""
+        image = torch.arange(3 * self.size**2).remainder(251).to(torch.uint8).view(1, 3, self.size, self.size)
+        with listening(self.last_layer) as heard:
+            logits = self.classifier.logits(image)
+        if len(heard) != 1 or heard[0].shape != (1, self.width) or self.last_layer.out_features != logits.shape[1]:
+            raise InputError(_NOT_THE_LAST.format(name=self.name))
+        made = self.last_layer(heard[0]).float()
+        if not torch.allclose(made, logits, rtol=1e-3, atol=1e-3):
+            raise InputError(_NOT_THE_LAST.format(name=self.name))
 
     @torch.no_grad()  # not inference_mode: what comes out may be learned from
     def features(self, images: Tensor) -> Tensor:

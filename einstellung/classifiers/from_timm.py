@@ -7,6 +7,9 @@ from typing import Any
 from einstellung.classifiers.classifier import Classifier, state_digest
 from einstellung.classifiers.preprocessing import preprocessing_from
 from einstellung.errors import InputError
+from einstellung.files import digest
+
+_CROPS = {"center": False, "squash": True}  # timm's way of cropping -> whether pictures are squashed
 
 
 def from_timm(name: str) -> Classifier:
@@ -18,6 +21,8 @@ def from_timm(name: str) -> Classifier:
         reason = str(error).strip().partition("\n")[0]
         raise InputError(f"timm cannot make '{name}' with its weights ({reason}): see timm.list_pretrained()") from None
     config = timm.data.resolve_model_data_config(net)
+    if (crop := config.get("crop_mode", "center")) not in _CROPS:
+        raise InputError(f"timm:{name} crops pictures by '{crop}': only {' and '.join(_CROPS)} are known here")
     size = int(config["input_size"][-1])
     settings = {
         "size": size,
@@ -25,8 +30,11 @@ def from_timm(name: str) -> Classifier:
         "mean": config["mean"],
         "std": config["std"],
         "interpolation": config["interpolation"],
+        "squash": _CROPS[crop],
     }
-    return Classifier(f"timm:{name}", net, preprocessing_from(settings, name), int(net.num_classes), state_digest(net))
+    # the net's code is timm's: another version may compute something else from the same weights
+    weights = digest([state_digest(net), "timm", str(timm.__version__)], length=64)
+    return Classifier(f"timm:{name}", net, preprocessing_from(settings, name), int(net.num_classes), weights)
 
 
 def _timm(name: str) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -13,28 +14,58 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
+from einstellung.files import digest
 from einstellung.sources.places import places
+from einstellung.sources.reading import file_hash
 
 ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
 _FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # plain decoders: nothing here starts another program
 _NUMBERED = re.compile(r"(\d+)(?:[_\-. ](n\d{8}))?(?:[_\- ]([^.]*))?")
+CLASSES = 1000  # of ImageNet
 WNID = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Picture files and the number of each one's class; names and WordNet ids of classes where they are known."""
+    """Picture files and the number of each one's class; names and WordNet ids of classes where they are known.
+
+    ``counted``: how many class folders there were, where a class is nothing but the place of its folder among them.
+    """
 
     files: tuple[Path, ...]
     labels: npt.NDArray[np.int64]
     names: Mapping[int, str] = field(default_factory=dict)
     wnids: Mapping[int, str] = field(default_factory=dict)
+    counted: int | None = None
 
     def __len__(self) -> int:
         return len(self.files)
 
+    @cached_property
+    def contents(self) -> tuple[str, ...]:
+        """The hash of every file."""
+        return tuple(file_hash(file, "sha256") for file in self.files)
+
+    @property
+    def digest(self) -> str:
+        """The same for the same pictures with the same classes, whatever the files are called."""
+        return digest(sorted(zip(self.contents, self.labels.tolist(), strict=True)))
+
+    def facts(self) -> dict[str, object]:
+        """What a record says of them."""
+        return {"files": len(self), "classes": len(set(self.labels.tolist())), "content": self.digest}
+
+    def only(self, rows: npt.NDArray[np.int64]) -> Labelled:
+        """Some of the pictures."""
+        return replace(self, files=tuple(self.files[row] for row in rows), labels=self.labels[rows])
+
     def check(self, classes: int, what: str) -> None:
-        """Every label must be a class of ``what``."""
+        """Every label must be a class of ``what``, and folders that are only counted must be as many as its classes."""
+        if self.counted is not None and self.counted != classes:
+            raise InputError(
+                f"{self.files[0].parent.parent} has {self.counted} folders of pictures, and {what} {classes} classes: which is "
+                "which is not known; name folders by WordNet ids and give --wnids FILE, or number the files"
+            )
         wrong = np.flatnonzero((self.labels < 0) | (self.labels >= classes))
         if len(wrong):
             file, label = self.files[wrong[0]], self.labels[wrong[0]]
@@ -72,17 +103,21 @@ def located(folder: Path) -> Path:
     return next((found for found in [folder, *inside] if found.is_dir()), folder)
 
 
-def labelled(folder: Path, table: Path | None = None) -> Labelled:
+def labelled(folder: Path, table: Path | None = None, wnids: Mapping[str, int] | None = None) -> Labelled:
     """Pictures by what is there: a table, numbers at the start of names, or one folder per class.
 
-    Folders are numbered in the order of their names, which for ImageNet's 1000 folders is the usual order of classes.
+    Folders named by WordNet ids have the numbers of ``wnids``, where these are given. Any others are numbered in the order of
+    their names, which for ImageNet's 1000 folders is the usual order of classes; :meth:`Labelled.check` refuses another number
+    of folders than a classifier has classes.
     """
     if table is not None:
         return tabled(folder, table)
     if files := pictures_in(folder):
         return numbered(files)
     if folders := class_folders(folder):
-        return in_folders({inside: number for number, inside in enumerate(folders)})
+        if wnids:
+            return by_wnid(folder, wnids)
+        return replace(in_folders({inside: number for number, inside in enumerate(folders)}), counted=len(folders))
     raise InputError(f"{folder} holds no pictures ({', '.join(ENDINGS)}), nor folders of them")
 
 
@@ -119,6 +154,18 @@ def in_folders(numbers: Mapping[Path, int]) -> Labelled:
     wnids = {number: folder.name for folder, number in numbers.items() if WNID.fullmatch(folder.name)}
     names = {number: folder.name for folder, number in numbers.items()}
     return Labelled(tuple(files), np.array(labels, dtype=np.int64), names, wnids)
+
+
+def by_wnid(folder: Path, numbers: Mapping[str, int]) -> Labelled:
+    """The pictures of folders that are named by WordNet ids."""
+    folders = class_folders(folder)
+    if not folders:
+        raise InputError(f"{folder} holds no folders of pictures: one folder per class, named by its WordNet id")
+    for inside in folders:
+        if inside.name not in numbers:
+            why = "is no WordNet id" if not WNID.fullmatch(inside.name) else "is a class whose number is not known"
+            raise InputError(f"{inside}: '{inside.name}' {why}; give all {CLASSES} ids with --wnids FILE")
+    return in_folders({inside: numbers[inside.name] for inside in folders})
 
 
 def tabled(folder: Path, table: Path) -> Labelled:

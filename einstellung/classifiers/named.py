@@ -34,5 +34,5 @@ def classifier(name: str) -> Classifier:
 def extractor(name: str) -> Extractor:
     """The same net without its last layer."""
     found = Extractor(classifier(name))
-    _ = found.last_layer  # a net without one is refused here, before anything is computed
+    found.check()  # a net without a last linear layer is refused here, before anything is computed
     return found

@@ -1,8 +1,9 @@
 """A user's own net: ``file.py:function``. The file is the user's own code, and it is run.
 
 The function takes nothing and returns the net (a ``torch.nn.Module``) and its preprocessing, a dictionary of ``size``,
-``mean``, ``std`` and, where wanted, ``resize``, ``interpolation`` and ``weights``: a safetensors file or a state_dict, beside
-the file. Weights are never unpickled in a way that could run code::
+``mean``, ``std`` and, where wanted, ``resize``, ``interpolation``, ``squash`` and ``weights``: a safetensors file or a
+state_dict, beside the file. Weights are never unpickled in a way that could run code. The digest of such a classifier holds
+that of its file, not those of other files which it may import::
 
     def mine():
         return Net(), {"size": 224, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "weights": "mine.pt"}
@@ -15,23 +16,44 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 
 from einstellung.classifiers.classifier import Classifier, state_digest
-from einstellung.classifiers.last_layer import last_linear
-from einstellung.classifiers.preprocessing import preprocessing_from
+from einstellung.classifiers.preprocessing import Preprocessing, preprocessing_from
 from einstellung.classifiers.weights_file import fill
 from einstellung.errors import InputError
+from einstellung.files import digest
+from einstellung.sources.reading import file_hash
 
 
 def own(name: str) -> Classifier:
     """The classifier that the function of ``file.py:function`` builds."""
     path, _, function = name.rpartition(":")
-    net, settings = _built(Path(path).expanduser(), function, name)
+    file = Path(path).expanduser()
+    net, settings = _built(file, function, name)
     if "weights" in settings:
-        fill(net, Path(path).expanduser().parent / str(settings.pop("weights")), name)
+        fill(net, file.parent / str(settings.pop("weights")), name)
     preprocessing = preprocessing_from(settings, name)
-    return Classifier(name, net.eval(), preprocessing, last_linear(net, name).out_features, state_digest(net))
+    net.eval()
+    weights = digest([state_digest(net), file_hash(file, "sha256")], length=64)
+    return Classifier(name, net, preprocessing, _classes(net, preprocessing, name), weights)
+
+
+@torch.no_grad()
+def _classes(net: nn.Module, preprocessing: Preprocessing, name: str) -> int:
+    """How many logits the net gives: a black image is shown to it."""
+    size = preprocessing.size
+    image = preprocessing.normalised(torch.zeros(1, 3, size, size, dtype=torch.uint8))
+    try:
+        logits = net(image)
+    except (RuntimeError, TypeError, ValueError, LookupError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InputError(f"{name} fails on an image of 3 x {size} x {size} ({reason}): mend it, or 'size'") from error
+    if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != 1:
+        shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+        raise InputError(f"{name} gives {shape} for one image: a row of logits, one for each class, is needed")
+    return logits.shape[1]
 
 
 def _built(file: Path, function: str, name: str) -> tuple[nn.Module, dict[str, Any]]:

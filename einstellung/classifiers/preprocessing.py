@@ -1,4 +1,4 @@
-"""From a picture to what a net is given: the shorter side resized, the middle cropped, then normalised.
+"""From a picture to what a net is given: the shorter side resized (or both), the middle cropped, then normalised.
 
 Resizing and cropping end in bytes, and normalising starts from them, so that whatever is painted on an image (a watermark)
 is painted in between.
@@ -28,13 +28,17 @@ Three = tuple[float, float, float]
 
 @dataclass(frozen=True)
 class Preprocessing:
-    """``resize``: the shorter side before the crop of ``size`` x ``size``; ``mean`` and ``std`` for pixels in 0..1."""
+    """``resize``: the shorter side before the crop of ``size`` x ``size``; ``mean`` and ``std`` for pixels in 0..1.
+
+    ``squash``: both sides are resized to ``resize``, whatever shape the picture has.
+    """
 
     size: int
     resize: int
     mean: Three
     std: Three
     interpolation: str = "bicubic"
+    squash: bool = False
 
     def prepare(self, picture: Image.Image) -> Tensor:
         """uint8 [3, size, size].
@@ -43,9 +47,7 @@ class Preprocessing:
         >>> tuple(one.prepare(Image.new("RGB", (8, 16))).shape)
         (3, 2, 2)
         """
-        width, height = picture.size
-        scale = self.resize / min(width, height)
-        resized = (max(round(width * scale), self.resize), max(round(height * scale), self.resize))
+        resized = (self.resize, self.resize) if self.squash else self._in_proportion(*picture.size)
         picture = picture.convert("RGB")
         if resized != picture.size:
             picture = picture.resize(resized, _FILTERS[self.interpolation])
@@ -53,14 +55,19 @@ class Preprocessing:
         cropped = picture.crop((left, top, left + self.size, top + self.size))
         return torch.from_numpy(np.array(cropped).transpose(2, 0, 1).copy())
 
+    def _in_proportion(self, width: int, height: int) -> tuple[int, int]:
+        scale = self.resize / min(width, height)
+        return max(round(width * scale), self.resize), max(round(height * scale), self.resize)
+
     def normalised(self, images: Tensor) -> Tensor:
         """uint8 [N, 3, H, W] as floats: (x / 255 - mean) / std."""
         mean, std = (torch.tensor(values).reshape(3, 1, 1) for values in (self.mean, self.std))
         return (images.float() / 255 - mean) / std
 
     def facts(self) -> dict[str, Any]:
-        """The settings as plain values."""
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        """The settings as plain values; squashing only where it is done, so that digests of other nets know nothing of it."""
+        settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+        return settings if self.squash else {name: value for name, value in settings.items() if name != "squash"}
 
 
 def preprocessing_from(settings: Mapping[str, Any], where: str) -> Preprocessing:
@@ -89,7 +96,9 @@ def preprocessing_from(settings: Mapping[str, Any], where: str) -> Preprocessing
         raise InputError(
             f"{where}: preprocessing needs 1 <= size <= resize and std above 0, not {size}, {resize}, {std}"
         )
-    return Preprocessing(size, resize, mean, std, interpolation)
+    if not isinstance(squash := settings.get("squash", False), bool):
+        raise InputError(f"{where}: squash is {squash!r}, it can be True or False")
+    return Preprocessing(size, resize, mean, std, interpolation, squash)
 
 
 def _three(values: Any) -> Three:

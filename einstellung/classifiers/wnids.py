@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
-from einstellung.classifiers.labelled import WNID, Labelled, class_folders, in_folders, numbered, pictures_in
+from einstellung.classifiers.labelled import CLASSES, WNID, class_folders, numbered, pictures_in
 from einstellung.errors import InputError
-
-CLASSES = 1000
 
 
 def wnids_in(file: Path) -> dict[str, int]:
@@ -55,15 +52,3 @@ def known_wnids(file: Path | None, imagenet: Path | None) -> dict[str, int]:
             return {wnid: number for number, wnid in numbered(files).wnids.items()}
         return _in_order([folder.name for folder in class_folders(imagenet)], str(imagenet))
     return {}
-
-
-def by_wnid(folder: Path, numbers: Mapping[str, int]) -> Labelled:
-    """The pictures of folders that are named by WordNet ids."""
-    folders = class_folders(folder)
-    if not folders:
-        raise InputError(f"{folder} holds no folders of pictures: one folder per class, named by its WordNet id")
-    for inside in folders:
-        if inside.name not in numbers:
-            why = "is no WordNet id" if not WNID.fullmatch(inside.name) else "is a class whose number is not known"
-            raise InputError(f"{inside}: '{inside.name}' {why}; give all {CLASSES} ids with --wnids FILE")
-    return in_folders({inside: numbers[inside.name] for inside in folders})

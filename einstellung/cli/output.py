@@ -58,7 +58,7 @@ def show_sweep(root: Path, page: Path, as_json: bool) -> None:
 
 
 def show_family(cards: dict[str, dict[str, Any]], page: Path, as_json: bool) -> None:
-    from einstellung.report.confounding_family import family_answer
+    from einstellung.report.family import family_answer
 
     if as_json:
         print_json({"studies": cards, "report": str(page)})

@@ -64,7 +64,7 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
 def _report_family(root: ResultsFolder, as_json: bool) -> None:
     from einstellung.experiments.family import read_family
     from einstellung.experiments.folder import ResultsFolder
-    from einstellung.report.confounding_family import report_family
+    from einstellung.report.family import report_family
 
     names = read_family(root.path)
     with ExitStack() as held:

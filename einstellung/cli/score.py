@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,10 +36,14 @@ if TYPE_CHECKING:
     type=click.Choice(["auto", "last", "best-val", "worst-group"]),
     default="auto",
     show_default=True,
-    help="The epoch that counts; worst-group: for several shortcuts, by the validation groups.",
+    help="The epoch that counts; worst-group: for several shortcuts, by the validation groups, in the last phase.",
 )
 @click.option(
-    "--margins", default="1,0.02,0.02", show_default=True, metavar="AD,PD,SFR", help="What counts as a difference."
+    "--margins",
+    default="1,0.02,0.02",
+    show_default=True,
+    metavar="AD,PD,SFR",
+    help="What counts as a difference; PD's is also that of the gaps of several shortcuts.",
 )
 @click.option("--variant", type=click.Choice(["paper", "guide"]), default="paper", show_default=True)
 @click.option("--guide-threshold", type=float, default=0.8, show_default=True, help="T1_all of the guide's delay.")
@@ -50,6 +55,11 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--cues", metavar="NAME,...", help="Several shortcuts: names of the cues, in the order of a pattern's digits."
+)
+@click.option(
+    "--level",
+    type=float,
+    help="Several shortcuts: ID accuracy below which a method did not learn the task and is not judged.  [default: 0.75]",
 )
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
@@ -66,11 +76,11 @@ def score(
     guide_threshold: float,
     correlations: str | None,
     cues: str | None,
+    level: float | None,
     as_json: bool,
     out: Path | None,
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
-    from einstellung.metrics.confounding_settings import DEFAULT_TAU
     from einstellung.metrics.confounding_splits import is_confounding
     from einstellung.metrics.settings import Margins, ScoreSettings
     from einstellung.metrics.shortcuts_splits import is_shortcuts
@@ -82,14 +92,14 @@ def score(
         kind = "confounded tasks" if confounded else "several shortcuts"
         raise InputError(f"--variant guide has no meaning for timelines of {kind}")
     if confounded or not several:
-        for option, given in (("--correlations", correlations), ("--cues", cues)):
+        for option, given in (("--correlations", correlations), ("--cues", cues), ("--level", level)):
             if given is not None:
                 raise InputError(
                     f"{option} is for timelines of several shortcuts: there is no split such as group_0_11"
                 )
     settings = ScoreSettings(
         baseline=baseline,
-        tau=tau if tau is not None else DEFAULT_TAU if confounded or several else ScoreSettings.tau,
+        tau=tau if tau is not None else _default_tau(confounded, several),
         window=window,
         smoothing=smoothing,  # type: ignore[arg-type]
         tau_grid=grid("--tau-grid", tau_grid),
@@ -106,9 +116,10 @@ def score(
         from einstellung.metrics.shortcuts import shortcut_score
         from einstellung.metrics.shortcuts_settings import ShortcutSettings
 
+        chosen = ShortcutSettings.of_score(settings)
         card = shortcut_score(
             timeline,
-            ShortcutSettings.of_score(settings),
+            chosen if level is None else replace(chosen, level=level),
             cues=[name.strip() for name in cues.split(",")] if cues is not None else None,
             correlations=_by_phase(correlations, timeline) if correlations is not None else None,
         )
@@ -124,6 +135,15 @@ def score(
     if out is not None:
         page = _write_page(out, timeline, card, paths)
     show_card(card, as_json, page)
+
+
+def _default_tau(confounded: bool, several: bool) -> float:
+    """The threshold of this kind of timeline."""
+    from einstellung.metrics.confounding_settings import DEFAULT_TAU as OF_CONFOUNDED
+    from einstellung.metrics.settings import ScoreSettings
+    from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as OF_SEVERAL
+
+    return OF_CONFOUNDED if confounded else OF_SEVERAL if several else ScoreSettings.tau
 
 
 def _by_phase(text: str, timeline: Timeline) -> dict[str, list[float]]:

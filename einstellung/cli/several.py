@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from einstellung.cli.output import show_family, show_sweep
+from einstellung.errors import InputError
 
 if TYPE_CHECKING:
     from einstellung.experiments.sweep import Sweep
+
+
+Splits = Mapping[str, Iterable[str]]  # by a study's name, what it is measured on
 
 
 class Together(Protocol):
@@ -19,6 +24,9 @@ class Together(Protocol):
 
     def check(self) -> None:
         """Refuse a folder that holds something else."""
+
+    def check_kinds(self, splits: Splits) -> None:
+        """Refuse studies that no page can show together, before hours of training."""
 
     def write(self) -> None:
         """Remember the studies in the folder."""
@@ -40,6 +48,16 @@ class SweepOnDisk:
         from einstellung.experiments.sweep import check_root
 
         check_root(self.root, self.sweep)
+
+    def check_kinds(self, splits: Splits) -> None:
+        from einstellung.report.family import in_words, kind_of
+
+        for name, found in splits.items():
+            if (kind := kind_of(found)) is not None:
+                raise InputError(
+                    f"{name} is a study of {in_words(kind)}, and the page of a sweep shows the rigidity index, which it does not "
+                    "have: name the studies under 'studies' in a configuration instead"
+                )
 
     def write(self) -> None:
         from einstellung.experiments.sweep import write_sweep
@@ -66,6 +84,17 @@ class FamilyOnDisk:
 
         check_family_root(self.root)
 
+    def check_kinds(self, splits: Splits) -> None:
+        from einstellung.experiments.family import family_file, read_family
+        from einstellung.experiments.folder import ResultsFolder
+        from einstellung.report.family import family_kind
+        from einstellung.timeline import Timeline
+
+        known = read_family(self.root) if family_file(self.root).exists() else []
+        files = {name: ResultsFolder(self.root / name).timeline_file for name in known if name not in splits}
+        earlier = {name: Timeline.read(file).splits for name, file in files.items() if file.exists()}
+        family_kind({**splits, **earlier})
+
     def write(self) -> None:
         from einstellung.experiments.family import write_family
 
@@ -73,7 +102,7 @@ class FamilyOnDisk:
 
     def show(self, as_json: bool) -> None:
         from einstellung.experiments.family import read_family
-        from einstellung.report.confounding_family import report_family
+        from einstellung.report.family import report_family
 
         # all that the root remembers, as a later report of it shows them
         show_family(*report_family(self.root, read_family(self.root)), as_json)

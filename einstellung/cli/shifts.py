@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from einstellung.cli.output import JSON, OUT, print_json
-from einstellung.cli.watermark import MODELS, at_least_one
+from einstellung.cli.probing import MODELS, THREADS, at_least_one, check_out, finished, measured_with, where_it_lies
 
 _FOLDER = click.Path(path_type=Path)
 
@@ -21,7 +22,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--stylized", type=_FOLDER, help="Stylized ImageNet: folders by WordNet id. Needs --imagenet.")
 @click.option("--imagenet-r", "renditions", type=_FOLDER, help="ImageNet-R: folders by WordNet id. Needs --imagenet.")
 @click.option("--wnids", type=_FOLDER, help="File of all 1000 WordNet ids, where --imagenet does not tell them.")
-@click.option("--threads", type=int, help="Threads to compute with.  [default: torch's choice]")
+@THREADS
 @OUT
 @JSON
 def shifts(
@@ -35,25 +36,31 @@ def shifts(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the data sets whose folders are given."""
+    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the data sets whose folders are given.
+
+    Folders are also looked for in EINSTELLUNG_DATA. The two sides of a gap are compared on the classes that both have.
+    """
     from einstellung.classifiers import classifier
     from einstellung.classifiers.wnids import known_wnids
     from einstellung.files import write_json
-    from einstellung.probes.shifts import Folders, average, gaps
+    from einstellung.probes.shifts import Folders, average, contents, gaps
     from einstellung.report.shift_tables import shift_table
     from einstellung.report.table_formats import to_markdown, write_table
+    from einstellung.report.watermark import as_json as record_of
     from einstellung.scenes.progress import in_lines
     from einstellung.training.devices import torch_threads
 
-    ids = known_wnids(wnids, imagenet if stylized or renditions else None)
-    folders = Folders(in9, stylized, renditions, imagenet, ids)
+    check_out(out)
+    named = Folders(in9, stylized, renditions, imagenet).found(where_it_lies)
+    folders = replace(named, wnids=known_wnids(wnids, named.imagenet if stylized or renditions else None))
+    came_from = measured_with({})
     asked = [classifier(name) for name in dict.fromkeys(models)]
     with torch_threads(at_least_one(threads)):
         records = [
             gaps(one, folders, lambda what: in_lines(what, lambda line: click.echo(line, err=True))) for one in asked
         ]
     mean = average(records) if len(records) > 1 else None
-    content = records[0] if mean is None else {"models": records, "average": mean}
+    content = record_of(records, mean, finished({**came_from, "data": contents(records[0])}))
     table = shift_table(records, mean)
     if out is not None:
         write_table(out, "shifts", table)

@@ -124,14 +124,17 @@ def validate(
     from einstellung.experiments.family import Family
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
+    from einstellung.report.family import family_kind
 
     look_for_data_in(data)
     values, where = _values(config, preset, None, None, assignments)
     family = Family.of(values, where)
     studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
     shown: dict[str, dict[str, Any]] = {}
+    splits: dict[str, list[str]] = {}
     for name, study in studies.items():
         prepared = prepare_study(study)
+        splits[name] = [split.name for split in prepared.stream.splits]
         proof = prepared.proof
         jobs = plan(prepared.config, prepared.stream)
         resolved = prepared.config.model_dump(mode="json")
@@ -144,6 +147,8 @@ def validate(
             shared = sum(job.kind == "first_phase" for job in jobs)
             click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
             proof.require()
+    if family:
+        family_kind(splits)
     if as_json:
         print_json({"studies": shown} if family else shown[""])
         for study_proof in (one for one in shown.values() if not one["holds"]):
@@ -220,6 +225,7 @@ def _several(
     together.check()
     studies = as_begun(root, studies)
     prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
+    together.check_kinds({name: [split.name for split in study.stream.splits] for name, study in prepared.items()})
     for study in prepared.values():
         study.proof.require()
     outcomes = []

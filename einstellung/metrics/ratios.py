@@ -12,6 +12,7 @@ from scipy.special import stdtrit
 
 FIELLER = "Fieller"
 UNBOUNDED = "none: the denominator's interval holds 0"
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,7 @@ class Ratio:
 
 
 def ratio_of_means(
-    numerators: Sequence[float | None], denominators: Sequence[float | None], smallest: float = 0.0
+    numerators: Sequence[float | None], denominators: Sequence[float | None], below: float | None = None
 ) -> Ratio:
     r"""The mean of one over the mean of the other, paired by place, with Fieller's 95 % interval (1954).
 
@@ -37,22 +38,26 @@ def ratio_of_means(
 
     .. math:: (\bar y - \theta \bar x)^2 \le t^2_{0.975,\,n-1}\, (s_{yy} - 2\theta s_{xy} + \theta^2 s_{xx}) / n
 
-    It is bounded only if that test refuses :math:`\bar x = 0`. Undefined where the mean denominator is within ``smallest`` of
-    0.
+    It is bounded only if that test refuses :math:`\bar x = 0`. Undefined where the mean denominator is 0 or, with ``below``
+    (a number up to 0), not below that: gaps are losses, and a share of what is no loss says nothing.
 
     >>> ratio = ratio_of_means([-0.30, -0.28, -0.32], [-0.15, -0.15, -0.15])
     >>> round(ratio.value, 3), [round(bound, 3) for bound in ratio.ci95]
     (2.0, [1.669, 2.331])
     >>> ratio_of_means([-0.3], [-0.15]).interval
     'n = 1: no interval'
+    >>> ratio_of_means([-0.3], [0.2], below=-0.01).interval
+    'none: the denominator is above 0'
     """
     pairs = [(y, x) for y, x in zip(numerators, denominators, strict=True) if y is not None and x is not None]
     if not pairs:
         return Ratio(None, 0, None, "none")
     y, x = np.array(pairs, dtype=np.float64).T
     n, mean_y, mean_x = len(pairs), float(y.mean()), float(x.mean())
-    if abs(mean_x) <= smallest + 1e-12:
-        return Ratio(None, n, None, f"none: the denominator is within {smallest:g} of 0")
+    if abs(mean_x) <= abs(below or 0.0) + _ROUNDING:
+        return Ratio(None, n, None, f"none: the denominator is within {abs(below or 0.0):g} of 0")
+    if below is not None and mean_x > 0:
+        return Ratio(None, n, None, "none: the denominator is above 0")
     value = mean_y / mean_x
     if n == 1:
         return Ratio(value, 1, None, "n = 1: no interval")

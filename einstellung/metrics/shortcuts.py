@@ -12,11 +12,11 @@ from typing import Any
 
 from einstellung.errors import InputError
 from einstellung.metrics.shortcuts_checks import shortcut_checks
-from einstellung.metrics.shortcuts_continual import carry_over, trades
+from einstellung.metrics.shortcuts_continual import NO_CORRELATION, carry_over, trades
 from einstellung.metrics.shortcuts_facets import Runs
-from einstellung.metrics.shortcuts_gaps import checked_weights, pattern_weights
+from einstellung.metrics.shortcuts_gaps import EQUAL, checked_weights, pattern_weights
 from einstellung.metrics.shortcuts_phase import gaps_of, phase_record
-from einstellung.metrics.shortcuts_runs import Design, Weights, measure_run, selection_rule
+from einstellung.metrics.shortcuts_runs import Design, Weights, measure_run, rule_of, selection_rule
 from einstellung.metrics.shortcuts_settings import DEFAULT_BASELINE, SCRATCH, ShortcutSettings
 from einstellung.metrics.shortcuts_splits import (
     default_cues,
@@ -32,6 +32,7 @@ from einstellung.registry import suggestion
 from einstellung.timeline import Timeline
 
 KIND = "shortcuts"
+WITH_LABEL, AGAINST_LABEL, NEITHER = "with the label", "against the label", "neither"
 Card = dict[str, Any]
 Correlations = Mapping[str, Sequence[float]] | Sequence[float]
 
@@ -78,14 +79,16 @@ def shortcut_score(
         "gaps": list(subsets_of(design.cues)),
         "phases": list(design.phases),
         "correlations": {phase: list(found) for phase, found in known.items()},
+        "common_values": {phase: common_values(design.cues, found) for phase, found in known.items()},
         "weights": {phase: dict(found) if found else None for phase, found in design.weights.items()},
         "fixed_weights": {"weights": dict(design.fixed), "source": _source(design, weights)} if design.fixed else None,
         "baseline": baseline or settings.baseline or DEFAULT_BASELINE,
         "scratch": scratch,
         **settings.to_dict(),
         "final": rule,
+        "final_by_phase": {phase: rule_of(phase, design, rule) for phase in design.phases},
         "images": _images(runs, design),
-        "methods": {method: _record(method, runs, known, baseline, scratch) for method in runs},
+        "methods": {method: _record(method, runs, known, baseline, scratch, settings.margin) for method in runs},
         "checks": [check.to_dict() for check in shortcut_checks(timeline, design, runs, baseline, rule)],
         "warnings": _warnings(runs, design, baseline),
     }
@@ -106,6 +109,10 @@ def _design(
         )
     (width,) = widths
     names = tuple(cues) if cues else default_cues(timeline.splits, width)
+    if odd := [name for name in names if not name.strip() or "+" in name or " -> " in name]:
+        raise InputError(
+            f"'{odd[0]}' cannot name a cue: names of gaps put cues together by '+' and ' -> '; choose another name"
+        )
     if len(names) != width or len(set(names)) != width:
         raise InputError(
             f"{len(names)} names of cues ({', '.join(names)}) for groups with {width} digits: one name for each is needed"
@@ -128,6 +135,19 @@ def _by_phase(correlations: Correlations | None, phases: Sequence[str], width: i
     return {phase: by_phase[phase] for phase in phases if phase in by_phase}
 
 
+def common_values(cues: Sequence[str], correlations: Sequence[float]) -> dict[str, str]:
+    """What is common of every cue in a phase's training images.
+
+    >>> common_values(["background", "co-object", "watermark"], [0.95, 0.05, 0.5])
+    {'background': 'with the label', 'co-object': 'against the label', 'watermark': 'neither'}
+    """
+    words = {True: WITH_LABEL, False: AGAINST_LABEL}
+    return {
+        cue: NEITHER if abs(rho - NO_CORRELATION) <= EQUAL else words[rho > NO_CORRELATION]
+        for cue, rho in zip(cues, correlations, strict=True)
+    }
+
+
 def _source(design: Design, weights: Mapping[str, float] | None) -> str:
     return "given" if weights is not None else design.phases[0]
 
@@ -148,6 +168,7 @@ def _record(
     correlations: Mapping[str, Sequence[float]],
     baseline: str | None,
     scratch: str | None,
+    margin: float,
 ) -> Card:
     own = runs[method]
     design = next(iter(own.values())).design
@@ -163,8 +184,8 @@ def _record(
     return {
         "n_seeds": len(own),
         "phases": {phase: phase_record(method, runs, phase, baseline, scratch) for phase in design.phases},
-        "carry_over": carry_over(own, correlations),
-        "trade": trades(own, runs[baseline] if baseline is not None and baseline != method else {}),
+        "carry_over": carry_over(own, correlations, margin, fresh=method == scratch),
+        "trade": trades(own, runs[baseline] if baseline is not None and baseline != method else {}, margin),
         "per_seed": per_seed,
     }
 

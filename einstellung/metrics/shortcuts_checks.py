@@ -100,15 +100,18 @@ def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: Short
     counts, single = {}, set()
     for method, own in runs.items():
         for seed, run in own.items():
-            for phase, count in run.choices.items():
-                if run.looks[phase] == 1:
-                    single.add(method)
-                else:
-                    counts[f"{run_name((method, seed))}, {phase}"] = count
+            if (phase := design.phases[-1]) not in run.choices:
+                continue
+            if run.looks[phase] == 1:
+                single.add(method)
+            else:
+                counts[f"{run_name((method, seed))}, {phase}"] = run.choices[phase]
     few = [f"{where}: {counted(count, 'epoch')}" for where, count in counts.items() if count < 2]
     fewest, most = min(counts.values(), default=0), max(counts.values(), default=0)
     among = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    words = [f"among {among} epochs a phase, by {len(design.splits(VALIDATION))} groups"] if counts else []
+    words = (
+        [f"among {among} epochs of {design.phases[-1]}, by {len(design.splits(VALIDATION))} groups"] if counts else []
+    )
     words += [f"with a single result: {', '.join(sorted(single))}"] if single else []
     return Check(name, not few, listed(few) or "; ".join(words))
 

@@ -13,7 +13,9 @@ from einstellung.errors import InputError
 from einstellung.metrics.shortcuts_splits import patterns_of, subsets_of
 
 Accuracies = Mapping[str, float | None]
-SMALLEST_GAP = 0.01  # of the baseline, for a ratio of gaps to mean anything
+Turned = tuple[bool, ...]
+SMALLEST_GAP = 0.01  # how far below 0 a gap must be for a share of it to mean anything
+EQUAL = 1e-9  # correlations that differ by less are the same
 _ROUNDING = 1e-6
 
 
@@ -50,6 +52,28 @@ def checked_weights(weights: Mapping[str, float], cues: int) -> dict[str, float]
     return {pattern: float(weights[pattern]) for pattern in wanted}
 
 
+def turned_cues(weights: Mapping[str, float]) -> Turned:
+    r"""Which cues go with the other class in most of the images that the weights describe: :math:`\rho_k < 1/2`.
+
+    With one half a cue goes with neither, and nothing is turned.
+
+    >>> turned_cues(pattern_weights([0.05, 0.95, 0.5]))
+    (True, False, False)
+    """
+    places = range(len(next(iter(weights))))
+    shares = [sum(weight for pattern, weight in weights.items() if pattern[place] == "1") for place in places]
+    return tuple(share < 0.5 - EQUAL for share in shares)
+
+
+def in_terms_of_labels(pattern: str, turned: Turned) -> str:
+    """From a pattern that says what is common in a phase to the one that its images are filed under: turned digits change.
+
+    >>> in_terms_of_labels("01", (True, True)), in_terms_of_labels("11", (False, True))
+    ('10', '10')
+    """
+    return "".join("01"[(digit == "1") != other] for digit, other in zip(pattern, turned, strict=True))
+
+
 def mean_of(values: Sequence[float | None]) -> float | None:
     """The mean; None where a part is undefined.
 
@@ -76,9 +100,11 @@ def in_distribution(accuracies: Accuracies, weights: Mapping[str, float] | None)
 
 
 def shortcut_gaps(
-    accuracies: Accuracies, cues: Sequence[str], weights: Mapping[str, float] | None
+    accuracies: Accuracies, cues: Sequence[str], weights: Mapping[str, float] | None, turned: Turned | None = None
 ) -> dict[str, float | None]:
     r"""What is lost where a set S of cues is uncommon and all others are common: :math:`gap_S = A_{p(S)} - ID`.
+
+    A cue's common value is the one that goes with the label; of ``turned`` cues it is the other one.
 
     >>> A = {"11": 1.0, "10": 0.8, "01": 0.9, "00": 0.3}
     >>> gaps = shortcut_gaps(A, ["background", "co-object"], pattern_weights([0.95, 0.95]))
@@ -86,7 +112,11 @@ def shortcut_gaps(
     {'background': -0.084, 'co-object': -0.184, 'background+co-object': -0.684}
     """
     whole = in_distribution(accuracies, weights)
-    return {name: difference(accuracies.get(pattern), whole) for name, pattern in subsets_of(cues).items()}
+    turned = turned if turned is not None else (False,) * len(cues)
+    return {
+        name: difference(accuracies.get(in_terms_of_labels(pattern, turned)), whole)
+        for name, pattern in subsets_of(cues).items()
+    }
 
 
 def cue_preference(groups: Mapping[tuple[str, str], float | None], cues: Sequence[str]) -> dict[str, float | None]:
@@ -114,12 +144,12 @@ def cue_preference(groups: Mapping[tuple[str, str], float | None], cues: Sequenc
 def amplification(gap: float | None, of_baseline: float | None) -> float | None:
     r"""How many times larger a gap is than the baseline's: :math:`gap / gap_{ERM}`; above 1, a mole came up.
 
-    None where the baseline's gap is within 0.01 of 0: nothing divided by next to nothing.
+    None unless the baseline's gap is below -0.01: where it leans on nothing, there is nothing to multiply.
 
-    >>> round(amplification(-0.45, -0.153), 2), amplification(-0.1, -0.01)
-    (2.94, None)
+    >>> round(amplification(-0.45, -0.153), 2), amplification(-0.1, -0.01), amplification(-0.1, 0.2)
+    (2.94, None, None)
     """
-    if gap is None or of_baseline is None or abs(of_baseline) <= SMALLEST_GAP + 1e-12:
+    if gap is None or of_baseline is None or of_baseline >= -SMALLEST_GAP - 1e-12:
         return None
     return gap / of_baseline
 

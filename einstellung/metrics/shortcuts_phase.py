@@ -9,34 +9,55 @@ from einstellung.metrics.ratios import ratio_of_means
 from einstellung.metrics.shortcuts_facets import Runs, history_facets, pairs_with, reliance_record
 from einstellung.metrics.shortcuts_gaps import (
     SMALLEST_GAP,
+    Turned,
     amplification,
     cue_preference,
     difference,
     in_distribution,
+    in_terms_of_labels,
     shortcut_gaps,
+    turned_cues,
 )
-from einstellung.metrics.shortcuts_runs import ShortcutRun, Weights
+from einstellung.metrics.shortcuts_runs import Design, ShortcutRun, Weights
 from einstellung.metrics.shortcuts_splits import group_split, subsets_of
 from einstellung.metrics.statistics import paired_t_test, summarise, summarise_all
 
 Record = dict[str, Any]
-WEIGHTINGS = ("own", "fixed", "common")
+#: What a gap is measured from. ``own`` and ``fixed``: ID accuracy with the weights of the phase, or with those that all phases
+#: share. ``common``: accuracy where every cue goes with the label. ``alone``: accuracy where every cue is as is common in the
+#: phase, which is the same unless a cue is turned there.
+WEIGHTINGS = ("own", "fixed", "common", "alone")
 
 
-def weights_for(run: ShortcutRun, phase: str, weighting: str) -> Weights | None:
-    """The weights of the patterns: the phase's own, those that all phases share, or all weight on the all-common pattern.
+def turned_in(design: Design, phase: str, weighting: str) -> Turned:
+    """The cues whose common value is the one against the label: in the phase itself or, with fixed weights, in those.
 
-    With the weights of another phase, one cue's gap depends on the others': where these grow, accuracy on the whole falls, and
-    the gap seems to shrink. Beside the all-common pattern, a gap is of its own cues alone, whatever the correlations are.
+    ``common`` knows no phase, so that gaps of different phases can be compared by it.
     """
-    if weighting == "common":
-        return {pattern: float("0" not in pattern) for pattern in run.design.patterns}
-    return run.design.weights.get(phase) if weighting == "own" else run.design.fixed
+    weights = design.fixed if weighting == "fixed" else design.weights.get(phase)
+    return (False,) * len(design.cues) if weighting == "common" or weights is None else turned_cues(weights)
 
 
-def gaps_of(run: ShortcutRun, phase: str, weighting: str = "own") -> dict[str, float | None]:
-    """Every gap of a run at the chosen epoch of a phase."""
-    return shortcut_gaps(run.patterns(phase), run.design.cues, weights_for(run, phase, weighting))
+def weights_for(design: Design, phase: str, weighting: str, turned: Turned) -> Weights | None:
+    """The weights of the patterns: the phase's own, those that all phases share, or all weight on one pattern.
+
+    With the weights of a phase, one cue's gap depends on the others': where these grow, accuracy on the whole falls, and
+    the gap seems to shrink. Beside the pattern in which all are common, a gap is of its own cues alone, whatever the
+    correlations are.
+    """
+    if weighting in ("common", "alone"):
+        all_common = in_terms_of_labels("1" * len(design.cues), turned)
+        return {pattern: float(pattern == all_common) for pattern in design.patterns}
+    return design.weights.get(phase) if weighting == "own" else design.fixed
+
+
+def gaps_of(
+    run: ShortcutRun, phase: str, weighting: str = "own", turned: Turned | None = None
+) -> dict[str, float | None]:
+    """Every gap of a run at the chosen epoch of a phase; ``turned``: in another sense than that of the weighting."""
+    design = run.design
+    turned = turned if turned is not None else turned_in(design, phase, weighting)
+    return shortcut_gaps(run.patterns(phase), design.cues, weights_for(design, phase, weighting, turned), turned)
 
 
 def phase_record(
@@ -57,12 +78,11 @@ def phase_record(
         "worst_group_name": _lowest(by_group),
         "preference": _summaries({what: [found[what] for found in preferences] for what in preferences[0]}),
         "chosen_epoch": {str(run.seed): run.chosen.get(phase) for run in every},
+        "choices": {str(run.seed): run.choices.get(phase) for run in every},
     }
     for weighting in WEIGHTINGS:
-        whole = [
-            in_distribution(found, weights_for(run, phase, weighting))
-            for run, found in zip(every, patterns, strict=True)
-        ]
+        weights = weights_for(design, phase, weighting, turned_in(design, phase, weighting))
+        whole = [in_distribution(found, weights) for found in patterns]
         record[weighting] = {
             "ID": summarise(whole).to_dict(),
             "gaps": _summaries(_columns([gaps_of(run, phase, weighting) for run in every])),
@@ -92,7 +112,7 @@ def against(own: Runs, baseline: Runs, phase: str, weighting: str) -> Record:
         "difference": {name: {**summary, "p": tests[name].p} for name, summary in _summaries(differences).items()},
         "amplification": {
             name: {
-                **ratio_of_means(*both, smallest=SMALLEST_GAP).to_dict(),
+                **ratio_of_means(*both, below=-SMALLEST_GAP).to_dict(),
                 "per_seed": summarise([amplification(*pair) for pair in zip(*both, strict=True)]).to_dict(),
             }
             for name, both in columns.items()

@@ -96,24 +96,34 @@ class ShortcutRun:
 
 
 def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> ShortcutRule:
-    """The rule that picks the epoch of a phase, the same for all runs; what was asked for must be possible."""
-    if final == "last":
+    """The rule that picks the epoch of the last phase, the same for all runs; what was asked for must be possible.
+
+    Through several phases a learner is judged as it is, at the end of each, unless selection is asked for.
+    """
+    if final == "last" or (final == "auto" and len(design.phases) > 1):
         return "last"
     fewest, most, where, choice = None, 0, "", True
+    last = design.phases[-1]
     for method, seed in timeline.runs:
-        for phase in timeline.phases(method, seed):
-            curves = timeline.curves(method, seed, phase)
-            count = len(candidates(curves, design))
-            most = max(most, count)
-            choice = choice and count >= min(2, looks(curves))
-            if fewest is None or count < fewest:
-                fewest, where = count, f"{method} seed {seed}, phase {phase}"
+        if last not in timeline.phases(method, seed):
+            continue
+        curves = timeline.curves(method, seed, last)
+        count = len(candidates(curves, design))
+        most = max(most, count)
+        choice = choice and count >= min(2, looks(curves))
+        if fewest is None or count < fewest:
+            fewest, where = count, f"{method} seed {seed}, phase {last}"
     if final == "worst-group" and not fewest:
         raise InputError(
             f"final 'worst-group' needs all val_ and group_ splits at one epoch after 0 at least, which {where} lacks: "
             "measure val_{y}_{pattern} too, or choose last"
         )
     return "worst-group" if final == "worst-group" or (fewest and most > 1 and choice) else "last"
+
+
+def rule_of(phase: str, design: Design, rule: ShortcutRule) -> ShortcutRule:
+    """The rule of one phase: only the last is selected; of an earlier one, what the next began with is what counts."""
+    return rule if phase == design.phases[-1] else "last"
 
 
 def looks(curves: Curves) -> int:
@@ -168,10 +178,11 @@ def measure_run(
     reached: dict[str, float | None] = {}
     for phase in timeline.phases(method, seed):
         curves = timeline.curves(method, seed, phase)
-        epoch = chosen_epoch(curves, design, rule)
+        of_phase = rule_of(phase, design, rule)
+        epoch = chosen_epoch(curves, design, of_phase)
         if epoch is None:
             continue
-        chosen[phase], choices[phase] = epoch, len(candidates(curves, design)) if rule == "worst-group" else 1
+        chosen[phase], choices[phase] = epoch, len(candidates(curves, design)) if of_phase == "worst-group" else 1
         looked[phase] = looks(curves)
         found = {split: value_at(curve.epochs, curve.acc, epoch) for split, curve in curves.items()}
         values[phase] = {split: value for split, value in found.items() if value is not None}

@@ -21,9 +21,10 @@ class ShortcutSettings:
     """Settings of :func:`einstellung.metrics.shortcuts.shortcut_score`.
 
     ``margin``: how much a gap must differ from the baseline's to count. ``level``: ID accuracy below which a method did not
-    learn the task and is not judged. ``final``: which epoch of a phase counts:
-    ``last``, ``worst-group`` (the highest worst-group validation accuracy), or ``auto`` (the latter where every run measured
-    it at two epochs or more). ``baseline=None`` means ``erm`` where it is there.
+    learn the task and is not judged. ``final``: which epoch of the last phase counts: ``last``, ``worst-group`` (the highest
+    worst-group validation accuracy), or ``auto`` (the latter where there is one phase and every run measured it at two epochs
+    or more). Of earlier phases the last epoch counts, since the next phase began with it. ``baseline=None`` means ``erm`` where
+    it is there.
 
     >>> ShortcutSettings(margin=0.7)
     Traceback (most recent call last):
@@ -37,7 +38,6 @@ class ShortcutSettings:
     tau: float = DEFAULT_TAU
     window: int = 3
     smoothing: Smoothing = "trailing"
-    chance: float = 0.5
 
     def __post_init__(self) -> None:
         if not 0 <= self.margin < 0.5:
@@ -63,5 +63,5 @@ class ShortcutSettings:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        names = ("margin", "level", "tau", "window", "smoothing", "chance")
+        names = ("margin", "level", "tau", "window", "smoothing")
         return {name: getattr(self, name) for name in names}

@@ -1,7 +1,8 @@
 """The splits of a study of several shortcuts: which there are, and what their names say.
 
 A cue's value goes with one class; it is *common* in an image of that class, else *uncommon*. A pattern has a digit per cue, in
-the order of the cues: 1 common, 0 uncommon. ``group_1_10``: test images of class 1 with the first cue common and the second
+the order of the cues: 1 common, 0 uncommon. Names of splits keep to that in every phase, also in one whose training turns a cue
+round. ``group_1_10``: test images of class 1 with the first cue common and the second
 uncommon; ``val_1_10``: validation images of that kind; ``T1_train``, ``T1_val``: training and validation images of a phase;
 ``{cue}_common``, ``{cue}_swapped``, ``{cue}_covered``: test images with that cue common, and the very same with it alone swapped
 or covered.
@@ -125,13 +126,13 @@ def split_meaning(split: str, cues: Sequence[str]) -> str | None:
     return None
 
 
-def pattern_in_words(pattern: str, cues: Sequence[str]) -> str:
+def pattern_in_words(pattern: str, cues: Sequence[str], one: str = "common", zero: str = "uncommon") -> str:
     """What a pattern says.
 
     >>> pattern_in_words("01", ["background", "co-object"])
     'background uncommon, co-object common'
     """
-    words = {"1": "common", "0": "uncommon"}
+    words = {"1": one, "0": zero}
     return ", ".join(f"{cue} {words[digit]}" for cue, digit in zip(cues, pattern, strict=True))
 
 

@@ -1,11 +1,13 @@
 """The verdict on mitigation: a word for every method and cue, the sentence behind it, and what both rest on.
 
 d is a method's gap minus the baseline's, paired by seed, at the end of the last phase. Its 95 % interval decides together with
-the margin: *amplified* if d is below -margin and the interval below 0; *reduced* if d is above the margin and the interval
-above 0; *cured* if moreover the interval of the gap itself stays above -margin; *unchanged* if the interval lies within the
-margin; else *undecided*, as with a single seed. Where the baseline has no gap, there is none to reduce. A method that reduces
-one cue's gap and amplifies another's is a Whac-A-Mole. A method whose ID accuracy stays below the level is not judged: who knows
-nothing has no gaps.
+the margin: *amplified* if d is below -margin, the interval below 0, and the method's own gap below -margin; *reduced* if d is
+above the margin and the interval above 0; *cured* if moreover the interval of the gap itself stays above -margin; *unchanged* if
+the interval lies within the margin; else *undecided*, as with a single seed. Where the baseline has no gap, there is none to
+reduce. The word must be the same whether a gap is measured from ID accuracy or from the pattern in which all cues are common:
+where another cue's gap moves ID accuracy, this cue was neither mended nor made worse. A method that reduces one cue's gap and
+amplifies another's is a Whac-A-Mole. A method whose ID accuracy stays below the level is not judged: who knows nothing has no
+gaps.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from einstellung.metrics.statistics import holm
 CURED = "cured"
 REDUCED = "reduced"
 UNCHANGED = "unchanged"
-AMPLIFIED = "amplified (Whac-A-Mole)"
+AMPLIFIED = "amplified"
+MOLE = "amplified (Whac-A-Mole)"  # while the gap of another cue is reduced
 UNDECIDED = "undecided"
-GAP_VERDICTS = (CURED, REDUCED, UNCHANGED, AMPLIFIED, UNDECIDED)
+GAP_VERDICTS = (CURED, REDUCED, UNCHANGED, AMPLIFIED, MOLE, UNDECIDED)
 
 WHAC_A_MOLE = "whac-a-mole"
 AMPLIFIES = "amplifies"
@@ -43,16 +46,17 @@ VERDICTS = (
     BASELINE,
     FRESH,
 )
-_BETTER = (CURED, REDUCED)
+BETTER = (CURED, REDUCED)
+WORSE = (AMPLIFIED, MOLE)
 Estimate = Mapping[str, Any]
 
 
 def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin: float) -> str:
-    """The word for one gap of one method.
+    """The word for one gap of one method, measured in one way.
 
     >>> seeds = lambda mean, half: {"mean": mean, "ci95": [mean - half, mean + half]}
     >>> judge_gap(seeds(-0.30, 0.1), seeds(-0.45, 0.1), seeds(-0.15, 0.02), 0.02)
-    'amplified (Whac-A-Mole)'
+    'amplified'
     >>> judge_gap(seeds(0.13, 0.03), seeds(-0.005, 0.01), seeds(-0.15, 0.02), 0.02)
     'cured'
     >>> judge_gap(seeds(0.05, 0.06), seeds(-0.1, 0.05), seeds(-0.15, 0.02), 0.02)
@@ -62,7 +66,7 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     if bounds is None:
         return UNDECIDED
     low, high = bounds
-    if difference["mean"] < -margin and high < 0:
+    if difference["mean"] < -margin and high < 0 and gap["mean"] < -margin:
         return AMPLIFIED
     if of_baseline["mean"] >= -margin:  # the baseline has no gap that could be reduced
         return UNCHANGED if low >= -margin else UNDECIDED
@@ -71,17 +75,28 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     return UNCHANGED if low >= -margin and high <= margin else UNDECIDED
 
 
+def agreed(from_id: str, alone: str) -> str:
+    """The word for a gap from those for it measured from ID accuracy and from the pattern in which all cues are common.
+
+    >>> agreed("cured", "reduced"), agreed("reduced", "unchanged")
+    ('reduced', 'undecided')
+    """
+    if from_id == alone:
+        return from_id
+    return REDUCED if from_id in BETTER and alone in BETTER else UNDECIDED
+
+
 def judge_method(by_cue: Mapping[str, str]) -> str:
     """The word for a method, from the words for the cues one by one.
 
-    >>> judge_method({"background": "cured", "co-object": "amplified (Whac-A-Mole)"})
+    >>> judge_method({"background": "cured", "co-object": "amplified"})
     'whac-a-mole'
     >>> judge_method({"background": "reduced", "co-object": "undecided"})
     'reduces some'
     """
     words = list(by_cue.values())
-    better = [word in _BETTER for word in words]
-    if AMPLIFIED in words:
+    better = [word in BETTER for word in words]
+    if any(word in WORSE for word in words):
         return WHAC_A_MOLE if any(better) else AMPLIFIES
     if all(word == CURED for word in words):
         return CURES_ALL
@@ -105,10 +120,16 @@ def with_verdicts(card: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _corrected(card: Mapping[str, Any], last: str) -> dict[tuple[str, str], float | None]:
-    """Holm's correction over all methods and single cues: one family of comparisons with the baseline."""
-    keys = [(method, cue) for method in card["methods"] if method != card["baseline"] for cue in card["cues"]]
+    """Holm's correction over all methods that are judged and single cues: one family of comparisons with the baseline."""
+    judged = [method for method, record in card["methods"].items() if _is_judged(card, method, record["phases"][last])]
+    keys = [(method, cue) for method in judged for cue in card["cues"]]
     found = [card["methods"][method]["phases"][last]["own"]["difference"][cue]["p"] for method, cue in keys]
     return dict(zip(keys, holm(found), strict=True))
+
+
+def _is_judged(card: Mapping[str, Any], method: str, end: Mapping[str, Any]) -> bool:
+    whole = end["own"]["ID"]["mean"]
+    return method not in (card["baseline"], card["scratch"]) and whole is not None and whole >= card["level"]
 
 
 def _verdict(
@@ -121,7 +142,7 @@ def _verdict(
 ) -> dict[str, Any]:
     own = record["phases"][last]["own"]
     whole = own["ID"]["mean"]
-    empty = {name: {"name": UNDECIDED, "p_holm": None} for name in own["gaps"]}
+    empty = {name: {"name": UNDECIDED, "from_ID": None, "alone": None, "p_holm": None} for name in own["gaps"]}
     if whole is None:
         known = card["weights"].get(last) is not None
         why = "a group was not measured" if known else f"the training correlations of {last} are not known"
@@ -142,7 +163,8 @@ def _verdict(
         return {"name": NOT_LEARNED, "sentence": sentence, "gaps": empty}
     if baseline is None:
         return {"name": UNDECIDED, "sentence": "Undecided: there is no baseline to compare with.", "gaps": empty}
-    base = baseline["phases"][last]["own"]
+    ends = record["phases"][last], baseline["phases"][last]
+    base = ends[1]["own"]
     if base["ID"]["mean"] is None:
         sentence = f"Undecided: ID accuracy of {card['baseline']} is undefined."
         return {"name": UNDECIDED, "sentence": sentence, "gaps": empty}
@@ -151,24 +173,36 @@ def _verdict(
             f"Undecided: {card['baseline']} itself did not learn the task (ID accuracy {percent(base['ID']['mean'])})."
         )
         return {"name": UNDECIDED, "sentence": sentence, "gaps": empty}
-    words = {
-        name: judge_gap(own["difference"][name], gap, base["gaps"][name], card["margin"])
-        for name, gap in own["gaps"].items()
-    }
+    from_id, alone = (_words(*ends, weighting, card["margin"]) for weighting in ("own", "alone"))
+    words = {gap: agreed(from_id[gap], alone[gap]) for gap in own["gaps"]}
     name = judge_method({cue: words[cue] for cue in card["cues"]})
+    if name == WHAC_A_MOLE:
+        words |= {cue: MOLE for cue in card["cues"] if words[cue] == AMPLIFIED}
+    judged = {
+        gap: {"name": word, "from_ID": from_id[gap], "alone": alone[gap], "p_holm": corrected.get((method, gap))}
+        for gap, word in words.items()
+    }
+    return {"name": name, "sentence": _sentence(card, name, own, base, judged), "gaps": judged}
+
+
+def _words(end: Mapping[str, Any], of_baseline: Mapping[str, Any], weighting: str, margin: float) -> dict[str, str]:
+    own, base = end[weighting], of_baseline[weighting]
     return {
-        "name": name,
-        "sentence": _sentence(card, name, own, base, words),
-        "gaps": {gap: {"name": word, "p_holm": corrected.get((method, gap))} for gap, word in words.items()},
+        gap: judge_gap(own["difference"][gap], estimate, base["gaps"][gap], margin)
+        for gap, estimate in own["gaps"].items()
     }
 
 
 def _sentence(
-    card: Mapping[str, Any], name: str, own: Mapping[str, Any], base: Mapping[str, Any], words: Mapping[str, str]
+    card: Mapping[str, Any],
+    name: str,
+    own: Mapping[str, Any],
+    base: Mapping[str, Any],
+    gaps: Mapping[str, Mapping[str, Any]],
 ) -> str:
     parts = []
     for gap in dict.fromkeys([*card["cues"], card["gaps"][-1]]):  # every cue by itself, and all of them at once
-        word = words[gap]
+        word = _with_reason(gaps[gap])
         difference = own["difference"][gap]
         if difference["mean"] is None:
             parts.append(
@@ -185,6 +219,13 @@ def _sentence(
     beside = f"ID accuracy {percent(own['ID']['mean'])}, {_signed(lost)} against {card['baseline']}"
     lead = "Whac-A-Mole" if name == WHAC_A_MOLE else name.capitalize()
     return f"{lead}: {'; '.join(parts)}. {beside}."
+
+
+def _with_reason(judged: Mapping[str, Any]) -> str:
+    """The word for a gap; where it is undecided because both ways of measuring disagree, both of theirs."""
+    if judged["name"] != UNDECIDED or judged["from_ID"] == judged["alone"]:
+        return str(judged["name"])
+    return f"{UNDECIDED} ({judged['from_ID']} from ID, {judged['alone']} from where all cues are common)"
 
 
 def _points(value: float | None) -> str:

@@ -6,6 +6,7 @@ r"""Gaps on other variants of ImageNet, for whoever has their folders.
 - IN-R Gap (renditions) = acc(IN-R) - acc(IN-200): logits restricted to ImageNet-R's 200 classes, IN-200 being the IN-1k images
   of these classes (Hendrycks et al. 2021)
 
+Both sides of a gap are pictures of the classes that both have; how many that leaves, and how many it leaves out, is recorded.
 All are fractions. The two sides of a gap are different images, so each is resampled for itself.
 """
 
@@ -21,11 +22,19 @@ import numpy.typing as npt
 import torch
 
 from einstellung.classifiers import Classifier
-from einstellung.classifiers.labelled import Labelled, class_folders, in_folders, labelled, opened, pictures_in
-from einstellung.classifiers.wnids import by_wnid
+from einstellung.classifiers.labelled import (
+    CLASSES,
+    Labelled,
+    by_wnid,
+    class_folders,
+    in_folders,
+    labelled,
+    opened,
+    pictures_in,
+)
 from einstellung.errors import InputError
 from einstellung.files import read_json
-from einstellung.probes.watermark.intervals import gap_interval
+from einstellung.probes.watermark.intervals import LEVEL, RESAMPLES, SEED, gap_interval
 
 Integers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -52,9 +61,19 @@ class Folders:
         if self.imagenet is None and (self.stylized is not None or self.renditions is not None):
             raise InputError("--stylized and --imagenet-r are compared with plain pictures: give them with --imagenet")
 
+    def found(self, find: Callable[[Path], Path]) -> Folders:
+        """The same, every folder where ``find`` finds it."""
+        named = (self.in9, self.stylized, self.renditions, self.imagenet)
+        in9, stylized, renditions, imagenet = (None if folder is None else find(folder) for folder in named)
+        return Folders(in9, stylized, renditions, imagenet, self.wnids)
+
 
 def gaps(classifier: Classifier, folders: Folders, listening: Listening) -> dict[str, Any]:
     """The record of a classifier: the gap of every data set that is there."""
+    if classifier.classes != CLASSES:
+        raise InputError(
+            f"{classifier.name} has {classifier.classes} classes: these data sets ask about ImageNet's {CLASSES}"
+        )
     found = {}
     if folders.in9 is not None:
         found["in9"] = in9_gap(classifier, folders.in9, listening)
@@ -65,7 +84,20 @@ def gaps(classifier: Classifier, folders: Folders, listening: Listening) -> dict
             found["imagenet_r"] = renditions_gap(
                 classifier, folders.renditions, folders.imagenet, folders.wnids, listening
             )
-    return {"model": classifier.name, "digest": classifier.digest, "gaps": found}
+    bootstrap = {"resamples": RESAMPLES, "seed": SEED, "level": LEVEL, "over": "images of each side"}
+    return {"model": classifier.name, "digest": classifier.digest, "gaps": found, "bootstrap": bootstrap}
+
+
+def contents(record: Mapping[str, Any]) -> dict[str, str]:
+    """The digest of the pictures on both sides of every gap.
+
+    >>> contents({"gaps": {"in9": {"content": "a", "reference_content": "b"}}})
+    {'in9': 'a', 'in9, reference': 'b'}
+    """
+    found: dict[str, str] = {}
+    for name, own in record["gaps"].items():
+        found |= {name: own["content"], f"{name}, reference": own["reference_content"]}
+    return found
 
 
 def average(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -96,7 +128,7 @@ def predictions(
 def in9_gap(classifier: Classifier, folder: Path, listening: Listening) -> dict[str, Any]:
     """``folder`` holds mixed_rand, mixed_same (their classes in ``val`` or directly) and in_to_in9.json."""
     nine = in9_mapping(folder / MAPPING, classifier.classes)
-    correct = {}
+    sides, correct = [], []
     for variant in ("mixed_rand", "mixed_same"):
         inside = folder / variant / "val"
         folders = class_folders(inside if inside.is_dir() else folder / variant)
@@ -104,9 +136,9 @@ def in9_gap(classifier: Classifier, folder: Path, listening: Listening) -> dict[
             raise InputError(
                 f"{folder / variant} has {len(folders)} folders of pictures: ImageNet-9 has one per class, 9"
             )
-        images = in_folders({each: number for number, each in enumerate(folders)})
-        correct[variant] = nine[predictions(classifier, images, None, listening(variant))] == images.labels
-    return _gap(correct["mixed_rand"], correct["mixed_same"])
+        sides.append(in_folders({each: number for number, each in enumerate(folders)}))
+        correct.append(nine[predictions(classifier, sides[-1], None, listening(variant))] == sides[-1].labels)
+    return _gap(correct, sides, (0, 0))
 
 
 def in9_mapping(file: Path, classes: int) -> Integers:
@@ -127,29 +159,26 @@ def stylized_gap(
     classifier: Classifier, folder: Path, imagenet: Path, wnids: Mapping[str, int], listening: Listening
 ) -> dict[str, Any]:
     """``folder``: one folder per class, named by its WordNet id."""
-    stylized, plain = by_wnid(folder, wnids), imagenet_images(imagenet, wnids)
+    sides, left_out = in_common(by_wnid(folder, wnids), imagenet_images(imagenet, wnids), folder, imagenet)
     correct = [
         predictions(classifier, images, None, listening(name)) == images.labels
-        for name, images in (("stylized", stylized), ("imagenet", plain))
+        for name, images in zip(("stylized", "imagenet"), sides, strict=True)
     ]
-    return _gap(*correct)
+    return _gap(correct, sides, left_out)
 
 
 def renditions_gap(
     classifier: Classifier, folder: Path, imagenet: Path, wnids: Mapping[str, int], listening: Listening
 ) -> dict[str, Any]:
-    """``folder``: ImageNet-R, one folder per class, named by its WordNet id; these are the classes that count."""
-    renditions, plain = by_wnid(folder, wnids), imagenet_images(imagenet, wnids)
+    """``folder``: ImageNet-R, one folder per class, named by its WordNet id; these are the classes to choose from."""
+    renditions = by_wnid(folder, wnids)
     allowed = sorted(set(renditions.labels.tolist()))
-    same = np.flatnonzero(np.isin(plain.labels, allowed))
-    if not len(same):
-        raise InputError(f"{imagenet} has no picture of any class in {folder}: there is nothing to compare it with")
-    plain = Labelled(tuple(plain.files[place] for place in same), plain.labels[same])
+    sides, left_out = in_common(renditions, imagenet_images(imagenet, wnids), folder, imagenet)
     correct = [
         predictions(classifier, images, allowed, listening(name)) == images.labels
-        for name, images in (("imagenet-r", renditions), (f"imagenet-{len(allowed)}", plain))
+        for name, images in zip(("imagenet-r", "imagenet"), sides, strict=True)
     ]
-    return _gap(*correct) | {"classes": len(allowed)}
+    return _gap(correct, sides, left_out) | {"chosen_from": len(allowed)}
 
 
 def imagenet_images(folder: Path, wnids: Mapping[str, int]) -> Labelled:
@@ -157,12 +186,29 @@ def imagenet_images(folder: Path, wnids: Mapping[str, int]) -> Labelled:
     return labelled(folder) if pictures_in(folder) else by_wnid(folder, wnids)
 
 
-def _gap(shifted: Flags, reference: Flags) -> dict[str, Any]:
+def in_common(
+    shifted: Labelled, reference: Labelled, folder: Path, imagenet: Path
+) -> tuple[tuple[Labelled, Labelled], tuple[int, int]]:
+    """Both sides without the classes that only one of them has, and how many pictures that leaves out of each."""
+    shared = np.intersect1d(shifted.labels, reference.labels)
+    if not len(shared):
+        raise InputError(f"{imagenet} has no picture of any class in {folder}: there is nothing to compare it with")
+    first, second = (side.only(np.flatnonzero(np.isin(side.labels, shared))) for side in (shifted, reference))
+    return (first, second), (len(shifted) - len(first), len(reference) - len(second))
+
+
+def _gap(correct: Sequence[Flags], sides: Sequence[Labelled], left_out: tuple[int, int]) -> dict[str, Any]:
+    shifted, reference = correct
     return {
+        "classes": len(set(sides[0].labels.tolist())),
         "acc": float(shifted.mean()),
         "n": len(shifted),
         "reference_acc": float(reference.mean()),
         "reference_n": len(reference),
         "gap": float(shifted.mean() - reference.mean()),
         "interval": gap_interval(shifted, reference),
+        "left_out": left_out[0],
+        "reference_left_out": left_out[1],
+        "content": sides[0].digest,
+        "reference_content": sides[1].digest,
     }

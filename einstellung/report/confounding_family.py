@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
-from einstellung.errors import InputError
 from einstellung.experiments.folder import ResultsFolder
-from einstellung.files import digest, write_json, write_text
+from einstellung.files import digest, write_json
 from einstellung.metrics.confounding_verdict import VERDICTS, ceiling_of
 from einstellung.report.confounding import CEILING_FILE, confounding_card, report_confounding
 from einstellung.report.confounding_claims import claims_table
 from einstellung.report.confounding_tables import column_value, columns_of, per_cent
-from einstellung.report.measured import fewest_seeds
+from einstellung.report.family_page import Cards, finished_timelines, write_family_page
 from einstellung.report.notation import DASH, join
-from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Cell, Table
 
-PAGE = "family.html"
 _VARIANTS = ("disjoint", "strict", "unconfounded")
 _MODELS = ("NN", "NeSy")
-Cards = Mapping[str, Mapping[str, Any]]
 
 
 def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
@@ -31,12 +26,8 @@ def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str,
     Studies on the unconfounded set come first: what they reach is the ceiling of the others with the same model, and is left in
     their folders, so that a report of one of them alone says the same.
     """
-    folders = {name: ResultsFolder(root / name) for name in names}
-    timelines = {
-        name: timeline for name, folder in folders.items() if (timeline := folder.merge_timelines()) is not None
-    }
-    if not timelines:
-        raise InputError(f"{root} holds no finished run yet")
+    timelines = finished_timelines(root, names)
+    folders = {name: ResultsFolder(root / name) for name in timelines}
     ceilings, given = {}, set()
     for name, timeline in timelines.items():
         if ceiling := ceiling_of(confounding_card(folders[name], timeline), f"study {name}"):
@@ -68,36 +59,23 @@ def write_family_report(root: Path, cards: Cards, *, title: str = "Confounded ta
     from einstellung.report.figures.canvas import drawing, save
     from einstellung.report.figures.catalogue import Drawn
     from einstellung.report.figures.confounding_family import draw_family
-    from einstellung.report.page import render_template
 
     ordered = dict(sorted(cards.items(), key=lambda item: _order(item[1])))
-    tables = family_tables(ordered)
-    write_json(root / "family.json", {"studies": ordered})
-    for name, table in tables.items():
-        write_table(root / "tables", name, table)
     figure = None
     if any(card["variant"] != "unconfounded" for card in ordered.values()):
         with drawing():
             svg = save(draw_family(ordered), root / "figures", "family")["svg"]
         figure = Drawn("family", "Unconfounded accuracy, measured and reported", _caption(ordered), svg)
-    page = render_template(
+    return write_family_page(
+        root,
         "confounding_family.html",
+        ordered,
         title=title,
         answer=family_answer(ordered),
-        failed=[
-            {**check, "name": f"{name}: {check['name']}"}
-            for name, card in ordered.items()
-            for check in card["checks"]
-            if check["passed"] is False
-        ],
-        single=min(fewest_seeds(card) for card in ordered.values()) == 1,
-        warnings=[f"{name}: {warning}" for name, card in ordered.items() for warning in card["warnings"]],
-        links={name: quote(f"{name}/report.html") for name in ordered},
+        tables=family_tables(ordered),
         figure=figure,
-        tables=tables,
         glossary=[(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
     )
-    return write_text(root / PAGE, page)
 
 
 def _order(card: Mapping[str, Any]) -> tuple[int, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,19 @@ def shortcut_card(results: ResultsFolder, timeline: Timeline) -> dict[str, Any]:
         method: card["methods"][method] for method in config.methods if method in card["methods"]
     } | card["methods"]
     card["warnings"] = [*results.failures(), *card["warnings"]]
+    card["told_some"] = told_some(config.learners, card)
     return with_reported(card, config.model_dump(mode="json"))
+
+
+def told_some(learners: Mapping[str, Mapping[str, Any]], card: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The methods that are told of some cues only, and of which.
+
+    >>> card = {"methods": {"gdro": {}, "gdro~background": {}}, "cues": ["background", "co-object"]}
+    >>> told_some({"gdro": {"cues": None}, "gdro~background": {"cues": ["background"]}}, card)
+    {'gdro~background': ['background']}
+    """
+    told = {method: learners.get(method, {}).get("cues") for method in card["methods"]}
+    return {method: list(cues) for method, cues in told.items() if cues and set(cues) < set(card["cues"])}
 
 
 def report_shortcuts(results: ResultsFolder) -> tuple[dict[str, Any], Path]:

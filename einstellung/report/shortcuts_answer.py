@@ -7,25 +7,26 @@ from typing import Any
 
 from einstellung.metrics.confounding_verdict import percent, points
 from einstellung.metrics.shortcuts_verdict import (
-    AMPLIFIED,
     AMPLIFIES,
     BASELINE,
-    CURED,
+    BETTER,
     CURES_ALL,
     FRESH,
     NOT_LEARNED,
-    REDUCED,
     REDUCES_ALL,
     REDUCES_SOME,
     UNCHANGED,
     UNDECIDED,
     VERDICTS,
     WHAC_A_MOLE,
+    WORSE,
 )
 from einstellung.report.notation import join
+from einstellung.report.shortcuts_findings import carried_over, loses_a_correlation
+from einstellung.report.shortcuts_notation import turned_in_words
 
 _SENTENCES = {
-    AMPLIFIES: "{names} {amplify} a gap and {reduce} none.",
+    AMPLIFIES: "{names} {amplify} a gap and {reduce} none, as far as the data decide.",
     CURES_ALL: "{names} {cure} every gap.",
     REDUCES_ALL: "{names} {reduce} every gap.",
     REDUCES_SOME: "{names} {reduce} a gap and {amplify} none, as far as the data decide.",
@@ -40,8 +41,8 @@ def shortcut_answer(card: Mapping[str, Any]) -> list[str]:
     groups: dict[str, list[str]] = {name: [] for name in VERDICTS}
     for method, record in card["methods"].items():
         groups[record["verdict"]["name"]].append(method)
-    judged = sum(len(methods) for name, methods in groups.items() if name not in (BASELINE, FRESH))
-    sentences = [whac_a_mole_sentence(card, groups[WHAC_A_MOLE], judged)] if judged else []
+    compared = [method for name, methods in groups.items() if name not in (BASELINE, FRESH) for method in methods]
+    sentences = [whac_a_mole_sentence(card, groups[WHAC_A_MOLE], compared)] if compared else []
     sentences += [
         template.format(
             names=join(groups[name]),
@@ -56,22 +57,44 @@ def shortcut_answer(card: Mapping[str, Any]) -> list[str]:
     return [paragraph for paragraph in paragraphs if paragraph]
 
 
-def whac_a_mole_sentence(card: Mapping[str, Any], methods: Sequence[str], judged: int) -> str:
-    """How many methods feed one shortcut by starving another, and which one each of them feeds."""
-    beside = (
-        f"the {judged} methods beside {card['baseline']}" if judged > 1 else f"the one method beside {card['baseline']}"
-    )
+def whac_a_mole_sentence(card: Mapping[str, Any], methods: Sequence[str], compared: Sequence[str]) -> str:
+    """How many methods feed one shortcut by starving another, and which one each of them feeds.
+
+    Only methods of which it is decided count: those that do, and those of which the data decide about every cue.
+    """
     if card["baseline"] not in card["methods"]:
         return f"Without the baseline '{card['baseline']}' nothing can be said about Whac-A-Mole."
+    decided = [method for method in compared if method in methods or UNDECIDED not in _words(card, method)]
+    if not decided:
+        return _nothing_decided(card, compared)
+    beside = f"the {len(decided)} methods" if len(decided) > 1 else "the one method"
+    if len(decided) == len(compared):
+        beside += f" beside {card['baseline']}"
+    else:
+        beside += f" (of {len(compared)} beside {card['baseline']}) that the data decide about"
     if not methods:
         return f"No Whac-A-Mole is shown: of {beside}, none reduces one gap and amplifies another beyond the margin."
     described = []
     for method in methods:
-        words = {gap: found["name"] for gap, found in card["methods"][method]["verdict"]["gaps"].items()}
-        better = [cue for cue in card["cues"] if words[cue] in (REDUCED, CURED)]
-        worse = [cue for cue in card["cues"] if words[cue] == AMPLIFIED]
+        words = dict(zip(card["cues"], _words(card, method), strict=True))
+        better = [cue for cue, word in words.items() if word in BETTER]
+        worse = [cue for cue, word in words.items() if word in WORSE]
         described.append(f"{method} ({join(better)} down, {join(worse)} up)")
     return f"Whac-A-Mole in {len(methods)} of {beside}: {join(described)}."
+
+
+def _words(card: Mapping[str, Any], method: str) -> list[str]:
+    """The words for the gaps of a method, cue by cue."""
+    gaps = card["methods"][method]["verdict"]["gaps"]
+    return [gaps[cue]["name"] for cue in card["cues"]]
+
+
+def _nothing_decided(card: Mapping[str, Any], compared: Sequence[str]) -> str:
+    last = card["phases"][-1]
+    ends = [card["methods"][method]["phases"][last]["own"]["difference"] for method in compared]
+    if all(end[cue]["n"] == 1 for end in ends for cue in card["cues"]):
+        return "With one seed nothing can be decided: whether a method plays Whac-A-Mole takes two seeds at least."
+    return f"Nothing is decided about Whac-A-Mole: of no method beside {card['baseline']} do the data tell about every cue."
 
 
 def baseline_sentence(card: Mapping[str, Any]) -> str:
@@ -87,7 +110,11 @@ def baseline_sentence(card: Mapping[str, Any]) -> str:
         f"{points(gap['mean'])} where {_uncommon(name)}" for name, gap in own["gaps"].items() if gap["mean"] is not None
     ]
     when = f" after {last}" if len(card["phases"]) > 1 else ""
-    return f"{card['baseline']}{when}: {percent(own['ID']['mean'])} on images as in training; in points, {join(named)}."
+    turned = turned_in_words(card, last)
+    return (
+        f"{card['baseline']}{when}: {percent(own['ID']['mean'])} on images as in training; in points, {join(named)}."
+        f"{f' {turned}' if turned else ''}"
+    )
 
 
 def _uncommon(gap: str) -> str:
@@ -98,32 +125,39 @@ def _uncommon(gap: str) -> str:
 def carry_over_sentence(card: Mapping[str, Any]) -> str:
     """In which methods a gap is left for certain where its correlation is gone; empty where no correlation ever goes.
 
-    A gap is certain if its interval, against the all-common pattern, lies below 0.
+    Beside it, what the baseline and a net without a history have there: a gap that they have too needs no carrying over.
     """
-    found: dict[tuple[str, str, str], list[str]] = {}
-    asked = 0
-    for method, record in card["methods"].items():
-        for entry in record["carry_over"]:
-            bounds = entry["common"]["gap"]["ci95"]
-            asked += 1
-            if bounds is not None and bounds[1] < 0:
-                found.setdefault((entry["cue"], entry["had"], entry["phase"]), []).append(method)
-    if not asked:
+    if not loses_a_correlation(card):
         return ""
+    found = carried_over(card)
     if not found:
         return "Carry-over: no gap is certain to be left where its correlation is gone."
-    parts = [
-        f"the {cue} gap of {had} is still there after {phase} in {join(who)}"
-        for (cue, had, phase), who in found.items()
+    parts = []
+    for (cue, had, phase), who in found.items():
+        left = {method: _gap_left(card, method, cue, had, phase) for method in card["methods"]}
+        carriers = join(f"{method} ({left[method]})" for method in who)
+        beside = [name for name in (card["baseline"], card["scratch"]) if name in left and name not in who]
+        others = f", beside {join(f'{left[name]} in {name}' for name in beside)}" if beside else ""
+        parts.append(f"the {cue} gap of {had} is still there after {phase} in {carriers}{others}")
+    return f"Carry-over: {'; '.join(parts)} (points from where all cues are common)."
+
+
+def _gap_left(card: Mapping[str, Any], method: str, cue: str, had: str, phase: str) -> str:
+    """The gap of a cue at the end of a phase in which its correlation is gone."""
+    (mean,) = [
+        entry["common"]["gap"]["mean"]
+        for entry in card["methods"][method]["carry_over"]
+        if (entry["cue"], entry["had"], entry["phase"]) == (cue, had, phase)
     ]
-    return f"Carry-over: {'; '.join(parts)}."
+    return "not measured" if mean is None else points(mean)
 
 
 def judged_by(card: Mapping[str, Any]) -> str:
     """What a verdict compares with, and by which margin and level."""
     return (
         f"Judged at the end of {card['phases'][-1]} against {card['baseline']}, paired by seed: a gap more than "
-        f"{points(card['margin'])} points larger is amplified, one as much smaller is reduced, if the 95 % interval of the "
-        "difference excludes 0; cured if moreover the interval of the gap itself stays within the margin of 0. A method whose ID "
-        f"accuracy is below {percent(card['level'])} is not judged."
+        f"{points(card['margin'])} points larger is amplified if it is itself below {points(-card['margin'])}, one as much "
+        "smaller is reduced, if the 95 % interval of the difference excludes 0; cured if moreover the interval of the gap itself "
+        "stays within the margin of 0. All that must hold from ID accuracy and from accuracy where all cues are common. A method "
+        f"whose ID accuracy is below {percent(card['level'])} is not judged."
     )

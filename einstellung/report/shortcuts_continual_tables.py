@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from einstellung.metrics.shortcuts_phase import WEIGHTINGS
 from einstellung.report.notation import DASH, mean_sd
 from einstellung.report.shortcuts_notation import (
     bounds_cell,
@@ -16,29 +15,46 @@ from einstellung.report.shortcuts_notation import (
     pts,
     ratio_cell,
     spread_cell,
+    turned_in,
+    turned_in_words,
 )
 from einstellung.report.tables import Cell, Table
 
 Card = Mapping[str, Any]
-_WORDS = {"own": "own", "fixed": "fixed", "common": "all common"}
+_WORDS = {"own": "own", "fixed": "fixed", "common": "all common", "alone": "all common in the phase"}
+
+
+def weightings_of(card: Card) -> tuple[str, ...]:
+    """The weightings that differ: without a turned cue, what is common in a phase is common in all."""
+    turned = any(turned_in(card, phase) for phase in card["phases"])
+    return ("own", "fixed", "common", "alone") if turned else ("own", "fixed", "common")
 
 
 def weights_in_words(card: Card) -> str:
-    """What the three weightings are."""
+    """What the weightings are, and where common is not what goes with the label."""
     fixed = card["fixed_weights"]
     source = "none" if fixed is None else "given" if fixed["source"] == "given" else f"those of {fixed['source']}"
-    return (
+    words = [
         f"Weights of ID accuracy: own, from the correlations of the phase itself; fixed, the same in all phases ({source}); all "
         "common, accuracy where every cue is common stands for ID, so that a gap is of its own cues alone."
-    )
+    ]
+    if "alone" in weightings_of(card):
+        turned = [turned_in_words(card, phase) for phase in card["phases"]]
+        words += [line for line in turned if line]
+        words.append(
+            "Own gaps, and those from all common in the phase, go by that; fixed ones by what is common where the weights come "
+            "from; 'all common' goes with the label in every phase, so that phases can be compared: above 0, the model expects "
+            "the cue to go against the label."
+        )
+    return " ".join(words)
 
 
 def phase_table(card: Card) -> Table:
-    """ID accuracy and every gap at the end of every phase, in all three weightings."""
+    """ID accuracy and every gap at the end of every phase, in all weightings."""
     rows, values = [], []
     for method, record in card["methods"].items():
         for phase in card["phases"]:
-            for weighting in WEIGHTINGS:
+            for weighting in weightings_of(card):
                 found = record["phases"][phase][weighting]
                 ratios = {gap: found["amplification"][gap]["value"] for gap in card["gaps"]}
                 compared = method != card["baseline"]
@@ -80,6 +96,7 @@ def carry_over_table(card: Card) -> Table:
                         spread_cell(found["gap"]),
                         bounds_cell(found["gap"]),
                         ratio_cell(found["share"], "not measured in both phases", sign=""),
+                        _carried_cell(card, method, entry) if weighting == "common" else Cell(""),
                     )
                 )
                 low, high = found["gap"]["ci95"] or (None, None)
@@ -87,14 +104,24 @@ def carry_over_table(card: Card) -> Table:
                     {"method": method, "cue": entry["cue"], "had": entry["had"], "phase": entry["phase"]}
                     | {"weights": weighting, "gap_before": found["gap_before"]["mean"], "gap": found["gap"]["mean"]}
                     | {"low95": low, "high95": high, "share": found["share"]["value"], "n": found["gap"]["n"]}
+                    | {"carried_over": entry["certain"] if weighting == "common" else None}
                 )
-    head = ("method", "cue", "phases", "weights", "gap before", "gap left", "95 %", "share left")
+    head = ("method", "cue", "phases", "weights", "gap before", "gap left", "95 %", "share left", "carried over")
     note = (
-        "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue went with the "
-        "label; left: at the end of a phase in which it does not (correlation .5). Share left: left / before, Fieller's 95 % "
-        "interval. " + weights_in_words(card)
+        "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue had a correlation "
+        "with the label; left: at the end of a phase in which it has none (.5); uncommon is what was uncommon before. Share "
+        "left: left / before, Fieller's 95 % interval, null unless the gap before is below −1 point. Carried over, judged from "
+        f"all common: yes, if the whole interval of the gap before is below {pts(-card['margin'])} points, and the gap left is "
+        "below that too with its interval below 0. A net that starts fresh in every phase carries nothing over: the gap "
+        "that it has needs no history. " + weights_in_words(card)
     )
     return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
+
+
+def _carried_cell(card: Card, method: str, entry: Card) -> Cell:
+    if method == card["scratch"]:
+        return Cell("fresh net")
+    return Cell("yes", tone="worse") if entry["certain"] else Cell("not shown")
 
 
 def trade_table(card: Card) -> Table:
@@ -105,33 +132,36 @@ def trade_table(card: Card) -> Table:
         moves = [(f"{entry['from']} to {entry['to']}", entry, "common") for entry in record["trade"]["between_phases"]]
         if method != card["baseline"]:
             against = record["trade"]["against_baseline"]
-            moves += [(f"{card['baseline']} to it, {entry['phase']}", entry, "own") for entry in against]
+            moves += [(f"{card['baseline']} to it, {entry['phase']}", entry, "alone") for entry in against]
         for where, entry, weighting in moves:
             found = entry[weighting]
             if all(found[pair]["mean"] is None for pair in pairs):
                 continue
-            rows.append((Cell(method), Cell(where), *(_trade_cell(found[pair]) for pair in pairs)))
+            rows.append((Cell(method), Cell(where), *(trade_cell(found[pair]) for pair in pairs)))
             for pair in pairs:
                 low, high = found[pair]["ci95"] or (None, None)
                 numbers = {"T": found[pair]["mean"], "low95": low, "high95": high, "n": found[pair]["n"]}
+                numbers |= {"trade": found[pair]["certain"]}
                 values.append({"method": method, "move": where, "pair": pair, "weights": weighting, **numbers})
     note = (
         "Points, mean over seeds and 95 % interval. T = min(what the first cue's gap shrank by, what the second's grew by): "
-        "above 0 only if one shrank while the other grew; 'trade' where the whole interval is above 0. From phase to phase "
-        "against the all-common pattern; from the baseline to the method within a phase with that phase's own weights."
+        f"above 0 only if one shrank while the other grew; 'trade' where T is above {pts(card['margin'], signed=False)} points "
+        "and its whole interval above 0. Gaps are measured from the pattern in which all cues are common, so that each is of its "
+        "own cue alone: from phase to phase, all with the label; from the baseline to the method, as is common in that phase."
     )
     head = ("method", "move", *(pair_head(pair) for pair in pairs))
     return Table("Trade: one gap shrinks, another grows", note, head, tuple(rows), tuple(values), words=2)
 
 
-def _trade_cell(found: Card) -> Cell:
+def trade_cell(found: Card) -> Cell:
+    """T with its interval; the word where it is beyond the margin and the interval agrees."""
     if found["mean"] is None:
         return Cell(DASH, "not measured in both, or no seed in common with the baseline")
     if found["ci95"] is None:
         return Cell(pts(found["mean"]), "n = 1: no interval")
     low, high = found["ci95"]
     words = f"{pts(found['mean'])} [{pts(low)}, {pts(high)}]"
-    return Cell(f"{words} trade", tone="worse") if low > 0 else Cell(words)
+    return Cell(f"{words} trade", tone="worse") if found["certain"] else Cell(words)
 
 
 def history_table(card: Card) -> Table:

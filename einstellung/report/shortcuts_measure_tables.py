@@ -8,7 +8,7 @@ from typing import Any
 from einstellung.metrics.shortcuts_facets import CHANGES
 from einstellung.metrics.shortcuts_splits import pattern_in_words
 from einstellung.report.notation import DASH, number
-from einstellung.report.shortcuts_notation import gap_head, spread_cell
+from einstellung.report.shortcuts_notation import gap_head, spread_cell, turned_in
 from einstellung.report.tables import Cell, Table
 
 Card = Mapping[str, Any]
@@ -33,6 +33,8 @@ def group_table(card: Card) -> Table:
         numbers = {name: estimate["mean"] for name, estimate in end["groups"].items()}
         values.append({"method": method, **numbers, "worst_group": end["worst_group"]["mean"]})
     legend = "; ".join(f"A{pattern}: {pattern_in_words(pattern, card['cues'])}" for pattern in card["patterns"])
+    if any(turned_in(card, phase) for phase in card["phases"]):
+        legend += "; common means here, in every phase: with the label"
     size = f"{card['images']['group']:,} test images a group" if card["images"]["group"] else "sizes not recorded"
     note = (
         f"Per cent, mean ± standard deviation over seeds; mean over classes. {legend}. Worst group: the lowest of all classes "
@@ -54,8 +56,8 @@ def preference_table(card: Card) -> Table:
     on = f"{images:,} test images" if images else "the test images"
     note = (
         f"Share of the predictions on the balanced test ({on}) that agree with the label and with the value of each cue, in per "
-        "cent, mean ± standard deviation over seeds. 50: no preference. A net that sees one cue alone has 100 for it and 50 for "
-        "the rest."
+        "cent, mean ± standard deviation over seeds. 50: no preference; below: against the cue's value. A net that sees one cue "
+        "alone has 100 for it and 50 for the rest."
     )
     return Table("Cue preference", note, ("method", "the label", *card["cues"]), tuple(rows), tuple(values))
 
@@ -95,6 +97,10 @@ def reliance_table(card: Card) -> Table:
         "covered: the very same with this cue alone swapped or covered. Δ: common minus that. SFR_rel: Δ minus that of "
         f"{card['scratch'] or 'a net that starts fresh in every phase'}, paired by seed. {_twin_images(card)}"
     )
+    if any(turned_in(card, phase) for phase in card["phases"]):
+        note += (
+            " Common means here, in every phase: with the label; Δ below 0, the model expects the cue to go against it."
+        )
     return Table("Reliance on every cue, by twins", note, head, tuple(rows), tuple(values), words=3)
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from einstellung.metrics.shortcuts_verdict import AMPLIFIED, CURED, REDUCED
-from einstellung.report.notation import DASH, number
+from einstellung.metrics.shortcuts import AGAINST_LABEL
+from einstellung.metrics.shortcuts_verdict import BETTER, WORSE
+from einstellung.report.notation import DASH, join, number
 from einstellung.report.tables import Cell
 
 CUE_HEADS = {"background": "BG", "co-object": "CoObj", "watermark": "WTM"}
 NOT_MEASURED = "not measured, or no training correlations to weigh it by"
-TONES = {AMPLIFIED: "worse", REDUCED: "better", CURED: "better"}
+TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
 UP = "↑"
 TIMES = "×"
 _SHOWN_FROM = 1.005  # what is written as 1.00 is no factor above 1
@@ -33,6 +34,27 @@ def pair_head(pair: str) -> str:
     'BG to CoObj'
     """
     return " to ".join(CUE_HEADS.get(cue, cue) for cue in pair.split(" -> "))
+
+
+def turned_in(card: Mapping[str, Any], phase: str) -> list[str]:
+    """The cues that go against the label in most training images of a phase."""
+    return [cue for cue, value in card["common_values"].get(phase, {}).items() if value == AGAINST_LABEL]
+
+
+def turned_in_words(card: Mapping[str, Any], phase: str) -> str:
+    """What common means in a phase in which a cue is turned round; empty where none is.
+
+    >>> turned_in_words({"common_values": {"T2": {"background": "against the label", "co-object": "neither"}}}, "T2")
+    'In T2 the common value of background goes against the label: uncommon is what goes with the label.'
+    """
+    cues = turned_in(card, phase)
+    if len(cues) > 1:
+        return (
+            f"In {phase} the common values of {join(cues)} go against the label: uncommon is what goes with the label."
+        )
+    if cues:
+        return f"In {phase} the common value of {cues[0]} goes against the label: uncommon is what goes with the label."
+    return ""
 
 
 def pts(value: float | None, *, signed: bool = True, digits: int = 1) -> str:
@@ -80,7 +102,7 @@ def ratio_cell(ratio: Mapping[str, Any], why: str, sign: str = TIMES) -> Cell:
 def gap_cell(mean: float | None, ratio: float | None, verdict: str | None, why: str = NOT_MEASURED) -> Cell:
     """A gap as the paper prints it: with the factor by which it exceeds the baseline's, where it does.
 
-    An arrow stands before the factor where the interval agrees.
+    An arrow stands before the factor where the verdict on the gap says so.
 
     >>> gap_cell(-0.45, 2.94, "amplified (Whac-A-Mole)").text, gap_cell(-0.158, 1.03, "undecided").text
     ('−45.0 (↑×2.94)', '−15.8 (×1.03)')
@@ -88,7 +110,7 @@ def gap_cell(mean: float | None, ratio: float | None, verdict: str | None, why: 
     if mean is None:
         return Cell(DASH, why)
     text = pts(mean)
-    if verdict == AMPLIFIED:
+    if verdict in WORSE:
         text += f" ({UP}{TIMES}{number(ratio, digits=2)})" if ratio is not None else f" ({UP})"
     elif ratio is not None and ratio >= _SHOWN_FROM:
         text += f" ({TIMES}{number(ratio, digits=2)})"

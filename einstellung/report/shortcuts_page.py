@@ -8,7 +8,8 @@ from typing import Any
 import pandas as pd
 
 from einstellung.metrics.confounding_verdict import percent, points
-from einstellung.metrics.shortcuts_splits import split_meaning, split_place
+from einstellung.metrics.shortcuts import AGAINST_LABEL
+from einstellung.metrics.shortcuts_splits import pattern_in_words, split_meaning, split_place
 from einstellung.metrics.shortcuts_verdict import (
     AMPLIFIES,
     CURES_ALL,
@@ -23,10 +24,11 @@ from einstellung.metrics.shortcuts_verdict import (
 from einstellung.report import measured
 from einstellung.report.answer import failed_checks
 from einstellung.report.figures.catalogue import Drawn
+from einstellung.report.notation import join
 from einstellung.report.page import check_groups, render_template, worded
 from einstellung.report.shortcuts_answer import shortcut_answer
 from einstellung.report.shortcuts_continual_tables import weights_in_words
-from einstellung.report.shortcuts_tables import final_in_words
+from einstellung.report.shortcuts_tables import finals_in_words
 from einstellung.report.tables import Table
 from einstellung.report.undefined import Missing
 
@@ -39,13 +41,17 @@ PILLS = {
     REDUCES_SOME: "benign-avoidance",
 }
 GLOSSARY = {
-    WHAC_A_MOLE: "Reduces or cures one cue's gap and amplifies that of another, both beyond the margin; the intervals agree.",
-    AMPLIFIES: "Amplifies the gap of at least one cue and reduces that of none.",
-    CURES_ALL: "Every cue's gap is smaller than the baseline's, and its interval stays within the margin of 0.",
-    REDUCES_ALL: "Every cue's gap is smaller than the baseline's beyond the margin, and the intervals agree.",
+    WHAC_A_MOLE: "Reduces or cures one cue's gap and amplifies that of another, both beyond the margin; the intervals agree, and "
+    "so does accuracy where all cues are common, which other cues' gaps do not touch.",
+    AMPLIFIES: "Amplifies the gap of at least one cue and reduces that of none, as far as the data decide.",
+    CURES_ALL: "Every cue's gap is smaller than the baseline's, and its interval stays within the margin of 0, measured from ID "
+    "accuracy and from accuracy where all cues are common.",
+    REDUCES_ALL: "Every cue's gap is smaller than the baseline's beyond the margin, measured in both ways, and the intervals "
+    "agree.",
     REDUCES_SOME: "A cue's gap is reduced and none is amplified; of another the data do not decide, or it is unchanged.",
     UNCHANGED: "No gap differs from the baseline's by more than the margin, and the intervals say so.",
-    UNDECIDED: "The intervals do not decide, or what is needed was not measured; always so with a single seed.",
+    UNDECIDED: "The intervals do not decide, or a gap moved from ID accuracy only and not from where all cues are common, or "
+    "what is needed was not measured; always so with a single seed.",
     NOT_LEARNED: "ID accuracy stays below the level: who knows nothing has no gaps.",
     FRESH: "Starts anew in every phase: what reliance and delay are compared with; it mitigates nothing and is not judged.",
 }
@@ -83,6 +89,7 @@ def shortcut_page(
         setting=_setting(card),
         splits=_splits(frame, card["cues"]),
         facts=worded((proof or {}).get("facts") or {}),
+        terms=_terms(card),
         stream=(proof or {}).get("stream"),
         glossary=[(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
         provenance=worded(provenance or {}),
@@ -90,9 +97,27 @@ def shortcut_page(
     )
 
 
+def _terms(card: Mapping[str, Any]) -> dict[str, str]:
+    """Words that the tables take for granted, with this study's own cues."""
+    cues = card["cues"]
+    example = card["patterns"][1] if len(cues) > 1 else card["patterns"][-1]
+    return {
+        "cue": f"something in a picture that goes with the label in most training images but is not what the label names; here: "
+        f"{join(cues)}. Its value goes with one of the classes",
+        "turned": "a correlation below .5: the cue goes against the label in most training images of the phase. The phase's own "
+        "gaps take for common what is common in its training, so that a gap is what is lost where the cue contradicts that",
+        "pattern": f"a digit for every cue in the order {', '.join(cues)}: 1 where its value goes with the label, 0 where it "
+        f"does not; {example}: {pattern_in_words(example, cues, 'with the label', 'against it')}",
+        "group": f"the test images of one class and one pattern; group_{card['labels'][0]}_{example} is one",
+        "twin": "a test image with one cue swapped to its other value, or covered, and all else as it was",
+        "effective epoch": "how far a phase is: real images of the phase seen so far, divided by how many it has; replayed "
+        "images do not count",
+    }
+
+
 def _setting(card: Mapping[str, Any]) -> dict[str, str]:
     correlations = [
-        f"{phase}: {', '.join(f'{cue} {rho:g}' for cue, rho in zip(card['cues'], found, strict=True))}"
+        f"{phase}: {', '.join(_correlation(card, phase, cue, rho) for cue, rho in zip(card['cues'], found, strict=True))}"
         for phase, found in card["correlations"].items()
     ]
     images = card["images"]
@@ -104,15 +129,20 @@ def _setting(card: Mapping[str, Any]) -> dict[str, str]:
         "test images": f"{images['group']:,} a group, {images['test']:,} in all"
         if images["group"]
         else "not recorded, or uneven",
-        "final values": f"{final_in_words(card)} of every phase",
+        "final values": finals_in_words(card),
         "baseline": card["baseline"]
         if card["baseline"] in card["methods"]
         else f"none ('{card['baseline']}' is not there)",
         "fresh in every phase": card["scratch"] or "no such method",
         "margin of the verdict": f"{points(card['margin'])} points",
-        "level of a learned task": percent(card["level"]),
+        "level of a learned task": f"ID accuracy of {percent(card['level'])}",
         "threshold τ of AD": f"{card['tau']:.2f}, curves {measured.smoothing_in_words(card)}",
     }
+
+
+def _correlation(card: Mapping[str, Any], phase: str, cue: str, rho: float) -> str:
+    value = card["common_values"][phase][cue]
+    return f"{cue} {rho:g}{f' (common value: {value})' if value == AGAINST_LABEL else ''}"
 
 
 def _splits(frame: pd.DataFrame, cues: Sequence[str]) -> list[measured.Split]:

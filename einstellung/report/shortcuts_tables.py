@@ -7,7 +7,7 @@ from typing import Any
 
 from einstellung.metrics.shortcuts_gaps import SMALLEST_GAP, amplification
 from einstellung.report.confounding_tables import per_cent
-from einstellung.report.notation import DASH, number
+from einstellung.report.notation import DASH, join, number
 from einstellung.report.shortcuts_continual_tables import continual_tables
 from einstellung.report.shortcuts_measure_tables import (
     end_of,
@@ -21,8 +21,10 @@ from einstellung.report.shortcuts_notation import (
     bounds_cell,
     gap_cell,
     gap_head,
+    pts,
     ratio_cell,
     spread_cell,
+    turned_in_words,
 )
 from einstellung.report.tables import Cell, Table
 
@@ -84,22 +86,51 @@ def _gap_note(card: Card) -> str:
         f"Per cent and points, mean over seeds, at the end of {last} ({final_in_words(card)}); {of}. ID: accuracy on patterns "
         "weighted as in training. Gap: accuracy where just these cues are uncommon, minus ID. "
         f"×: the gap is so many times that of {card['baseline']} (shown above 1); ↑: amplified, and the 95 % interval over seeds "
-        "agrees."
+        "agrees.",
+        turned_in_words(card, last),
+        _selection(card),
     ]
     if card["reported"]["methods"]:
         words.append(f"Reported: {card['reported']['source']}.")
         if differences := card["reported"]["differences"]:
             words.append(f"The protocols differ: {'; '.join(differences)}.")
-    return " ".join(words)
+    return " ".join(word for word in words if word)
+
+
+def _selection(card: Card) -> str:
+    """What it means for methods that are told some cues only that all are selected in the same way."""
+    told = [
+        method
+        for method in card.get("told_some", {})
+        if method in card["methods"] and any((count or 0) > 1 for count in end_of(card, method)["choices"].values())
+    ]
+    if card["final"] != "worst-group" or not told:
+        return ""
+    return (
+        f"The epoch of every method is chosen by the worst of all groups, that of {join(told)} too: these are told some cues "
+        "only and would by themselves go by the worst group of those; here validation tells them of the other cues as well, "
+        "which flatters them."
+    )
+
+
+_RULES = {"last": "the last epoch", "worst-group": "the epoch with the highest worst-group validation accuracy"}
 
 
 def final_in_words(card: Card) -> str:
-    """Which epoch of a phase counts."""
-    rules = {
-        "last": "the last epoch",
-        "worst-group": "the epoch with the highest worst-group validation accuracy",
-    }
-    return rules[card["final"]]
+    """Which epoch of the last phase counts."""
+    return _RULES[card["final"]]
+
+
+def finals_in_words(card: Card) -> str:
+    """Which epoch counts, of every phase.
+
+    >>> finals_in_words({"final": "worst-group", "final_by_phase": {"T1": "last", "T2": "worst-group"}})
+    'T1: the last epoch, which the next phase begins with; T2: the epoch with the highest worst-group validation accuracy'
+    """
+    *earlier, last = card["final_by_phase"]
+    if not earlier or card["final"] == "last":
+        return f"{final_in_words(card)}{' of every phase' if earlier else ''}"
+    return f"{', '.join(earlier)}: the last epoch, which the next phase begins with; {last}: {final_in_words(card)}"
 
 
 def verdict_table(card: Card) -> Table:
@@ -155,9 +186,10 @@ def verdict_table(card: Card) -> Table:
     )
     note = (
         f"Points. Minus {card['baseline']}: paired by seed; above 0 the gap is smaller. Amplification: ratio of the means over "
-        "the same seeds, with Fieller's 95 % interval; null where the denominator is within "
-        f"{number(100 * SMALLEST_GAP, digits=0)} point of 0. p: paired t test, Holm's correction over all methods and single "
-        "cues; verdicts go by the intervals, which are not corrected."
+        f"the same seeds, with Fieller's 95 % interval; null unless the gap of {card['baseline']} is below "
+        f"{pts(-SMALLEST_GAP, digits=0)} point. p: paired t test, Holm's correction over all methods that are judged and single "
+        "cues; verdicts go by the intervals, which are not corrected, and must be the same where the gap is measured from the "
+        "pattern in which all cues are common."
     )
     return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
 

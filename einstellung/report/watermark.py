@@ -16,13 +16,16 @@ from einstellung.report.watermark_tables import class_name, control_table, model
 Pictures = Mapping[str, npt.NDArray[np.uint8]]
 
 
-def as_json(records: Sequence[Mapping[str, Any]], average: Mapping[str, Any] | None) -> dict[str, Any]:
-    """One model: its record as it is; several: all of them, and the average.
+def as_json(
+    records: Sequence[Mapping[str, Any]], average: Mapping[str, Any] | None, provenance: Mapping[str, Any]
+) -> dict[str, Any]:
+    """One model: its record as it is; several: all of them, and the average. Then what they were measured with.
 
-    >>> as_json([{"gap": -0.1}], None)
-    {'gap': -0.1}
+    >>> as_json([{"gap": -0.1}], None, {"command": "einstellung watermark"})
+    {'gap': -0.1, 'provenance': {'command': 'einstellung watermark'}}
     """
-    return dict(records[0]) if average is None else {"models": list(records), "average": average}
+    content = dict(records[0]) if average is None else {"models": list(records), "average": average}
+    return {**content, "provenance": dict(provenance)}
 
 
 def write_watermark(
@@ -31,6 +34,7 @@ def write_watermark(
     average: Mapping[str, Any] | None,
     samples: Pictures,
     captions: Sequence[str],
+    provenance: Mapping[str, Any],
 ) -> Path:
     """Write ``watermark.json`` last, after tables (CSV, Markdown, LaTeX) and figures (SVG, PNG, PDF); return its path."""
     from einstellung.report.figures.canvas import drawing, save  # matplotlib takes most of a second to import
@@ -43,4 +47,4 @@ def write_watermark(
     with drawing():
         save(draw_watermark(records, class_name(records[0])), folder, "watermark")
         save(draw_samples(dict(samples), list(samples), captions), folder, "samples")
-    return write_json(folder / "watermark.json", as_json(records, average))
+    return write_json(folder / "watermark.json", as_json(records, average, provenance))

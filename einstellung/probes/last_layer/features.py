@@ -37,18 +37,17 @@ CLEAN = View("clean", lambda images, start: images)
 WATERMARK = View("watermark", lambda images, start: torch.from_numpy(published(images.numpy())))
 
 
-def random_characters(font: Path, draw: int) -> View:
+def random_characters(font: Path, seed: int, draw: int) -> View:
     """WTM Aug: eight random characters, drawn for every picture; ``draw``: one of several drawings of the same pictures."""
     return View(
-        f"random characters {file_hash(font, 'sha256')} {draw}",
-        lambda images, start: under_random_characters(images, font, generator(draw, "random characters", start)),
+        f"random characters {file_hash(font, 'sha256')} {seed} {draw}",
+        lambda images, start: under_random_characters(images, font, generator(seed, "random characters", draw, start)),
     )
 
 
 def features(extractor: Extractor, images: Labelled, view: View, heard: Heard) -> Tensor:
     """float32 [N, width]; equal pictures, weights and view are computed once, whatever the files are called."""
-    content = [file_hash(file, "sha256") for file in images.files]
-    key = digest([_LAYOUT, extractor.digest, view.name, content], length=32)
+    key = digest([_LAYOUT, extractor.digest, view.name, list(images.contents)], length=32)
     arrays = cached(f"features-{key}", lambda: {"features": _computed(extractor, images, view, heard)})
     return torch.from_numpy(arrays["features"])
 

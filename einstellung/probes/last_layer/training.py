@@ -5,9 +5,10 @@ r"""Learning a last layer on fixed features: ERM, one augmentation, or an ensemb
 - ``lle``: a shift d is drawn for each picture, all equally likely, the identity among them;
   CE(h_d(z), y) + CE(D(z), d), test: sum_d softmax(D(z))_d h_d(z)
 
-The published setting (Li et al. 2023): 90 epochs, batches of 1024, SGD with momentum .9, a cosine schedule, the learning rate
-(times batch / 256) chosen on held-out pictures. It differs here in that pictures are cropped in the middle and never flipped,
-and that a picture has a few drawn versions under a shift rather than a new one in every epoch: features are computed once.
+The published setting (Li et al. 2023): 90 epochs, batches of 1024, SGD with momentum .9 and weight decay 1e-4, a cosine
+schedule, the learning rate (times batch / 256) chosen on held-out pictures. It differs here in that pictures are cropped in the
+middle and never flipped, and that a picture has a few drawn versions under a shift rather than a new one in every epoch:
+features are computed once.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import cached_property
 
 import torch
 import torch.nn.functional as F
@@ -36,6 +38,7 @@ class Recipe:
     epochs: int = 90
     batch: int = 1024
     momentum: float = 0.9
+    weight_decay: float = 1e-4
     rates: tuple[float, ...] = (1e-4, 1e-3, 1e-2, 1e-1)
     held_out: float = 0.2
 
@@ -43,20 +46,29 @@ class Recipe:
         if self.epochs < 1 or self.batch < 1 or not self.rates or min(self.rates) <= 0:
             raise InputError("training needs at least 1 epoch, batches of at least 1, and learning rates above 0")
 
+    def facts(self) -> dict[str, object]:
+        """The settings as a record has them."""
+        return {**asdict(self), "rates": list(self.rates), "optimiser": "sgd", "schedule": "cosine"}
+
 
 @dataclass(frozen=True)
 class Known:
-    """Features [N, width] with their labels; under a shift [V, N, width] in V drawn versions.
+    """Features [N, width] with their labels; under a shift [V, M, width] in V drawn versions, and of which of the N each is one.
 
-    A shift from a folder of its own has its own pictures, so its own N and labels: ``shifted`` maps to both.
+    A shift from a folder may lack some of the pictures.
     """
 
     clean: tuple[Tensor, Tensor]
     shifted: Mapping[str, tuple[Tensor, Tensor]]
 
-    def is_apart(self, shift: str) -> bool:
-        """Whether the pictures of a shift are not the clean ones in the same order, as far as their labels tell."""
-        return not torch.equal(self.shifted[shift][1], self.clean[1])
+    @cached_property
+    def places(self) -> dict[str, Tensor]:
+        """By shift where the version of each clean picture stands [N]; -1 where it has none."""
+        found = {}
+        for shift, (_, rows) in self.shifted.items():
+            found[shift] = torch.full((len(self.clean[1]),), -1)
+            found[shift][rows] = torch.arange(len(rows))
+        return found
 
 
 def shifts_of(method: str, shifts: list[str]) -> list[str]:
@@ -86,7 +98,9 @@ def trained(method: str, start: nn.Linear, known: Known, recipe: Recipe, rate: f
     layer.requires_grad_(True)
     count = len(known.clean[1])
     first_rate = rate * min(recipe.batch, count) / 256
-    optimiser = torch.optim.SGD(layer.parameters(), first_rate, momentum=recipe.momentum)
+    optimiser = torch.optim.SGD(
+        layer.parameters(), first_rate, momentum=recipe.momentum, weight_decay=recipe.weight_decay
+    )
     for epoch in range(recipe.epochs):
         optimiser.param_groups[0]["lr"] = first_rate * (1 + math.cos(math.pi * epoch / recipe.epochs)) / 2
         draws = generator(seed, "last layer", method, epoch)
@@ -109,16 +123,18 @@ def objective(layer: nn.Module, z: Tensor, y: Tensor, d: Tensor) -> Tensor:
 def drawn(known: Known, shifts: list[str], rows: Tensor, draws: torch.Generator) -> tuple[Tensor, Tensor, Tensor]:
     """Features, labels and the shift of each row: of K shifts and none at all each one is equally likely.
 
-    A shift whose pictures are others than the clean ones gives any of its pictures, with its own label.
+    Where a picture has no version under its shift, another picture's is taken, with that one's label.
     """
     z, y = (part[rows] for part in known.clean)
     d = torch.randint(len(shifts) + 1, (len(rows),), generator=draws)
     for number, shift in enumerate(shifts, start=1):
         here = (d == number).nonzero().flatten()
-        versions, labels = known.shifted[shift]
-        which = torch.randint(len(labels), (len(here),), generator=draws) if known.is_apart(shift) else rows[here]
+        versions, origin = known.shifted[shift]
+        place = known.places[shift][rows[here]]
+        lacking = (place < 0).nonzero().flatten()
+        place[lacking] = torch.randint(len(origin), (len(lacking),), generator=draws)
         version = torch.randint(len(versions), (len(here),), generator=draws)
-        z[here], y[here] = versions[version, which], labels[which]
+        z[here], y[here] = versions[version, place], known.clean[1][origin[place]]
     return z, y, d
 
 
@@ -127,15 +143,23 @@ def split(known: Known, share: float, seed: int) -> tuple[Known, Known]:
 
     A picture is held out in all its versions.
     """
-    draws = generator(seed, "held out")
-    learned, held = _cut(len(known.clean[1]), share, draws)
-    parts: list[dict[str, tuple[Tensor, Tensor]]] = [{}, {}]
-    for shift, (versions, labels) in known.shifted.items():
-        rows = _cut(len(labels), share, draws) if known.is_apart(shift) else (learned, held)
-        for part, chosen in zip(parts, rows, strict=True):
-            part[shift] = versions[:, chosen], labels[chosen]
+    learned, held = (_part(known, rows) for rows in _cut(len(known.clean[1]), share, generator(seed, "held out")))
+    for shift, (_, rows) in learned.shifted.items():
+        if not len(rows):
+            raise InputError(f"--shift {shift}: none of its pictures is left to learn from beside the held-out ones")
+    return learned, held
+
+
+def _part(known: Known, rows: Tensor) -> Known:
+    """Some of the pictures, with their versions."""
     z, y = known.clean
-    return Known((z[learned], y[learned]), parts[0]), Known((z[held], y[held]), parts[1])
+    number = torch.full((len(y),), -1)
+    number[rows] = torch.arange(len(rows))
+    shifted = {}
+    for shift, (versions, origin) in known.shifted.items():
+        kept = (number[origin] >= 0).nonzero().flatten()
+        shifted[shift] = versions[:, kept], number[origin[kept]]
+    return Known((z[rows], y[rows]), shifted)
 
 
 def _cut(count: int, share: float, draws: torch.Generator) -> tuple[Tensor, Tensor]:

@@ -50,6 +50,8 @@ def evaluate(
         "digest": classifier.digest,
         "size": classifier.size,
         "class": {"index": index, "name": images.names.get(index)},
+        "images": images.facts(),
+        "seed": seed,
     }
     words = {condition.name: condition.what for condition in compared}
     return facts | _record(answers, images, index, words) | rising(gains, index, images.names)

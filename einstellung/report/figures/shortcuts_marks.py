@@ -15,6 +15,7 @@ from einstellung.metrics.shortcuts_verdict import (
     CURED,
     CURES_ALL,
     FRESH,
+    MOLE,
     NOT_LEARNED,
     REDUCED,
     REDUCES_ALL,
@@ -64,6 +65,7 @@ METHOD_MARKS = {
 GAP_MARKS = {
     None: Mark("*", BASELINE_COLOUR),  # the baseline and the fresh net: not judged
     AMPLIFIED: Mark("<", "#D55E00"),
+    MOLE: Mark("<", "#D55E00"),
     REDUCED: Mark(">", "#0072B2"),
     CURED: Mark(">", "#009E73"),
     UNCHANGED: Mark("s", GREY),

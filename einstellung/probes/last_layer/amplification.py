@@ -1,0 +1,39 @@
+"""How many times larger a method's gap is than ERM's: above 1, mitigating one shortcut has fed another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from einstellung.metrics.ratios import ratio_of_means
+from einstellung.metrics.shortcuts_gaps import SMALLEST_GAP
+
+GAP = "_gap"
+CARTON_GAP = "carton_gap"
+
+
+def against_erm(own: Sequence[Mapping[str, Any]], erm: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """The ratio of every gap to ERM's, means over the same seeds, with Fieller's interval.
+
+    >>> found = against_erm([{"watermark_gap": -0.3}], [{"watermark_gap": -0.2}])["watermark_gap"]
+    >>> round(found["value"], 3), found["interval"]
+    (1.5, 'n = 1: no interval')
+    """
+    names = [name for name in own[0] if name.endswith(GAP)]
+    return {
+        name: ratio_of_means(
+            [as_loss(name, seed[name]) for seed in own],
+            [as_loss(name, seed[name]) for seed in erm],
+            below=-SMALLEST_GAP,
+        ).to_dict()
+        for name in names
+    }
+
+
+def as_loss(name: str, gap: float | None) -> float | None:
+    """A gap below 0 where a shortcut is leaned on: the watermark lifts the class asked about, and costs all others.
+
+    >>> as_loss("watermark_gap", -0.2), as_loss("carton_gap", 0.3), as_loss("carton_gap", None)
+    (-0.2, -0.3, None)
+    """
+    return -gap if name == CARTON_GAP and gap is not None else gap

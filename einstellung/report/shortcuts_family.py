@@ -1,0 +1,153 @@
+"""A family of studies of several shortcuts (cues that come, go or turn round from phase to phase) on one page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from einstellung.experiments.folder import ResultsFolder
+from einstellung.report.family_page import Cards, finished_timelines, write_family_page
+from einstellung.report.measured import seeds_in_words
+from einstellung.report.notation import baseline_first, join
+from einstellung.report.shortcuts import report_shortcuts
+from einstellung.report.shortcuts_findings import carried_over, loses_a_correlation, traded, whac_a_moles
+from einstellung.report.shortcuts_family_tables import family_tables, images_in_words
+
+_CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone is uncommon minus accuracy
+where all are common. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over seeds,
+which may leave the picture. Behind the name of a cue: the share of training images in which it is common, phase by phase; on grey
+ground it tells nothing any more, and what is left of its gap is carried over (diamond). Where one gap moves towards 0 and the
+other away from it (triangle), one is traded for the other. Dashed: {baseline} at the end. Right of 0, the model expects the cue to go
+with the other class. {seeds}; {images}."""
+
+
+def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
+    """Report every study of a family that has finished runs, then the family; the cards by name, and the page's path."""
+    timelines = finished_timelines(root, names)
+    cards = {name: report_shortcuts(ResultsFolder(root / name))[0] for name in timelines}
+    waiting = [name for name in names if name not in cards]
+    warnings = [f"no finished run yet in {join(waiting)}"] if waiting else []
+    return cards, write_family_report(root, cards, warnings=warnings)
+
+
+def write_family_report(
+    root: Path,
+    cards: Cards,
+    *,
+    warnings: Sequence[str] = (),
+    title: str = "Several shortcuts: a family of studies",
+) -> Path:
+    """Write ``tables/``, ``figures/``, ``family.json`` and, last, ``family.html`` into ``root``; return its path.
+
+    ``cards`` are of :func:`einstellung.report.shortcuts.report_shortcuts`, by the name of the folder below ``root`` in which the
+    study's own page lies.
+    """
+    from einstellung.report.figures.canvas import drawing, save  # matplotlib takes most of a second to import
+    from einstellung.report.figures.catalogue import Drawn
+    from einstellung.report.figures.shortcuts_family import draw_family, has_gaps
+    from einstellung.report.shortcuts_page import GLOSSARY, PILLS
+
+    shown = {name: baseline_first(card) for name, card in cards.items()}
+    figure = None
+    if has_gaps(shown):
+        with drawing():
+            svg = save(draw_family(shown), root / "figures", "family")["svg"]
+        figure = Drawn("family", "Gaps from phase to phase, in every study", _caption(shown), svg)
+    return write_family_page(
+        root,
+        "shortcuts_family.html",
+        cards,
+        title=title,
+        answer=family_answer(shown),
+        tables=family_tables(shown),
+        figure=figure,
+        glossary=[(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
+        warnings=warnings,
+    )
+
+
+def family_answer(cards: Cards) -> list[str]:
+    """Paragraphs: who plays Whac-A-Mole, what is carried over, what is traded, and what that rests on."""
+    lines = [_whac_a_mole(cards), _carry_over(cards), _trade(cards), _rests_on(cards)]
+    return [line for line in lines if line]
+
+
+def _whac_a_mole(cards: Cards) -> str:
+    judged = [name for name, card in cards.items() if card["baseline"] in card["methods"]]
+    found = {name: methods for name in judged if (methods := whac_a_moles(cards[name]))}
+    if not judged:
+        return "Without a baseline nothing can be said about Whac-A-Mole."
+    lead = "at the end of the last phase"
+    if found:
+        listed = "; ".join(f"{name} ({join(methods)})" for name, methods in found.items())
+        words = f"Whac-A-Mole {_of(found, cards)}, {lead}: {listed}."
+    else:
+        words = f"No Whac-A-Mole is shown: {lead} no method reduces one gap and amplifies another beyond the margin."
+    lacking = [name for name in cards if name not in judged]
+    return f"{words} Without a baseline nothing can be said in {join(lacking)}." if lacking else words
+
+
+def _carry_over(cards: Cards) -> str:
+    continual = {name: card for name, card in cards.items() if len(card["phases"]) > 1}
+    asked = [name for name, card in continual.items() if loses_a_correlation(card)]
+    if not continual:
+        return ""
+    if not asked:
+        return "No cue loses its correlation, so that no gap can be carried over."
+    found = {name: who for name in asked if (who := carried_over(cards[name]))}
+    if found:
+        parts = [
+            f"{name} (the {cue} gap of {had} is still there after {phase} in {join(methods)})"
+            for name, who in found.items()
+            for (cue, had, phase), methods in who.items()
+        ]
+        words = f"A gap outlives its correlation {_of(found, cards)}: {'; '.join(parts)}."
+    else:
+        words = f"In {join(asked)} no gap is certain to be left where its correlation is gone."
+    rest = [name for name in cards if name not in asked]
+    return f"{words} In {join(rest)} no cue loses its correlation." if rest else words
+
+
+def _trade(cards: Cards) -> str:
+    asked = [name for name, card in cards.items() if len(card["phases"]) > 1 and len(card["cues"]) > 1]
+    if not asked:
+        return ""
+    found = {name: who for name in asked if (who := traded(cards[name]))}
+    if not found:
+        return "From phase to phase, no gap is certain to shrink while another grows."
+    parts = [
+        f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {join(methods)})"
+        for name, who in found.items()
+        for (pair, before, after), methods in who.items()
+    ]
+    return f"From phase to phase, one gap is traded for another {_of(found, cards)}: {'; '.join(parts)}."
+
+
+def _of(found: Mapping[str, Any], cards: Cards) -> str:
+    return f"in {len(found)} of {len(cards)} studies" if len(cards) > 1 else "in the one study"
+
+
+def _rests_on(cards: Cards) -> str:
+    single = [name for name, card in cards.items() if all(one["n_seeds"] == 1 for one in card["methods"].values())]
+    nothing = f" With a single seed nothing is certain: so in {join(single)}." if single else ""
+    return f"Certain is what 95 % intervals over seeds confirm: {_seeds(cards)}; {images_in_words(cards)}.{nothing}"
+
+
+def _seeds(cards: Cards) -> str:
+    """How many seeds every study has; said once where all have the same."""
+    words: dict[str, list[str]] = {}
+    for name, card in cards.items():
+        words.setdefault(seeds_in_words(card), []).append(name)
+    if len(words) == 1:
+        return next(iter(words))
+    return "; ".join(f"{said} in {join(names)}" for said, names in words.items())
+
+
+def _caption(cards: Cards) -> str:
+    baselines: Iterable[str] = dict.fromkeys(card["baseline"] for card in cards.values())
+    seeds = _seeds(cards)
+    text = _CAPTION.format(
+        baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=images_in_words(cards)
+    )
+    return " ".join(text.split())
