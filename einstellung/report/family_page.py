@@ -1,4 +1,4 @@
-"""What the pages of all families share: the files beside them, failed checks and warnings of all studies, links to their pages."""
+"""What the pages of all families share: files beside them, failed checks and warnings of all studies, links to their pages."""
 
 from __future__ import annotations
 

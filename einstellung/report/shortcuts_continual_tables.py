@@ -96,7 +96,7 @@ def carry_over_table(card: Card) -> Table:
                         spread_cell(found["gap"]),
                         bounds_cell(found["gap"]),
                         ratio_cell(found["share"], "not measured in both phases", sign=""),
-                        _carried_cell(card, method, entry) if weighting == "common" else Cell(""),
+                        carried_cell(card, method, entry) if weighting == "common" else Cell(""),
                     )
                 )
                 low, high = found["gap"]["ci95"] or (None, None)
@@ -118,7 +118,8 @@ def carry_over_table(card: Card) -> Table:
     return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
 
 
-def _carried_cell(card: Card, method: str, entry: Card) -> Cell:
+def carried_cell(card: Card, method: str, entry: Card) -> Cell:
+    """Whether a gap was carried over for certain."""
     if method == card["scratch"]:
         return Cell("fresh net")
     return Cell("yes", tone="worse") if entry["certain"] else Cell("not shown")

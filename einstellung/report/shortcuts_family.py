@@ -11,15 +11,16 @@ from einstellung.report.family_page import Cards, finished_timelines, write_fami
 from einstellung.report.measured import seeds_in_words
 from einstellung.report.notation import baseline_first, join
 from einstellung.report.shortcuts import report_shortcuts
-from einstellung.report.shortcuts_findings import carried_over, loses_a_correlation, traded, whac_a_moles
 from einstellung.report.shortcuts_family_tables import family_tables, images_in_words
+from einstellung.report.shortcuts_findings import carried_over, decided, loses_a_correlation, traded, whac_a_moles
 
-_CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone is uncommon minus accuracy
-where all are common. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over seeds,
-which may leave the picture. Behind the name of a cue: the share of training images in which it is common, phase by phase; on grey
-ground it tells nothing any more, and what is left of its gap is carried over (diamond). Where one gap moves towards 0 and the
-other away from it (triangle), one is traded for the other. Dashed: {baseline} at the end. Right of 0, the model expects the cue to go
-with the other class. {seeds}; {images}."""
+_LISTED = 5  # from so many names on, those that are missing may be told instead
+_CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label
+minus accuracy where all do. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over
+seeds, which may leave the picture. Behind the name of a cue: the share of training images in which it goes with the label, phase
+by phase; on grey ground it tells nothing any more, and what is left of its gap is carried over (diamond: for certain). Where one
+gap moves towards 0 and another away from it (triangle: for certain), one is traded for the other. Dashed: {baseline} at the end.
+Right of 0, the model expects the cue to go against the label. {seeds}; {images}."""
 
 
 def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
@@ -74,18 +75,25 @@ def family_answer(cards: Cards) -> list[str]:
 
 
 def _whac_a_mole(cards: Cards) -> str:
-    judged = [name for name, card in cards.items() if card["baseline"] in card["methods"]]
-    found = {name: methods for name in judged if (methods := whac_a_moles(cards[name]))}
-    if not judged:
-        return "Without a baseline nothing can be said about Whac-A-Mole."
-    lead = "at the end of the last phase"
+    lacking = [name for name, card in cards.items() if card["baseline"] not in card["methods"]]
+    found = {name: methods for name, card in cards.items() if (methods := whac_a_moles(card))}
+    known = [name for name, card in cards.items() if decided(card)]
+    unknown = [name for name in cards if name not in known and name not in lacking]
     if found:
         listed = "; ".join(f"{name} ({join(methods)})" for name, methods in found.items())
-        words = f"Whac-A-Mole {_of(found, cards)}, {lead}: {listed}."
+        words = [f"Whac-A-Mole {_of(found, cards)}, at the end of the last phase: {listed}."]
+    elif known:
+        words = [
+            "No Whac-A-Mole is shown: at the end of the last phase, no method that the data decide about reduces one gap and "
+            "amplifies another beyond the margin."
+        ]
     else:
-        words = f"No Whac-A-Mole is shown: {lead} no method reduces one gap and amplifies another beyond the margin."
-    lacking = [name for name in cards if name not in judged]
-    return f"{words} Without a baseline nothing can be said in {join(lacking)}." if lacking else words
+        words = ["Nothing is decided about Whac-A-Mole: of no method do the data tell about every cue."]
+    if known and unknown:
+        words.append(f"In {join(unknown)} the data tell about every cue of no method beside the baseline.")
+    if lacking:
+        words.append(f"Without a baseline nothing can be said in {join(lacking)}.")
+    return " ".join(words)
 
 
 def _carry_over(cards: Cards) -> str:
@@ -98,7 +106,7 @@ def _carry_over(cards: Cards) -> str:
     found = {name: who for name in asked if (who := carried_over(cards[name]))}
     if found:
         parts = [
-            f"{name} (the {cue} gap of {had} is still there after {phase} in {join(methods)})"
+            f"{name} (the {cue} gap of {had} is still there after {phase} in {_who(methods, cards[name])})"
             for name, who in found.items()
             for (cue, had, phase), methods in who.items()
         ]
@@ -117,11 +125,19 @@ def _trade(cards: Cards) -> str:
     if not found:
         return "From phase to phase, no gap is certain to shrink while another grows."
     parts = [
-        f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {join(methods)})"
+        f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {_who(methods, cards[name])})"
         for name, who in found.items()
         for (pair, before, after), methods in who.items()
     ]
     return f"From phase to phase, one gap is traded for another {_of(found, cards)}: {'; '.join(parts)}."
+
+
+def _who(methods: Sequence[str], card: Mapping[str, Any]) -> str:
+    """Methods by name; where that is shorter, all but those that are not among them."""
+    others = [method for method in card["methods"] if method not in methods]
+    if len(methods) < _LISTED or len(others) >= _LISTED:
+        return join(methods)
+    return f"all {len(card['methods'])} methods{f' but {join(others)}' if others else ''}"
 
 
 def _of(found: Mapping[str, Any], cards: Cards) -> str:
@@ -131,7 +147,10 @@ def _of(found: Mapping[str, Any], cards: Cards) -> str:
 def _rests_on(cards: Cards) -> str:
     single = [name for name, card in cards.items() if all(one["n_seeds"] == 1 for one in card["methods"].values())]
     nothing = f" With a single seed nothing is certain: so in {join(single)}." if single else ""
-    return f"Certain is what 95 % intervals over seeds confirm: {_seeds(cards)}; {images_in_words(cards)}.{nothing}"
+    return (
+        "Certain is what is beyond the margin and confirmed by 95 % intervals over seeds: "
+        f"{_seeds(cards)}; {images_in_words(cards)}.{nothing}"
+    )
 
 
 def _seeds(cards: Cards) -> str:
@@ -147,7 +166,5 @@ def _seeds(cards: Cards) -> str:
 def _caption(cards: Cards) -> str:
     baselines: Iterable[str] = dict.fromkeys(card["baseline"] for card in cards.values())
     seeds = _seeds(cards)
-    text = _CAPTION.format(
-        baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=images_in_words(cards)
-    )
+    text = _CAPTION.format(baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=images_in_words(cards))
     return " ".join(text.split())

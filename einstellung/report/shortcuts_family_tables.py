@@ -6,13 +6,11 @@ from collections.abc import Mapping
 from itertools import permutations
 from typing import Any
 
-from einstellung.metrics.shortcuts_continual import NO_CORRELATION
 from einstellung.report.confounding_tables import per_cent
 from einstellung.report.family_page import Cards
 from einstellung.report.measured import seeds_in_words
 from einstellung.report.notation import DASH, join
-from einstellung.report.shortcuts_continual_tables import trade_cell
-from einstellung.report.shortcuts_findings import is_left
+from einstellung.report.shortcuts_continual_tables import carried_cell
 from einstellung.report.shortcuts_measure_tables import end_of
 from einstellung.report.shortcuts_notation import (
     CUE_HEADS,
@@ -21,17 +19,19 @@ from einstellung.report.shortcuts_notation import (
     gap_cell,
     gap_head,
     pair_head,
+    pts,
     ratio_cell,
     spread_cell,
+    turned_in_words,
 )
-from einstellung.report.shortcuts_tables import final_in_words, gap_verdict
+from einstellung.report.shortcuts_tables import finals_in_words, gap_verdict
 from einstellung.report.tables import Cell, Table
 
 Card = Mapping[str, Any]
 _OTHER_CUES = "this study has other cues"
 _ONE_PHASE = "there is one phase only"
 _UNCOMPARED = "it is the baseline, or has no seed in common with it"
-_UNKNOWN: Mapping[str, Any] = {"mean": None, "ci95": None, "n": 0}
+_UNKNOWN: Mapping[str, Any] = {"mean": None, "ci95": None, "n": 0, "certain": False}
 
 
 def family_tables(cards: Cards) -> dict[str, Table]:
@@ -64,7 +64,7 @@ def images_in_words(cards: Cards) -> str:
 
 
 def correlations_in_words(card: Card) -> str:
-    """The share of images with a cue common, phase by phase.
+    """The share of images in which a cue goes with the label, phase by phase.
 
     >>> correlations_in_words({"cues": ["background", "co-object"], "correlations": {"T1": [0.95, 0.5], "T2": [0.5, 0.95]}})
     'T1: BG 0.95, CoObj 0.5; T2: BG 0.5, CoObj 0.95'
@@ -82,18 +82,20 @@ def studies_table(cards: Cards) -> Table:
     rows, values = [], []
     for name, card in cards.items():
         images = card["images"]["pattern"]
-        words = (correlations_in_words(card), seeds_in_words(card), final_in_words(card))
+        words = (correlations_in_words(card), seeds_in_words(card), finals_in_words(card))
         count = Cell(DASH, "not recorded, or uneven") if images is None else Cell(f"{images:,}")
-        rows.append((Cell(name), Cell(words[0]), Cell(str(len(card["methods"]))), Cell(words[1]), count, Cell(words[2])))
+        rows.append(
+            (Cell(name), Cell(words[0]), Cell(str(len(card["methods"]))), Cell(words[1]), count, Cell(words[2]))
+        )
         values.append(
             {"study": name, "correlations": words[0], "methods": len(card["methods"]), "seeds": words[1]}
             | {"images_pattern": images, "epoch": card["final"], "baseline": card["baseline"], "margin": card["margin"]}
         )
     return Table(
         "The studies",
-        "Correlations: the share of a phase's training images in which each cue is common. Images: in the balanced test, of every "
-        "pattern of common and uncommon cues.",
-        ("study", "correlations", "methods", "seeds", "images a pattern", "epoch of a phase that counts"),
+        "Correlations: the share of a phase's training images in which each cue goes with the label. Images: in the balanced "
+        "test, of every pattern of cues that do and do not.",
+        ("study", "correlations", "methods", "seeds", "images a pattern", "epoch that counts"),
         tuple(rows),
         tuple(values),
         words=2,
@@ -108,7 +110,8 @@ def last_phase_table(cards: Cards) -> Table:
         for method, record in card["methods"].items():
             end = end_of(card, method)
             own, compared = end["own"], method != card["baseline"]
-            cells, numbers = [], {}
+            numbers: dict[str, float | None] = {}
+            cells = []
             for gap in gaps:
                 estimate = own["gaps"].get(gap)
                 ratio = own["amplification"][gap]["value"] if estimate is not None and compared else None
@@ -138,19 +141,13 @@ def _last_note(cards: Cards) -> str:
     words = [
         f"Per cent and points, mean over seeds; {images_in_words(cards)}. ID: accuracy on patterns weighted as in the training "
         "images of the last phase. Gap: accuracy where just these cues are uncommon, minus ID. ×: the gap is so many times that "
-        f"of {_baselines(cards)} in the same study (shown above 1); ↑: amplified, and the 95 % interval over seeds agrees. Intervals: "
-        "tables/last_phase.csv."
+        f"of {_baselines(cards)} in the same study (shown above 1); ↑: amplified, and the 95 % interval over seeds agrees. "
+        "Intervals: tables/last_phase.csv."
     ]
-    if turned := [name for name, card in cards.items() if _is_turned(card)]:
-        words.append(
-            f"In {join(turned)} a cue is uncommon in most training images of the last phase, so that ID is mostly accuracy on such "
-            "images and a gap from it is not of the named cues alone; the figure's gaps are."
-        )
+    words += [
+        f"{name}: {turned}" for name, card in cards.items() if (turned := turned_in_words(card, card["phases"][-1]))
+    ]
     return " ".join(words)
-
-
-def _is_turned(card: Card) -> bool:
-    return any(rho < NO_CORRELATION for rho in card["correlations"].get(card["phases"][-1], ()))
 
 
 def carry_over_table(cards: Cards) -> Table:
@@ -159,9 +156,7 @@ def carry_over_table(cards: Cards) -> Table:
     for name, card in cards.items():
         for method, record in card["methods"].items():
             for entry in record["carry_over"]:
-                found = entry["common"]
-                fresh = method == card["scratch"]
-                word = "fresh net" if fresh else "yes" if is_left(found["gap"]) else "not shown"
+                found, carried = entry["common"], carried_cell(card, method, entry)
                 rows.append(
                     (
                         Cell(name),
@@ -173,21 +168,22 @@ def carry_over_table(cards: Cards) -> Table:
                         bounds_cell(found["gap"]),
                         ratio_cell(found["share"], "not measured in both phases", sign=""),
                         Cell(str(found["gap"]["n"])),
-                        Cell(word, tone="worse" if word == "yes" else None),
+                        carried,
                     )
                 )
                 low, high = found["gap"]["ci95"] or (None, None)
                 values.append(
                     {"study": name, "method": method, "cue": entry["cue"], "had": entry["had"], "phase": entry["phase"]}
                     | {"gap_before": found["gap_before"]["mean"], "gap": found["gap"]["mean"], "low95": low}
-                    | {"high95": high, "share": found["share"]["value"], "n": found["gap"]["n"], "carried_over": word}
+                    | {"high95": high, "share": found["share"]["value"], "n": found["gap"]["n"]}
+                    | {"carried_over": carried.text}
                 )
     note = (
-        "Points, mean ± standard deviation over seeds, against the all-common pattern, so that a gap is of its own cue alone; "
-        f"{images_in_words(cards)}. Before: at the end of the last phase in which the cue went with the label; left: at the end of "
-        "a phase in which it does not (correlation .5). Share left: left / before, Fieller's 95 % interval. Yes: the whole "
-        "interval of what is left lies below 0. A net that starts fresh in every phase carries nothing over; the gap it has "
-        "needs no history."
+        "Points, mean ± standard deviation over seeds, from the pattern in which all cues are common, so that a gap is of its "
+        f"own cue alone; {images_in_words(cards)}. Before: at the end of the last phase in which the cue had a correlation with "
+        "the label; left: at the end of a phase in which it has none (.5). Share left: left / before, Fieller's 95 % interval. "
+        f"Yes: the whole interval of the gap before is below {_margins(cards, -1)} points, and the gap left is below that too "
+        "with its interval below 0. A net that starts fresh in every phase carries nothing over: its gap needs no history."
     )
     head = ("study", "method", "cue", "phases", "gap before", "gap left", "95 %", "share left", "seeds", "carried over")
     return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
@@ -200,11 +196,14 @@ def trade_table(cards: Cards) -> Table:
     for name, card in cards.items():
         for method, record in card["methods"].items():
             between = {entry["to"]: entry for entry in record["trade"]["between_phases"]}
-            beside = {entry["phase"]: entry["own"] for entry in record["trade"]["against_baseline"]}
+            beside = {entry["phase"]: entry["alone"] for entry in record["trade"]["against_baseline"]}
             for phase in (between or beside) if _pairs(card) else ():
                 before = between[phase]["from"] if between else None
+                moved = between[phase]["common"] if between else {}
+                if method == card["scratch"]:  # it has no history in which it could have traded anything
+                    moved = {pair: {**estimate, "certain": False} for pair, estimate in moved.items()}
                 moves = {
-                    "phases": (between[phase]["common"] if between else {}, _ONE_PHASE),
+                    "phases": (moved, "not measured in both phases" if between else _ONE_PHASE),
                     "baseline": (beside[phase], _UNCOMPARED),
                 }
                 cells = [_trade(card, pair, *found) for found in moves.values() for pair in pairs]
@@ -218,16 +217,24 @@ def trade_table(cards: Cards) -> Table:
                             {"study": name, "method": method, "from": before if move == "phases" else card["baseline"]}
                             | {"to": phase if move == "phases" else method, "phase": phase, "pair": pair}
                             | {"T": estimate["mean"], "low95": low, "high95": high, "n": estimate["n"]}
+                            | {"trade": estimate["certain"]}
                         )
     note = (
-        f"Points, mean over seeds and 95 % interval; {images_in_words(cards)}. T = min(what the first cue's gap shrank by, what "
-        "the second's grew by): above 0 only if one shrank while the other grew; 'trade' where the whole interval is above 0. "
-        "From phase to phase against the all-common pattern; from the baseline to the method (vs) at the end of the later phase, "
-        "with that phase's own weights."
+        f"Points, mean over seeds; {images_in_words(cards)}. T = min(what the first cue's gap shrank by, what the second's grew "
+        f"by): above 0 only if one shrank while the other grew; 'trade' where T is above {_margins(cards, 1)} points and the "
+        "whole 95 % interval over seeds above 0; never from phase to phase in a net that starts fresh. Gaps are measured from "
+        "the pattern in which all cues are common: from phase to phase, all with the label; from the baseline to the method "
+        "(vs), at the end of the later phase, as is common in it. Intervals: tables/trade.csv."
     )
     heads = [pair_head(pair) for pair in pairs]
     head = ("study", "method", "phases", *heads, *(f"vs {_baselines(cards)}: {pair}" for pair in heads), "seeds")
     return Table("Trade: one gap shrinks, another grows", note, head, tuple(rows), tuple(values), words=3)
+
+
+def _margins(cards: Cards, sign: int) -> str:
+    """The margin of the studies, or those that they have."""
+    distinct = dict.fromkeys(pts(sign * card["margin"], signed=sign < 0) for card in cards.values())
+    return " or ".join(distinct)
 
 
 def _pairs(card: Card) -> list[str]:
@@ -243,4 +250,7 @@ def _trade(card: Card, pair: str, found: Card, why: str) -> Cell:
     if pair not in _pairs(card):
         return Cell(DASH, _OTHER_CUES)
     estimate = found.get(pair, _UNKNOWN)
-    return Cell(DASH, why) if estimate["mean"] is None else trade_cell(estimate)
+    if estimate["mean"] is None:
+        return Cell(DASH, why)
+    mean = pts(estimate["mean"])
+    return Cell(f"{mean} trade", tone="worse") if estimate["certain"] else Cell(mean)

@@ -9,19 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from einstellung.metrics.shortcuts_verdict import WHAC_A_MOLE
+from einstellung.metrics.shortcuts_verdict import UNDECIDED, WHAC_A_MOLE
 
 Card = Mapping[str, Any]
 Found = dict[tuple[str, str, str], list[str]]
-
-
-def is_left(gap: Card) -> bool:
-    """Whether a gap is there for certain.
-
-    >>> is_left({"ci95": [-0.2, -0.1]}), is_left({"ci95": [-0.2, 0.1]}), is_left({"ci95": None})
-    (True, False, False)
-    """
-    return gap["ci95"] is not None and bool(gap["ci95"][1] < 0)
 
 
 def is_trade(trade: Card) -> bool:
@@ -32,6 +23,16 @@ def is_trade(trade: Card) -> bool:
 def whac_a_moles(card: Card) -> list[str]:
     """The methods that reduce one gap and amplify another, at the end of the last phase."""
     return [method for method, record in card["methods"].items() if record["verdict"]["name"] == WHAC_A_MOLE]
+
+
+def decided(card: Card) -> list[str]:
+    """The methods of which the data tell whether they play Whac-A-Mole: those that do, and those with a word for every cue."""
+    found = []
+    for method, record in card["methods"].items():
+        words = [record["verdict"]["gaps"][cue]["name"] for cue in card["cues"] if record["verdict"]["gaps"]]
+        if record["verdict"]["name"] == WHAC_A_MOLE or (words and UNDECIDED not in words):
+            found.append(method)
+    return found
 
 
 def loses_a_correlation(card: Card) -> bool:

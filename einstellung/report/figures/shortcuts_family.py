@@ -50,7 +50,7 @@ def draw_family(cards: Mapping[str, Card]) -> Figure:
             axes.set_title(f"{name}: {_head(card, place)}", loc="left", fontsize=8, pad=3, parse_math=False)
         _limit(row[0], card)
     for axes in panels[-1]:
-        axes.set_xlabel("gap against all cues common, points")
+        axes.set_xlabel("gap from where all cues go with the label, points")
     panels[0, 0].set_ylim(len(methods) - 0.4, -0.6)
     panels[0, 0].set_yticks(range(len(methods)), [names[method] for method in methods])
     for axes in panels[:, 0]:
@@ -97,9 +97,7 @@ def _marks_of(card: Card) -> dict[tuple[str, str], str]:
     return marks
 
 
-def _draw_panel(
-    axes: Axes, card: Card, place: int, methods: list[str], marks: Mapping[tuple[str, str], str]
-) -> None:
+def _draw_panel(axes: Axes, card: Card, place: int, methods: list[str], marks: Mapping[tuple[str, str], str]) -> None:
     cue, last = card["cues"][place], card["phases"][-1]
     if last in correlation_left(card["correlations"], card["phases"], place):
         axes.set_facecolor(_GONE)
@@ -146,7 +144,9 @@ def _legend(cards: Mapping[str, Card], words: set[str]) -> list[Line2D]:
     if any(len(card["phases"]) > 1 for card in cards.values()):
         handles.append(Line2D([], [], label="earlier phase", **{**_EARLIER.style, "markersize": 3.4}))
     handles += [
-        Line2D([], [], label=word, **{**mark.style, "markersize": _SIZE}) for word, mark in _MARKS.items() if word in words
+        Line2D([], [], label=word, **{**mark.style, "markersize": _SIZE})
+        for word, mark in _MARKS.items()
+        if word in words
     ]
     baselines = {card["baseline"] for card in cards.values() if card["baseline"] in card["methods"]}
     if baselines:
