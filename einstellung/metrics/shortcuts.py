@@ -185,7 +185,9 @@ def _record(
         "n_seeds": len(own),
         "phases": {phase: phase_record(method, runs, phase, baseline, scratch) for phase in design.phases},
         "carry_over": carry_over(own, correlations, margin, fresh=method == scratch),
-        "trade": trades(own, runs[baseline] if baseline is not None and baseline != method else {}, margin),
+        "trade": trades(
+            own, runs[baseline] if baseline is not None and baseline != method else {}, margin, fresh=method == scratch
+        ),
         "per_seed": per_seed,
     }
 

@@ -89,14 +89,20 @@ def _left(gap: Mapping[str, Any], margin: float) -> bool:
     return _below(gap, 0.0) and bool(gap["mean"] < -margin)
 
 
-def trades(own: Runs, baseline: Runs, margin: float) -> dict[str, list[dict[str, Any]]]:
+def trades(own: Runs, baseline: Runs, margin: float, *, fresh: bool = False) -> dict[str, list[dict[str, Any]]]:
     """T of every ordered pair of cues: from each phase to the next, and within every phase from the baseline to the method.
 
-    A trade is ``certain`` if T is above the margin and its interval above 0.
+    A trade is ``certain`` if T is above the margin and its interval above 0; never between the phases of a net that starts
+    ``fresh`` in each: it had nothing to trade.
     """
     design = next(iter(own.values())).design
     between = [
-        _entry(design, {"from": before, "to": after}, [(run, before, run, after) for run in own.values()], margin)
+        _entry(
+            design,
+            {"from": before, "to": after},
+            [(run, before, run, after) for run in own.values()],
+            float("inf") if fresh else margin,
+        )
         for before, after in pairwise(design.phases)
     ]
     paired = pairs_with(own, baseline)

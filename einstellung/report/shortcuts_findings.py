@@ -54,7 +54,7 @@ def traded(card: Card) -> Found:
     """Who traded one gap for another from phase to phase: methods by (pair of cues, phase before, phase after)."""
     found: Found = {}
     for method, record in card["methods"].items():
-        for entry in record["trade"]["between_phases"] if method != card["scratch"] else ():
+        for entry in record["trade"]["between_phases"]:
             for pair, trade in entry["common"].items():
                 if is_trade(trade):
                     found.setdefault((pair, entry["from"], entry["to"]), []).append(method)

@@ -87,6 +87,17 @@ def test_trade_from_phase_to_phase_and_against_the_baseline():
     )
 
 
+def test_a_fresh_net_trades_nothing_from_phase_to_phase():
+    """It never had the gap that shrank: the same numbers are a certain trade of a net that learns on, and none of its own."""
+    both = moved()["erm"]
+    card = shortcut_score(study({"erm": both, "scratch": both}, spread=0.01), cues=CUES, correlations=SWITCH)
+    certain = {
+        method: card["methods"][method]["trade"]["between_phases"][0]["common"]["background -> co-object"]["certain"]
+        for method in ("erm", "scratch")
+    }
+    assert certain == {"erm": True, "scratch": False}
+
+
 def selected(worst: list[float], test: list[float], *, epochs=(1, 2, 3)) -> list[tuple]:
     rows = []
     for epoch, low, acc in zip(epochs, worst, test, strict=True):
