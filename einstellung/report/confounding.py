@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, to_yaml
+from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.metrics.confounding import confounding_score
 from einstellung.metrics.confounding_settings import ConfoundingSettings
+from einstellung.report.card_report import report_folder
 from einstellung.report.confounding_writing import write_confounding_report
 from einstellung.report.published_confounding import with_reported
 from einstellung.timeline import Timeline
@@ -49,19 +49,4 @@ def model_of(config: StudyConfig) -> str:
 
 def report_confounding(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
     """The card of a results folder and the path of its page."""
-    timeline = results.merge_timelines()
-    if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
-    config = results.config()
-    card = confounding_card(results, timeline)
-    page = write_confounding_report(
-        results.path,
-        timeline,
-        card,
-        proof=results.read_optional(results.proof_file),
-        provenance=results.read_optional(results.provenance_file),
-        configuration=to_yaml(config),
-        samples=results.samples_file if results.samples_file.exists() else None,
-        title=f"Confounded tasks: {config.name}",
-    )
-    return card, page
+    return report_folder(results, confounding_card, write_confounding_report, "Confounded tasks")

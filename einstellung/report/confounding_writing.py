@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from einstellung.files import write_json, write_text
+from einstellung.report.card_report import write_card
 from einstellung.report.confounding_tables import confounding_tables
-from einstellung.report.notation import baseline_first
 from einstellung.report.published_confounding import with_reported
-from einstellung.report.table_formats import write_table
 from einstellung.timeline import Timeline
 
 
@@ -33,23 +31,20 @@ def write_confounding_report(
     from einstellung.report.confounding_page import confounding_page  # matplotlib takes most of a second to import
     from einstellung.report.figures.confounding import draw_confounding
 
-    folder = Path(folder)
-    card = dict(card) if "reported" in card else with_reported(card)
-    write_json(folder / "score.json", card)
-    card = baseline_first(card)
-    tables = confounding_tables(card)
-    for name, table in tables.items():
-        write_table(folder / "tables", name, table)
-    figures, no_figure = draw_confounding(folder / "figures", timeline, card, samples)
-    page = confounding_page(
-        timeline.frame,
-        card,
-        figures,
-        tables,
-        no_figure=no_figure,
-        proof=proof,
-        provenance=provenance,
-        configuration=configuration,
-        title=title,
+    return write_card(
+        Path(folder),
+        dict(card) if "reported" in card else with_reported(card),
+        confounding_tables,
+        lambda figures, card: draw_confounding(figures, timeline, card, samples),
+        lambda card, figures, tables, no_figure: confounding_page(
+            timeline.frame,
+            card,
+            figures,
+            tables,
+            no_figure=no_figure,
+            proof=proof,
+            provenance=provenance,
+            configuration=configuration,
+            title=title,
+        ),
     )
-    return write_text(folder / "report.html", page)

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from einstellung.errors import InputError
-from einstellung.experiments.config import to_yaml
 from einstellung.experiments.folder import ResultsFolder
 from einstellung.metrics.shortcuts import shortcut_score
 from einstellung.metrics.shortcuts_settings import ShortcutSettings
+from einstellung.report.card_report import report_folder
 from einstellung.report.published_shortcuts import with_reported
 from einstellung.report.shortcuts_writing import write_shortcut_report
 from einstellung.timeline import Timeline
@@ -47,19 +46,4 @@ def told_some(learners: Mapping[str, Mapping[str, Any]], card: Mapping[str, Any]
 
 def report_shortcuts(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
     """The card of a results folder and the path of its page."""
-    timeline = results.merge_timelines()
-    if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
-    config = results.config()
-    card = shortcut_card(results, timeline)
-    page = write_shortcut_report(
-        results.path,
-        timeline,
-        card,
-        proof=results.read_optional(results.proof_file),
-        provenance=results.read_optional(results.provenance_file),
-        configuration=to_yaml(config),
-        samples=results.samples_file if results.samples_file.exists() else None,
-        title=f"Several shortcuts: {config.name}",
-    )
-    return card, page
+    return report_folder(results, shortcut_card, write_shortcut_report, "Several shortcuts")

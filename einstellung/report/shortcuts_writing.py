@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from einstellung.files import write_json, write_text
-from einstellung.report.notation import baseline_first
+from einstellung.report.card_report import write_card
 from einstellung.report.published_shortcuts import with_reported
 from einstellung.report.shortcuts_tables import shortcut_tables
-from einstellung.report.table_formats import write_table
 from einstellung.timeline import Timeline
 
 
@@ -33,23 +31,20 @@ def write_shortcut_report(
     from einstellung.report.figures.shortcuts import draw_shortcuts  # matplotlib takes most of a second to import
     from einstellung.report.shortcuts_page import shortcut_page
 
-    folder = Path(folder)
-    card = dict(card) if "reported" in card else with_reported(card)
-    write_json(folder / "score.json", card)
-    card = baseline_first(card)
-    tables = shortcut_tables(card)
-    for name, table in tables.items():
-        write_table(folder / "tables", name, table)
-    figures, no_figure = draw_shortcuts(folder / "figures", card, samples)
-    page = shortcut_page(
-        timeline.frame,
-        card,
-        figures,
-        tables,
-        no_figure=no_figure,
-        proof=proof,
-        provenance=provenance,
-        configuration=configuration,
-        title=title,
+    return write_card(
+        Path(folder),
+        dict(card) if "reported" in card else with_reported(card),
+        shortcut_tables,
+        lambda figures, card: draw_shortcuts(figures, card, samples),
+        lambda card, figures, tables, no_figure: shortcut_page(
+            timeline.frame,
+            card,
+            figures,
+            tables,
+            no_figure=no_figure,
+            proof=proof,
+            provenance=provenance,
+            configuration=configuration,
+            title=title,
+        ),
     )
-    return write_text(folder / "report.html", page)
