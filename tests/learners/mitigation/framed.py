@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream
+from einstellung.learners import Batch, Learner, make_learner
+from einstellung.streams import EvaluationSplit, ImageSet, Phase, Presentation, Stream
 
 SIDE, TARGET = 12, 4
 
@@ -82,3 +85,24 @@ def dependence(net: Callable[[Tensor], Tensor], shown: Callable[[ImageSet], Tens
             for some in (images, Repainted().swapped(images, torch.Generator()))
         )
     return float((before - after).mean())
+
+
+def begun(
+    make: Callable[..., Learner], name: str, world: Stream, epoch: int, lr: float = 0.1, **options: Any
+) -> Learner:
+    """A learner of a framed world, at the beginning of an epoch of its first phase; ``make`` is the fixture of that name."""
+    torch.manual_seed(0)
+    net = copy.deepcopy(make("erm").net)
+    net.head = torch.nn.Linear(4, world.n_outputs)
+    context = replace(make("erm", lr=lr).context, presentation=Presentation(world), phases=world.phases)
+    learner = make_learner(name, options, net, context)
+    learner.begin_phase(world.phases[0])
+    learner.begin_epoch(world.phases[0], epoch)
+    learner.net.train()
+    return learner
+
+
+def batch_of(world: Stream) -> Batch:
+    """All images of the first phase, without augmentation."""
+    raw = world.phases[0].train
+    return Batch(Presentation(world).unaugmented(raw), raw.labels, raw)

@@ -10,11 +10,10 @@ import torch
 import torch.nn.functional as F
 
 from einstellung.errors import InputError
-from einstellung.learners import Batch, make_learner
 from einstellung.learners.mitigation import bg_aug
 from einstellung.randomness import generator
 from einstellung.streams import Presentation
-from tests.learners.mitigation.framed import Repainted, framed, inside
+from tests.learners.mitigation.framed import Repainted, batch_of, begun, framed, inside
 
 NAME = bg_aug.BackgroundAugmentation.method
 
@@ -26,23 +25,7 @@ def world():
 
 @pytest.fixture
 def made(make, world):
-    def build(name, world=world, **options):
-        torch.manual_seed(0)
-        net = copy.deepcopy(make("erm").net)
-        net.head = torch.nn.Linear(4, 2)
-        context = replace(make("erm").context, presentation=Presentation(world), phases=world.phases)
-        learner = make_learner(name, options, net, context)
-        learner.begin_phase(world.phases[0])
-        learner.begin_epoch(world.phases[0], 3)
-        learner.net.train()
-        return learner
-
-    return build
-
-
-def batch_of(world):
-    raw = world.phases[0].train
-    return Batch(Presentation(world).unaugmented(raw), raw.labels, raw)
+    return lambda name, world=world, **options: begun(make, name, world, epoch=3, **options)
 
 
 def test_the_step_by_hand(made, world):

@@ -10,35 +10,14 @@ import torch
 import torch.nn.functional as F
 
 from einstellung.errors import InputError
-from einstellung.learners import Batch, make_learner
 from einstellung.learners.mitigation import bg_aug, cff_aug
 from einstellung.streams import Presentation
-from tests.learners.mitigation.framed import dependence, framed, inside
+from tests.learners.mitigation.framed import batch_of, begun, dependence, framed, inside
 
 
 @pytest.fixture
 def made(make):
-    """Makes a learner of the framed world, at the beginning of an epoch of its first phase."""
-
-    def build(name, world, lr=0.1, outputs=None, **options):
-        torch.manual_seed(0)
-        net = copy.deepcopy(make("erm").net)
-        net.head = torch.nn.Linear(4, outputs or world.n_outputs)
-        context = replace(
-            make("erm", lr=lr).context, presentation=Presentation(world), phases=world.phases, initial=None
-        )
-        learner = make_learner(name, options, net, context)
-        learner.begin_phase(world.phases[0])
-        learner.begin_epoch(world.phases[0], 1)
-        learner.net.train()
-        return learner
-
-    return build
-
-
-def batch_of(world):
-    raw = world.phases[0].train
-    return Batch(Presentation(world).unaugmented(raw), raw.labels, raw)
+    return lambda name, world, **options: begun(make, name, world, epoch=1, **options)
 
 
 def test_the_target_alone_and_all_but_the_target(made):
