@@ -1,6 +1,7 @@
 """Networks."""
 
 from einstellung.backbones.linear import LinearClassifier
+from einstellung.backbones.mlp import MultiLayerPerceptron
 from einstellung.backbones.registry import backbones, build_backbone
 from einstellung.backbones.resnet import ResNet18
 from einstellung.backbones.set_transformer import SetTransformer
@@ -9,6 +10,7 @@ from einstellung.backbones.weights import weights_digest
 
 __all__ = [
     "LinearClassifier",
+    "MultiLayerPerceptron",
     "ResNet18",
     "SetTransformer",
     "ViTBase16",

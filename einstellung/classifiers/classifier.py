@@ -15,7 +15,7 @@ from einstellung.classifiers.preprocessing import Preprocessing
 from einstellung.errors import InputError
 from einstellung.files import digest
 
-_BATCH = 32
+_BATCH = 8  # on a CPU larger ones take twice the time an image: their activations leave the cache
 _NOT_THE_LAST = (
     "{name}: its logits are not what its last linear layer (torch.nn.Linear) gives: no layer can be put in its place"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,7 +58,7 @@ if TYPE_CHECKING:
 @click.option(
     "--level",
     type=float,
-    help="Several shortcuts: ID accuracy below which a method did not learn the task and is not judged.  [default: 0.75]",
+    help="Confounded tasks, several shortcuts: accuracy below which a method did not learn and is not judged.  [default: 0.75]",
 )
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
@@ -91,8 +90,12 @@ def score(
     if (confounded or several) and variant == "guide":
         kind = "confounded tasks" if confounded else "several shortcuts"
         raise InputError(f"--variant guide has no meaning for timelines of {kind}")
+    if level is not None and not (confounded or several):
+        raise InputError(
+            "--level is for timelines of confounded tasks or several shortcuts: the index has no use for it"
+        )
     if confounded or not several:
-        for option, given in (("--correlations", correlations), ("--cues", cues), ("--level", level)):
+        for option, given in (("--correlations", correlations), ("--cues", cues)):
             if given is not None:
                 raise InputError(
                     f"{option} is for timelines of several shortcuts: there is no split such as group_0_11"
@@ -106,6 +109,7 @@ def score(
         final=final,  # type: ignore[arg-type]
         margins=Margins(*numbers("--margins", margins, 3)),
         guide_threshold=guide_threshold,
+        level=ScoreSettings.level if level is None else level,
     )
     if confounded:
         from einstellung.metrics.confounding import confounding_score
@@ -116,10 +120,9 @@ def score(
         from einstellung.metrics.shortcuts import shortcut_score
         from einstellung.metrics.shortcuts_settings import ShortcutSettings
 
-        chosen = ShortcutSettings.of_score(settings)
         card = shortcut_score(
             timeline,
-            chosen if level is None else replace(chosen, level=level),
+            ShortcutSettings.of_score(settings),
             cues=[name.strip() for name in cues.split(",")] if cues is not None else None,
             correlations=_by_phase(correlations, timeline) if correlations is not None else None,
         )

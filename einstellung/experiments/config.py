@@ -192,6 +192,7 @@ class ScoreConfig(_Section):
     final: Final = _SCORE.final
     margins: tuple[float, float, float] = (_SCORE.margins.AD, _SCORE.margins.PD, _SCORE.margins.SFR)
     guide_threshold: float = _SCORE.guide_threshold
+    level: float = _SCORE.level
 
     def settings(self) -> ScoreSettings:
         """The same for the metrics, which check it."""

@@ -31,7 +31,7 @@ class ConfoundingSettings:
     window: int = 3
     smoothing: Smoothing = "trailing"
     margin: float = 0.1
-    level: float = 0.75
+    level: float = ScoreSettings.level
     chance: float = 0.5
 
     def __post_init__(self) -> None:
@@ -53,7 +53,11 @@ class ConfoundingSettings:
                 f"final '{settings.final}' has no meaning for confounded tasks: the last epoch of every phase counts"
             )
         return ConfoundingSettings(
-            baseline=settings.baseline, tau=settings.tau, window=settings.window, smoothing=settings.smoothing
+            baseline=settings.baseline,
+            tau=settings.tau,
+            window=settings.window,
+            smoothing=settings.smoothing,
+            level=settings.level,
         )
 
     def to_dict(self) -> dict[str, Any]:

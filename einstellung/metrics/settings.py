@@ -47,7 +47,8 @@ class ScoreSettings:
     """Settings of :func:`einstellung.metrics.scorecard.score`.
 
     ``baseline=None`` means the default name, whose absence is only a warning; a baseline that is named must be there.
-    The grid of thresholds is kept rising, each of them once.
+    The grid of thresholds is kept rising, each of them once. ``level`` is the accuracy below which a task of confounded
+    tasks, or a method of several shortcuts, counts as not learned; the index itself has no use for it.
 
     >>> ScoreSettings(tau_grid=(0.6, 0.3, 0.3)).tau_grid
     (0.3, 0.6)
@@ -64,11 +65,13 @@ class ScoreSettings:
     final: Final = "auto"
     margins: Margins = field(default_factory=Margins)
     guide_threshold: float = 0.8
+    level: float = 0.75
 
     def __post_init__(self) -> None:
         for name, tau in [
             ("tau", self.tau),
             ("guide threshold", self.guide_threshold),
+            ("level", self.level),
             *(("tau grid", tau) for tau in self.tau_grid),
         ]:
             if not 0 < tau <= 1:

@@ -34,7 +34,7 @@ class ShortcutSettings:
     baseline: str | None = None
     final: ShortcutFinal = "auto"
     margin: float = 0.02
-    level: float = 0.75
+    level: float = ScoreSettings.level
     tau: float = DEFAULT_TAU
     window: int = 3
     smoothing: Smoothing = "trailing"
@@ -57,6 +57,7 @@ class ShortcutSettings:
             baseline=settings.baseline,
             final=settings.final,
             margin=settings.margins.PD,
+            level=settings.level,
             tau=settings.tau,
             window=settings.window,
             smoothing=settings.smoothing,

@@ -36,17 +36,17 @@ def test_presets_are_whole_configurations():
             for method, options in config.learners.items():
                 learner_options(method, options)
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
-    assert set(presets) == {"concon-quick", "demo", "guide", "paper", "paper-fast", "plain-sgd", "smoke", "whac-quick"}
+    of_cifar = {"guide", "paper", "paper-fast", "plain-sgd", "smoke"}
+    assert set(presets) == {*of_cifar, "concon-quick", "demo", "whac-features", "whac-quick"}
     assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")
-    whac = presets.pop("whac-quick")
-    for method in whac.methods:
-        learner_options(method, whac.learners.get(method, {}))
+    for whac in (presets.pop("whac-features"), presets.pop("whac-quick")):
+        for method in whac.methods:
+            learner_options(method, whac.learners.get(method, {}))
     for name, config in presets.items():
         assert config.name == name
         for method, options in config.learners.items():
             learner_options(method, options)
-        if name != "demo":
-            assert config.stream.name == "cifar100"
+        assert (config.stream.name == "cifar100") == (name in of_cifar)
         if name not in ("demo", "guide"):
             assert config.methods == SEVEN
 

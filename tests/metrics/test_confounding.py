@@ -204,7 +204,10 @@ def test_timelines_are_told_apart_by_their_splits():
 
 
 def test_settings_that_mean_nothing_here_are_refused():
-    assert ConfoundingSettings.of_score(ScoreSettings(tau=0.8, window=2)) == ConfoundingSettings(tau=0.8, window=2)
+    asked = ScoreSettings(tau=0.8, window=2, level=0.6)
+    assert ConfoundingSettings.of_score(asked) == ConfoundingSettings(tau=0.8, window=2, level=0.6)
+    with pytest.raises(InputError, match=r"level is 0\.4: a number above chance"):
+        ConfoundingSettings.of_score(ScoreSettings(level=0.4))
     with pytest.raises(InputError, match="best-val"):
         ConfoundingSettings.of_score(ScoreSettings(final="best-val"))
     with pytest.raises(InputError, match=r"tau is 0\.4: a number above chance"):

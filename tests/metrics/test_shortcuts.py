@@ -270,4 +270,8 @@ def test_other_kinds_of_study_refuse_worst_group():
         score(paper_timeline(paper_run("sgd", 1, [0.5, 0.6], [0.4, 0.4])), ScoreSettings(final=final))
     with pytest.raises(InputError, match="best-val"):
         ShortcutSettings.of_score(ScoreSettings(final="best-val"))
-    assert ShortcutSettings.of_score(ScoreSettings(final=final)).final == final
+    assert ShortcutSettings.of_score(ScoreSettings(final=final, level=0.6)) == ShortcutSettings(
+        final=final, level=0.6, tau=ScoreSettings.tau
+    )
+    with pytest.raises(InputError, match=r"level is 0: "):
+        ScoreSettings(level=0)

@@ -176,8 +176,9 @@ def test_a_study_and_a_score_of_its_timeline_have_the_same_threshold(tmp_path, s
         scored["margin"],
         scored["level"],
     )
-    asked = resolve(build_config({"stream": "composites", "training": {"epochs": [1]}, "score": {"tau": 0.7}}))
-    assert asked.score.tau == 0.7
+    chosen = {"tau": 0.7, "level": 0.6}
+    asked = resolve(build_config({"stream": "composites", "training": {"epochs": [1]}, "score": chosen}))
+    assert (asked.score.settings().tau, asked.score.settings().level) == (0.7, 0.6)
 
 
 def test_the_level_and_the_names_of_cues_on_the_command_line(tmp_path, said):
@@ -189,7 +190,7 @@ def test_the_level_and_the_names_of_cues_on_the_command_line(tmp_path, said):
     for words, complaint in (
         ((log, "--level", "1.5"), "level is 1.5"),
         ((log, "--cues", "sky+sea,thing"), "'sky+sea' cannot name a cue"),
-        ((other, "--level", ".8"), "--level is for timelines of several shortcuts"),
+        ((other, "--level", ".8"), "--level is for timelines of confounded tasks or several shortcuts"),
     ):
         code, printed = said("score", *words)
         assert code == 2
