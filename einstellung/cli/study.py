@@ -86,12 +86,15 @@ def run(
         studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
     root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else values["name"])
-    if dry_run:
-        _dry_run(root, studies, workers, as_json)
-    elif sweep:
-        _several(root, studies, workers, SweepOnDisk(root, sweep), as_json)
+    together: Together | None = None
+    if sweep:
+        together = SweepOnDisk(root, sweep)
     elif family:
-        _several(root, studies, workers, FamilyOnDisk(root, tuple(studies)), as_json)
+        together = FamilyOnDisk(root, tuple(studies))
+    if dry_run:
+        _dry_run(root, studies, workers, together, as_json)
+    elif together:
+        _several(root, studies, workers, together, as_json)
     else:
         _study(first, ResultsFolder(root), workers, as_json)
 
@@ -247,10 +250,14 @@ def _several(
     _exit_on_failures(outcomes)
 
 
-def _dry_run(root: Path, studies: dict[str, StudyConfig], workers: Workers | None, as_json: bool) -> None:
+def _dry_run(
+    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together | None, as_json: bool
+) -> None:
     from einstellung.experiments.dry_run import in_words, look_ahead
 
-    seen = look_ahead(root, studies, workers, _tell)
+    if together:
+        together.check()
+    seen = look_ahead(root, studies, workers, _tell, together.check_kinds if together else None)
     if as_json:
         print_json(seen)
     else:

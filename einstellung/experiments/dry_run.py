@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +18,21 @@ from einstellung.experiments.workers import Arrangement, Candidate, Tell, arrang
 
 
 def look_ahead(
-    root: Path, studies: Mapping[str, StudyConfig], workers: Workers | None, tell: Tell = lambda line: None
+    root: Path,
+    studies: Mapping[str, StudyConfig],
+    workers: Workers | None,
+    tell: Tell = lambda line: None,
+    check_splits: Callable[[Mapping[str, list[str]]], None] | None = None,
 ) -> dict[str, Any]:
     """Everything as data, the studies by the name of their folder below ``root`` (one without a name is the root itself).
 
-    Nothing is written and nothing trained but the few steps that are timed.
+    Nothing is written and nothing trained but the few steps that are timed. ``check_splits`` may refuse studies by what
+    each of them is measured on.
     """
     studies = as_begun(root, studies)
     ready = {name: prepare_study(config, root / name) for name, config in studies.items()}
+    if check_splits is not None:
+        check_splits({name: [split.name for split in study.stream.splits] for name, study in ready.items()})
     for study in ready.values():
         study.proof.require()
         ready_kernels(study.config)

@@ -359,7 +359,8 @@ def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkey
     members = {"cues": {"stream": SWITCH}, "index": {"stream": shapes, "methods": ["sgd"]}}
     config = tmp_path / "mixed.yaml"
     config.write_text(yaml.safe_dump({key: SMALL[key] for key in SMALL if key != "stream"} | {"studies": members}))
-    for verb in (("run", config, "--out", tmp_path / "out"), ("validate", config)):
+    run = ("run", config, "--out", tmp_path / "out")
+    for verb in (run, (*run, "--dry-run"), ("validate", config)):
         assert typed(monkeypatch, *verb) == 2
         assert "study index is neither of confounded tasks nor of several shortcuts" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
@@ -367,6 +368,7 @@ def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkey
 
 def test_a_sweep_has_no_page_for_several_shortcuts_and_says_so_at_once(tmp_path, alone, monkeypatch, capsys):
     config, root = configured(tmp_path / "small.yaml"), tmp_path / "out"
-    assert typed(monkeypatch, "run", config, "--sweep", "training.lr=0.1,0.01", "--out", root) == 2
-    assert "training.lr=0.1 is a study of several shortcuts" in capsys.readouterr().err
+    for more in ((), ("--dry-run",)):
+        assert typed(monkeypatch, "run", config, "--sweep", "training.lr=0.1,0.01", "--out", root, *more) == 2
+        assert "training.lr=0.1 is a study of several shortcuts" in capsys.readouterr().err
     assert not root.exists()
