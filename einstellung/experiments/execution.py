@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -76,6 +76,7 @@ class JobExecution:
         self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
         self.best: dict[str, Any] = {}
+        self.last: dict[str, Tensor] = {}  # what the net said after the last epoch, by split
         self.seconds = 0.0
         self._clock = time.monotonic()
         self._work = 0.0
@@ -207,6 +208,8 @@ class JobExecution:
             self.attention.measure(self.learner.net, phase, epoch)
         if phase is not self.stream.phases[-1] or epoch == 0:
             return
+        if last:
+            self.last = {m.split: m.predictions for m in measurements}
         deciding = self.stream.selected_by or (f"{phase.name}_val",)
         found = [m.acc for m in measurements if m.split in deciding]
         validation = min(found) if len(found) == len(deciding) else None
@@ -318,8 +321,10 @@ class JobExecution:
         save_state(self.folder / "model_last.safetensors", self.learner.net.state_dict())
         self._complete_chosen()
         Timeline(pd.DataFrame(self.rows)).write(self.folder / "timeline.csv")
-        write_text(self.folder / "predictions.csv", self._predictions())
-        files = ["timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv"]
+        write_text(self.folder / "predictions.csv", self._predictions(self.best["predictions"]))
+        write_text(self.folder / "predictions_last.csv", self._predictions(self.last))
+        files = ["timeline.csv", "model.safetensors", "model_last.safetensors"]
+        files += ["predictions.csv", "predictions_last.csv"]
         if pictures := self.learner.pictures():
             write_bytes(self.folder / "pictures.npz", image_archive(pictures))
             files.append("pictures.npz")
@@ -336,11 +341,11 @@ class JobExecution:
         place = {phase.name: number for number, phase in enumerate(self.stream.phases)}
         self.rows.sort(key=lambda row: (place[row["phase"]], row["epoch"]))
 
-    def _predictions(self) -> str:
-        """Per image: what the chosen checkpoint said."""
+    def _predictions(self, by_split: Mapping[str, Tensor]) -> str:
+        """Per image: what a net said."""
         frames = []
         for split in self.stream.splits:
-            images, said = split.images, self.best["predictions"][split.name]
+            images, said = split.images, by_split[split.name]
             columns: dict[str, Tensor] = {"index": images.index, "label": images.labels, "prediction": said}
             frame = pd.DataFrame({key: value.numpy() for key, value in columns.items()})
             frame.insert(0, "split", split.name)

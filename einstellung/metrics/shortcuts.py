@@ -7,17 +7,19 @@ Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others").
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.metrics.image_pairs import Predictions
 from einstellung.metrics.shortcuts_checks import shortcut_checks
 from einstellung.metrics.shortcuts_continual import NO_CORRELATION, carry_over, trades
 from einstellung.metrics.shortcuts_facets import Runs
 from einstellung.metrics.shortcuts_gaps import EQUAL, checked_weights, pattern_weights
+from einstellung.metrics.shortcuts_images import with_image_intervals
 from einstellung.metrics.shortcuts_phase import gaps_of, phase_record
 from einstellung.metrics.shortcuts_runs import Design, Weights, measure_run, rule_of, selection_rule
-from einstellung.metrics.shortcuts_settings import DEFAULT_BASELINE, SCRATCH, ShortcutSettings
+from einstellung.metrics.shortcuts_settings import DEFAULT_BASELINE, SCRATCH, ShortcutRule, ShortcutSettings
 from einstellung.metrics.shortcuts_splits import (
     default_cues,
     is_shortcuts,
@@ -44,12 +46,14 @@ def shortcut_score(
     cues: Sequence[str] | None = None,
     correlations: Correlations | None = None,
     weights: Mapping[str, float] | None = None,
+    predictions: Callable[[ShortcutRule], Predictions] | None = None,
 ) -> Card:
     """Score a timeline whose splits are groups of several cues; plain values, ready for strict JSON: undefined is null.
 
     ``cues``: their names in the order of a pattern's digits. ``correlations``: the share of training images in which each
     cue is common, of every phase by name, or once for all; without them ID accuracy and gaps are null. ``weights``: of
-    patterns, the same for all phases, beside each phase's own; those of the first phase if not given.
+    patterns, the same for all phases, beside each phase's own; those of the first phase if not given. ``predictions``:
+    asked for those of single images at the epoch that this rule chooses in the last phase, for intervals over images.
 
     >>> import pandas as pd
     >>> A = {"11": 1.0, "10": 0.9, "01": 0.8, "00": 0.3}
@@ -88,10 +92,13 @@ def shortcut_score(
         "final": rule,
         "final_by_phase": {phase: rule_of(phase, design, rule) for phase in design.phases},
         "images": _images(runs, design),
+        "image_resamples": None,
         "methods": {method: _record(method, runs, known, baseline, scratch, settings.margin) for method in runs},
         "checks": [check.to_dict() for check in shortcut_checks(timeline, design, runs, baseline, rule)],
         "warnings": _warnings(runs, design, baseline),
     }
+    if predictions is not None and (found := predictions(rule)):
+        card = with_image_intervals(card, runs, design, baseline, found)
     return with_verdicts(card)
 
 

@@ -1,9 +1,10 @@
 """The verdict on mitigation: a word for every method and cue, the sentence behind it, and what both rest on.
 
-d is a method's gap minus the baseline's, paired by seed, at the end of the last phase. Its 95 % interval decides together with
-the margin: *amplified* if d is below -margin, the interval below 0, and the method's own gap below -margin; *reduced* if d is
-above the margin and the interval above 0; *cured* if moreover the interval of the gap itself stays above -margin; *unchanged* if
-the interval lies within the margin; else *undecided*, as with a single seed. Where the baseline has no gap, there is none to
+d is a method's gap minus the baseline's, paired by seed, at the end of the last phase. Its 95 % interval covers the one over
+seeds and, where predictions of single images are known, the one over test images. Together with the margin it decides:
+*amplified* if d is below -margin, the interval below 0, and the method's own gap below -margin; *reduced* if d is above the
+margin and the interval above 0; *cured* if moreover the interval of the gap itself stays above -margin; *unchanged* if the
+interval lies within the margin; else *undecided*, as with a single seed. Where the baseline has no gap, there is none to
 reduce. The word must be the same whether a gap is measured from ID accuracy or from the pattern in which all cues are common:
 where another cue's gap moves ID accuracy, this cue was neither mended nor made worse. A method that reduces one cue's gap and
 amplifies another's is a Whac-A-Mole. A method whose ID accuracy stays below the level is not judged: who knows nothing has no
@@ -12,7 +13,7 @@ gaps.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from einstellung.metrics.confounding_verdict import percent, points
@@ -62,7 +63,7 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     >>> judge_gap(seeds(0.05, 0.06), seeds(-0.1, 0.05), seeds(-0.15, 0.02), 0.02)
     'undecided'
     """
-    bounds = difference["ci95"]
+    bounds = both_intervals(difference)
     if bounds is None:
         return UNDECIDED
     low, high = bounds
@@ -71,8 +72,21 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     if of_baseline["mean"] >= -margin:  # the baseline has no gap that could be reduced
         return UNCHANGED if low >= -margin else UNDECIDED
     if difference["mean"] > margin and low > 0:
-        return CURED if gap["ci95"] is not None and gap["ci95"][0] >= -margin else REDUCED
+        own = both_intervals(gap)
+        return CURED if own is not None and own[0] >= -margin else REDUCED
     return UNCHANGED if low >= -margin and high <= margin else UNDECIDED
+
+
+def both_intervals(estimate: Estimate) -> tuple[float, float] | None:
+    """The smallest interval that covers the one over seeds and, where it is known, the one over images; None for one seed.
+
+    >>> both_intervals({"ci95": [-0.2, -0.1], "images95": [-0.25, 0.01]}), both_intervals({"ci95": [-0.2, -0.1]})
+    ((-0.25, 0.01), (-0.2, -0.1))
+    """
+    found = [bounds for bounds in (estimate["ci95"], estimate.get("images95")) if bounds is not None]
+    if estimate["ci95"] is None:
+        return None
+    return min(low for low, _ in found), max(high for _, high in found)
 
 
 def agreed(from_id: str, alone: str) -> str:
@@ -210,7 +224,9 @@ def _sentence(
             )
             continue
         bounds = difference["ci95"]
-        within = f", 95 % [{points(bounds[0])}, {points(bounds[1])}]" if bounds else ", one seed: no interval"
+        within = f", 95 % {_bounds(bounds)}" if bounds else ", one seed: no interval"
+        if bounds and (over_images := difference.get("images95")):
+            within += f" over seeds, {_bounds(over_images)} over images"
         parts.append(
             f"{gap} gap {_points(own['gaps'][gap]['mean'])} ({card['baseline']} {_points(base['gaps'][gap]['mean'])}, "
             f"difference {_signed(difference['mean'])}{within}): {word}"
@@ -226,6 +242,10 @@ def _with_reason(judged: Mapping[str, Any]) -> str:
     if judged["name"] != UNDECIDED or judged["from_ID"] == judged["alone"]:
         return str(judged["name"])
     return f"{UNDECIDED} ({judged['from_ID']} from ID, {judged['alone']} from where all cues are common)"
+
+
+def _bounds(bounds: Sequence[float]) -> str:
+    return f"[{points(bounds[0])}, {points(bounds[1])}]"
 
 
 def _points(value: float | None) -> str:

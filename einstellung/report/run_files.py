@@ -29,11 +29,16 @@ def run_folder(results: Path, run: Run) -> Path:
     return results / "runs" / f"{run[0]}-seed{run[1]}"
 
 
-def read_predictions(results: Path, runs: Iterable[Run]) -> tuple[Predictions, list[str]]:
-    """The predictions of every run that has them, and a sentence for every file that is missing or odd."""
+def read_predictions(results: Path, runs: Iterable[Run], last: bool = False) -> tuple[Predictions, list[str]]:
+    """The predictions of every run that has them, and a sentence for every file that is missing or odd.
+
+    They are those of the chosen checkpoint or, where a run has them, of the ``last`` epoch.
+    """
     found, problems = {}, []
     for run in runs:
         path = run_folder(results, run) / "predictions.csv"
+        if last and (of_last := path.with_name("predictions_last.csv")).exists():
+            path = of_last
         try:
             found[run] = read_prediction_file(path)
         except InputError as error:

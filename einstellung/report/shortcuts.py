@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.experiments.folder import ResultsFolder
+from einstellung.metrics.image_pairs import Predictions
 from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_settings import ShortcutSettings
+from einstellung.metrics.shortcuts_settings import ShortcutRule, ShortcutSettings
 from einstellung.report.card_report import report_folder
 from einstellung.report.published_shortcuts import with_reported
+from einstellung.report.run_files import read_predictions
 from einstellung.report.shortcuts_writing import write_shortcut_report
 from einstellung.timeline import Timeline
 
@@ -19,16 +21,24 @@ def shortcut_card(results: ResultsFolder, timeline: Timeline) -> dict[str, Any]:
     """The card of a results folder: cues and correlations as its proof tells them; runs that failed are among the warnings."""
     config = results.config()
     facts = (results.read_optional(results.proof_file) or {}).get("facts") or {}
+    unread: list[str] = []
+
+    def predictions(rule: ShortcutRule) -> Predictions:
+        found, problems = read_predictions(results.path, timeline.runs, last=rule == "last")
+        unread.extend(problems)
+        return found
+
     card = shortcut_score(
         timeline,
         ShortcutSettings.of_score(config.score.settings()),
         cues=facts.get("cues"),
         correlations=facts.get("correlations"),
+        predictions=predictions,
     )
     card["methods"] = {
         method: card["methods"][method] for method in config.methods if method in card["methods"]
     } | card["methods"]
-    card["warnings"] = [*results.failures(), *card["warnings"]]
+    card["warnings"] = [*results.failures(), *card["warnings"], *unread]
     card["told_some"] = told_some(config.learners, card)
     return with_reported(card, config.model_dump(mode="json"))
 

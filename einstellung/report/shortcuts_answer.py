@@ -23,7 +23,7 @@ from einstellung.metrics.shortcuts_verdict import (
 )
 from einstellung.report.notation import join
 from einstellung.report.shortcuts_findings import carried_over, loses_a_correlation
-from einstellung.report.shortcuts_notation import turned_in_words
+from einstellung.report.shortcuts_notation import intervals_in_words, turned_in_words
 
 _SENTENCES = {
     AMPLIFIES: "{names} {amplify} a gap and {reduce} none, as far as the data decide.",
@@ -157,7 +157,7 @@ def judged_by(card: Mapping[str, Any]) -> str:
     return (
         f"Judged at the end of {card['phases'][-1]} against {card['baseline']}, paired by seed: a gap more than "
         f"{points(card['margin'])} points larger is amplified if it is itself below {points(-card['margin'])}, one as much "
-        "smaller is reduced, if the 95 % interval of the difference excludes 0; cured if moreover the interval of the gap itself "
-        "stays within the margin of 0. All that must hold from ID accuracy and from accuracy where all cues are common. A method "
-        f"whose ID accuracy is below {percent(card['level'])} is not judged."
+        f"smaller is reduced, if the 95 % interval of the difference {intervals_in_words(card)} excludes 0; cured if moreover "
+        "that of the gap itself stays within the margin of 0. All that must hold from ID accuracy and from accuracy where all "
+        f"cues are common. A method whose ID accuracy is below {percent(card['level'])} is not judged."
     )

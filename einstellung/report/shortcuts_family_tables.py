@@ -141,7 +141,7 @@ def _last_note(cards: Cards) -> str:
     words = [
         f"Per cent and points, mean over seeds; {images_in_words(cards)}. ID: accuracy on patterns weighted as in the training "
         "images of the last phase. Gap: accuracy where just these cues are uncommon, minus ID. ×: the gap is so many times that "
-        f"of {_baselines(cards)} in the same study (shown above 1); ↑: amplified, and the 95 % interval over seeds agrees. "
+        f"of {_baselines(cards)} in the same study (shown above 1); ↑: amplified, and the 95 % intervals agree. "
         "Intervals: tables/last_phase.csv."
     ]
     words += [

@@ -12,6 +12,7 @@ from einstellung.report.tables import Cell
 
 CUE_HEADS = {"background": "BG", "co-object": "CoObj", "watermark": "WTM"}
 NOT_MEASURED = "not measured, or no training correlations to weigh it by"
+NO_PREDICTIONS = "predictions of single images at that epoch are not known for all runs"
 TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
 UP = "↑"
 TIMES = "×"
@@ -82,6 +83,25 @@ def bounds_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED) -> 
         return Cell(DASH, f"n = {estimate['n']}: no interval")
     low, high = estimate["ci95"]
     return Cell(f"[{pts(low)}, {pts(high)}]")
+
+
+def images_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+    """The 95 % interval over images in points, where predictions of single images are known."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    if estimate.get("images95") is None:
+        return Cell(DASH, NO_PREDICTIONS)
+    low, high = estimate["images95"]
+    return Cell(f"[{pts(low)}, {pts(high)}]")
+
+
+def intervals_in_words(card: Mapping[str, Any]) -> str:
+    """Over what the intervals are that decide a verdict.
+
+    >>> intervals_in_words({"image_resamples": None})
+    'over seeds'
+    """
+    return "over seeds and over test images" if card["image_resamples"] else "over seeds"
 
 
 def ratio_cell(ratio: Mapping[str, Any], why: str, sign: str = TIMES) -> Cell:

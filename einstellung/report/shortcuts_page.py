@@ -28,6 +28,7 @@ from einstellung.report.notation import join
 from einstellung.report.page import check_groups, render_template, worded
 from einstellung.report.shortcuts_answer import shortcut_answer
 from einstellung.report.shortcuts_continual_tables import weights_in_words
+from einstellung.report.shortcuts_notation import intervals_in_words
 from einstellung.report.shortcuts_tables import finals_in_words
 from einstellung.report.tables import Table
 from einstellung.report.undefined import Missing
@@ -135,6 +136,7 @@ def _setting(card: Mapping[str, Any]) -> dict[str, str]:
         else f"none ('{card['baseline']}' is not there)",
         "fresh in every phase": card["scratch"] or "no such method",
         "margin of the verdict": f"{points(card['margin'])} points",
+        "intervals of the verdict": f"95 %, {intervals_in_words(card)}",
         "level of a learned task": f"ID accuracy of {percent(card['level'])}",
         "threshold τ of AD": f"{card['tau']:.2f}, curves {measured.smoothing_in_words(card)}",
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from einstellung.metrics.shortcuts_gaps import SMALLEST_GAP, amplification
+from einstellung.metrics.shortcuts_images import RESAMPLES
 from einstellung.report.confounding_tables import per_cent
 from einstellung.report.notation import DASH, join, number
 from einstellung.report.shortcuts_continual_tables import continual_tables
@@ -21,6 +22,8 @@ from einstellung.report.shortcuts_notation import (
     bounds_cell,
     gap_cell,
     gap_head,
+    images_cell,
+    intervals_in_words,
     pts,
     ratio_cell,
     spread_cell,
@@ -85,8 +88,8 @@ def _gap_note(card: Card) -> str:
     words = [
         f"Per cent and points, mean over seeds, at the end of {last} ({final_in_words(card)}); {of}. ID: accuracy on patterns "
         "weighted as in training. Gap: accuracy where just these cues are uncommon, minus ID. "
-        f"×: the gap is so many times that of {card['baseline']} (shown above 1); ↑: amplified, and the 95 % interval over seeds "
-        "agrees.",
+        f"×: the gap is so many times that of {card['baseline']} (shown above 1); ↑: amplified, and the 95 % interval "
+        f"{intervals_in_words(card)} agrees.",
         turned_in_words(card, last),
         _selection(card),
     ]
@@ -153,6 +156,7 @@ def verdict_table(card: Card) -> Table:
                     bounds_cell(own["gaps"][gap]),
                     spread_cell(difference, why),
                     bounds_cell(difference, why),
+                    images_cell(difference, why),
                     ratio_cell(ratio, why) if compared else Cell(DASH, why),
                     Cell(DASH, "no test: fewer than two seeds, no spread, or several cues at once")
                     if p is None
@@ -162,9 +166,11 @@ def verdict_table(card: Card) -> Table:
             )
             low, high = (difference or {}).get("ci95") or (None, None)
             least, most = ratio["ci95"] or (None, None)
+            from_images, to_images = (difference or {}).get("images95") or (None, None)
             values.append(
                 {"method": method, "gap": gap, "mean": own["gaps"][gap]["mean"], "sd": own["gaps"][gap]["sd"]}
                 | {"difference": (difference or {}).get("mean"), "low95": low, "high95": high, "p_holm": p}
+                | {"images_low95": from_images, "images_high95": to_images}
                 | {
                     "amplification": ratio["value"] if compared else None,
                     "amplification_low95": least if compared else None,
@@ -180,16 +186,18 @@ def verdict_table(card: Card) -> Table:
         "95 %",
         f"minus {card['baseline']}",
         "95 %",
+        "over images",
         "amplification",
         "p (Holm)",
         "verdict",
     )
     note = (
-        f"Points. Minus {card['baseline']}: paired by seed; above 0 the gap is smaller. Amplification: ratio of the means over "
-        f"the same seeds, with Fieller's 95 % interval; null unless the gap of {card['baseline']} is below "
-        f"{pts(-SMALLEST_GAP, digits=0)} point. p: paired t test, Holm's correction over all methods that are judged and single "
-        "cues; verdicts go by the intervals, which are not corrected, and must be the same where the gap is measured from the "
-        "pattern in which all cues are common."
+        f"Points. Minus {card['baseline']}: paired by seed; above 0 the gap is smaller. 95 %: t interval over seeds. Over "
+        f"images: 95 % of {RESAMPLES:,} draws of the test images with replacement within every group, the same for all runs. "
+        f"Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless the gap of "
+        f"{card['baseline']} is below {pts(-SMALLEST_GAP, digits=0)} point. p: paired t test, Holm's correction over all methods "
+        "that are judged and single cues; verdicts go by both intervals, which are not corrected, and must be the same where "
+        "the gap is measured from the pattern in which all cues are common."
     )
     return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
 

@@ -37,7 +37,7 @@ def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:
         return report_shortcuts(results)
     card = score(timeline, config.score.settings()).to_dict()
     runs = [(method, seed) for method in timeline.methods for seed in timeline.seeds(method)]
-    predictions, unread = read_predictions(results.path, runs)
+    predictions, unread = read_predictions(results.path, runs, last=card["final"] == "last")
     attention, unread_attention = read_attention(results.path, runs)
     card["warnings"] = [*results.failures(), *card["warnings"], *unread, *unread_attention]
     if predictions:

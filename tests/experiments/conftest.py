@@ -66,7 +66,7 @@ def study(config: Path, out: Path, workers: int = 1, **changes: object) -> Outco
 
 def results(folder: Path) -> dict[str, bytes]:
     """Every byte of a study that must not depend on how it was run."""
-    names = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv")
+    names = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
     return {
         str(path.relative_to(folder)): path.read_bytes()
         for path in sorted(folder.rglob("*"))

@@ -24,7 +24,8 @@ CHANGE = {
     "methods": ["gpm", "dgr", "interleaved", "joint"],
     "learners": {"gpm": {"samples": 16}, "dgr": {"z": 4, "generator_epochs": 1}},
 }
-RUN_FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "pictures.npz")
+PREDICTIONS = ("predictions.csv", "predictions_last.csv")
+RUN_FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", *PREDICTIONS, "pictures.npz")
 
 
 class StoppedError(Exception):
@@ -105,12 +106,14 @@ def test_a_run_that_was_stopped_ends_in_the_same_bytes(make_job, straight, metho
     assert again.samples == straight[method].job.samples
 
 
+@pytest.mark.parametrize("file", PREDICTIONS)
 @pytest.mark.parametrize("method", ["interleaved", "gpm"])
-def test_the_chosen_checkpoint_is_known_on_every_split(straight, stream, method):
-    """Whatever was due at its epoch: predictions and rows of all splits, and each accuracy that of the predictions."""
+def test_the_chosen_checkpoint_and_the_last_are_known_on_every_split(straight, stream, method, file):
+    """Whatever was due at that epoch: predictions and rows of all splits, and each accuracy that of the predictions."""
     run = straight[method]
-    frame, said = table(run, "timeline.csv"), table(run, "predictions.csv")
-    rows = frame[(frame.phase == "T2") & (frame.epoch == run.status["chosen_epoch"])].set_index("split")
+    frame, said = table(run, "timeline.csv"), table(run, file)
+    epoch = run.status["chosen_epoch"] if file == "predictions.csv" else frame[frame.phase == "T2"].epoch.max()
+    rows = frame[(frame.phase == "T2") & (frame.epoch == epoch)].set_index("split")
     assert set(said.split) == set(rows.index) == {split.name for split in stream.splits}
     for split, part in said.groupby("split"):
         right = (part.label == part.prediction).groupby(part.label).mean()

@@ -36,7 +36,7 @@ VALUES = {
     "methods": ["two_stages"],
     "seeds": [3],
 }
-FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv")
+FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
 
 
 class StoppedError(Exception):

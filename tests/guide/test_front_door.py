@@ -26,7 +26,7 @@ from tests.sources.archives import FOLDER, published_as, small_files, write_fold
 
 from .conftest import TINY, front_door
 
-FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv")
+FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
 
 
 def config(*words: str):

@@ -14,7 +14,7 @@ from einstellung.experiments.plan import plan
 from einstellung.streams import EvaluationSplit, Stream, streams
 from tests.learners.conftest import SmallNet
 
-FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv")
+FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
 OPTIONS = {
     "ewc": {"e_lambda": 10.0},
     "fromp": {"buffer": 10, "draw": 6, "epochs": 2, "jitter": 1e-3},

@@ -15,10 +15,10 @@ from .hand_made import prediction_frame, write_pictures
 HEAD = "split,index,label,prediction\n"
 
 
-def write_run(results, name, content):
+def write_run(results, name, content, file="predictions.csv"):
     folder = results / "runs" / name
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "predictions.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
 def test_predictions_are_read_by_method_and_seed(tmp_path):
@@ -26,6 +26,19 @@ def test_predictions_are_read_by_method_and_seed(tmp_path):
     found, problems = read_predictions(tmp_path, [("ewc_on", 42)])
     assert problems == []
     assert found["ewc_on", 42].equals(prediction_frame())
+
+
+def test_where_the_last_epoch_counts_its_predictions_are_read(tmp_path):
+    later = prediction_frame().assign(prediction=3)
+    for name in ("ewc_on-seed42", "sgd-seed1"):
+        write_run(tmp_path, name, prediction_frame().to_csv(index=False))
+    write_run(tmp_path, "ewc_on-seed42", later.to_csv(index=False), "predictions_last.csv")
+    runs = [("ewc_on", 42), ("sgd", 1)]
+    found, problems = read_predictions(tmp_path, runs, last=True)
+    assert problems == []
+    assert found["ewc_on", 42].equals(later)
+    assert found["sgd", 1].equals(prediction_frame())  # made before they were kept
+    assert read_predictions(tmp_path, runs)[0]["ewc_on", 42].equals(prediction_frame())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,157 @@
+"""Intervals over test images: against a bootstrap in plain loops, against the binomial law, and what they do to verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
+from einstellung.metrics.shortcuts import shortcut_score
+from einstellung.metrics.shortcuts_images import CHECK, RESAMPLES, redrawn
+from tests.metrics.several import groups, rows_of, timeline_of, two_cues
+
+CUES = ("background", "co-object")
+RHO = (0.95, 0.95)
+WEIGHTS = {"11": 0.9025, "10": 0.0475, "01": 0.0475, "00": 0.0025}
+Said = dict[tuple[str, int], pd.DataFrame]
+
+
+def predictions_of(splits: Mapping[str, float], n: int, draws: np.random.Generator | None = None) -> pd.DataFrame:
+    """As many right answers as the accuracies say, on images that are numbered through; which ones, is drawn."""
+    rows = []
+    for place, (split, acc) in enumerate(splits.items()):
+        label = int(split.split("_")[1])
+        right = np.arange(n) < round(acc * n)
+        if draws is not None:
+            draws.shuffle(right)
+        rows += [(split, 1000 * place + i, label, label if hit else 1 - label) for i, hit in enumerate(right)]
+    return pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
+
+
+def made(ends: Mapping[str, Mapping[str, float]], n: int, spread: float = 0.0, seeds=(1, 2, 3)):
+    """A timeline and the predictions that it was measured from."""
+    rows, said = [], {}
+    draws = np.random.default_rng(5)
+    for method, patterns in ends.items():
+        for place, seed in enumerate(seeds):
+            shifted = {p: acc + (spread * (place - 1) if "0" in p else 0) for p, acc in patterns.items()}
+            splits = {split: round(acc * n) / n for split, acc in groups(shifted).items()}
+            rows += rows_of(method, seed, "T1", splits, n=n)
+            said[method, seed] = predictions_of(splits, n, draws)
+    return timeline_of(rows), said
+
+
+def scored(timeline, said: Said):
+    return shortcut_score(timeline, cues=CUES, correlations=RHO, predictions=lambda rule: said)
+
+
+def check_of(card) -> dict:
+    (found,) = [check for check in card["checks"] if check["name"] == CHECK]
+    return found
+
+
+ENDS = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(0.95, 0.7, 0.9, 0.5)}
+
+
+def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
+    n = 20
+    timeline, said = made(ENDS, n, spread=0.1)
+    card = scored(timeline, said)
+    shares = redrawn(dict.fromkeys(groups(ENDS["erm"]), n))
+
+    def accuracy(method: str, split: str, times: np.ndarray) -> float:
+        """Of the images drawn again, the mean over seeds; the predictions' rows may stand in any order."""
+        total = 0.0
+        for seed in (1, 2, 3):
+            frame = said[method, seed]
+            for image, share in zip(sorted(frame[frame.split == split]["index"]), times, strict=True):
+                (row,) = frame[frame["index"] == image].itertuples()
+                total += share * (row.prediction == row.label) / 3
+        return total
+
+    few = 12  # resamples worked out by hand
+    gaps: dict[str, list[float]] = {"lff": [], "erm": []}
+    for resample in range(few):
+        for method, found in gaps.items():
+            acc = {split: accuracy(method, split, shares[split][resample]) for split in groups(ENDS["erm"])}
+            by_pattern = {p: (acc[f"group_0_{p}"] + acc[f"group_1_{p}"]) / 2 for p in WEIGHTS}
+            found.append(by_pattern["10"] - sum(WEIGHTS[p] * by_pattern[p] for p in WEIGHTS))
+    by_hand = np.subtract(gaps["lff"], gaps["erm"])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("einstellung.metrics.shortcuts_images.redrawn", lambda sizes: {s: shares[s][:few] for s in sizes})
+        card = scored(timeline, said)
+    own = card["methods"]["lff"]["phases"]["T1"]["own"]
+    assert own["difference"]["co-object"]["images95"] == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))
+    assert own["gaps"]["co-object"]["images95"] == pytest.approx(np.quantile(gaps["lff"], [0.025, 0.975]))
+    assert own["gaps"]["co-object"]["ci95"] != pytest.approx(own["gaps"]["co-object"]["images95"])
+
+
+def test_draws_are_whole_images_and_the_same_every_time():
+    shares = redrawn({"a": 7, "b": 4})
+    assert shares["a"].shape == (RESAMPLES, 7)
+    np.testing.assert_allclose(shares["a"].sum(axis=1), 1)
+    np.testing.assert_allclose((shares["b"] * 4).round(), shares["b"] * 4)
+    np.testing.assert_array_equal(shares["a"], redrawn({"a": 7, "b": 4})["a"])
+    assert abs(shares["a"].mean() - 1 / 7) < 1e-12
+
+
+def test_its_width_is_that_of_the_binomial_law():
+    """A pattern has 2 n images; where all others are right, the gap from all common is their accuracy minus 1."""
+    n, p = 200, 0.7
+    timeline, said = made({"erm": two_cues(1.0, p, 1.0, 1.0)}, n)
+    low, high = scored(timeline, said)["methods"]["erm"]["phases"]["T1"]["alone"]["gaps"]["co-object"]["images95"]
+    # the three seeds' right answers are shuffled apart, so an image's mean over seeds has a third of the variance
+    expected = 2 * 1.96 * np.sqrt(p * (1 - p) / (2 * n) / 3)
+    assert high - low == pytest.approx(expected, rel=0.15)
+    same = dict.fromkeys(said, said["erm", 1])
+    low, high = scored(timeline, same)["methods"]["erm"]["phases"]["T1"]["alone"]["gaps"]["co-object"]["images95"]
+    assert high - low == pytest.approx(2 * 1.96 * np.sqrt(p * (1 - p) / (2 * n)), rel=0.1)  # one model thrice
+
+
+@pytest.mark.parametrize(("n", "word"), [(10, "undecided"), (400, "amplified")])
+def test_few_images_leave_undecided_what_seeds_agree_about(n, word):
+    ends = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(1.0, 0.8, 0.7, 0.4)}
+    timeline, said = made(ends, n)
+    verdicts = {
+        "seeds alone": shortcut_score(timeline, cues=CUES, correlations=RHO),
+        "images too": scored(timeline, said),
+    }
+    words = {name: card["methods"]["lff"]["verdict"]["gaps"]["co-object"] for name, card in verdicts.items()}
+    assert words["seeds alone"]["name"] == "amplified"
+    assert words["images too"]["name"] == word
+    assert check_of(verdicts["images too"])["passed"] is True
+    assert verdicts["images too"]["image_resamples"] == RESAMPLES
+    sentence = verdicts["images too"]["methods"]["lff"]["verdict"]["sentence"]
+    assert "over seeds, [" in sentence
+    assert "] over images)" in sentence
+
+
+def test_predictions_of_another_epoch_are_not_used():
+    timeline, said = made(ENDS, 20)
+    other = said["lff", 2].copy()
+    row = other.index[other["prediction"] == other["label"]][0]
+    other.loc[row, "prediction"] = 1 - other.loc[row, "label"]
+    card = scored(timeline, {**said, ("lff", 2): other})
+    assert check_of(card)["passed"] is None
+    assert "lff seed 2: group_0_11 0.900, scored 0.950" in check_of(card)["detail"]
+    assert card["image_resamples"] is None
+    assert "images95" not in card["methods"]["lff"]["phases"]["T1"]["own"]["gaps"]["co-object"]
+    assert card["methods"] == shortcut_score(timeline, cues=CUES, correlations=RHO)["methods"]
+
+
+def test_runs_on_other_images_are_not_compared():
+    timeline, said = made(ENDS, 20)
+    other = said["lff", 3].assign(index=said["lff", 3]["index"] + 7)
+    card = scored(timeline, {**said, ("lff", 3): other})
+    assert "lff seed 3: other images in group_0_11" in check_of(card)["detail"]
+    missing = {run: frame for run, frame in said.items() if run != ("erm", 1)}
+    assert "erm seed 1: no predictions of every group" in check_of(scored(timeline, missing))["detail"]
+
+
+def test_the_order_of_rows_means_nothing():
+    timeline, said = made(ENDS, 20, spread=0.1)
+    turned = {run: frame.iloc[::-1].reset_index(drop=True) for run, frame in said.items()}
+    assert scored(timeline, turned) == scored(timeline, said)
