@@ -7,6 +7,7 @@ of their own, made anew in :meth:`Learner.begin_epoch`.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
@@ -16,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from einstellung.errors import InputError
 from einstellung.options import checked_options
 from einstellung.randomness import generator
 from einstellung.registry import Registry
@@ -105,7 +107,11 @@ class Learner:
     @classmethod
     def read_options(cls, name: str, given: Mapping[str, Any]) -> Any:
         """The options, with the given ones set; a wrong key or value is named, ``name`` being where they stand."""
-        return cls.Options(**checked_options(cls.Options, f"learners.{name}", given))
+        values = checked_options(cls.Options, f"learners.{name}", given)
+        try:
+            return cls.Options(**values)
+        except InputError as error:  # which names the method itself: ``given`` may stand under another name
+            raise InputError(re.sub(r"^learners\.[^.\s]+\.", f"learners.{name}.", str(error))) from None
 
     @classmethod
     def plain_history(cls, options: Any) -> bool:

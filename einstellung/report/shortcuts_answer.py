@@ -80,7 +80,8 @@ def whac_a_mole_sentence(card: Mapping[str, Any], methods: Sequence[str], compar
         better = [cue for cue, word in words.items() if word in BETTER]
         worse = [cue for cue, word in words.items() if word in WORSE]
         described.append(f"{method} ({join(better)} down, {join(worse)} up)")
-    return f"Whac-A-Mole in {len(methods)} of {beside}: {join(described)}."
+    where = f"{len(methods)} of {beside}" if len(decided) > 1 else beside
+    return f"Whac-A-Mole in {where}: {join(described)}."
 
 
 def _words(card: Mapping[str, Any], method: str) -> list[str]:

@@ -165,6 +165,10 @@ def test_a_method_once_more_under_another_name(make, through):
     assert through(make("er~large", **REPLAY))[0] == through(make("er", **REPLAY))[0]
     with pytest.raises(InputError, match=r"unknown key 'learners\.er~large\.bufer': did you mean 'buffer'"):
         learner_options("er~large", {"bufer": 1})
+    with pytest.raises(InputError, match=r"^learners\.gdro~some\.step is -1\.0: it must be at least 0"):
+        learner_options("gdro~some", {"step": -1.0})
+    with pytest.raises(InputError, match=r"^learners\.derpp\+sd\.sd\.strength is -1\.0"):
+        learner_options("derpp+sd", {"sd": {"strength": -1.0}})
     with pytest.raises(InputError, match="after '~' stands a word"):
         learners["er~"]
 
