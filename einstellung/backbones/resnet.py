@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
 from einstellung.kernels.batch_norm import norm_relu
+from einstellung.kernels.residual import residual_block
 
 
 class BasicBlock(nn.Module):
@@ -24,6 +27,8 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
+        if (whole := residual_block(self.conv1, self.bn1, self.conv2, self.bn2, self.shortcut, x)) is not None:
+            return whole
         out = norm_relu(self.bn1, self.conv1(x))
         return norm_relu(self.bn2, self.conv2(out), self.shortcut(x))
 
@@ -39,6 +44,8 @@ class ResNet18(nn.Module):
     >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 60])
     """
+
+    images_meet_in_norms_alone: ClassVar[bool] = True
 
     def __init__(self, n_outputs: int, width: int = 64, stem_stride: int = 1, weights: str | None = None) -> None:
         super().__init__()

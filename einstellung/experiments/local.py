@@ -143,6 +143,7 @@ def _work(pipe: Connection, config: StudyConfig, root: Path, digests: dict[str, 
     from einstellung.experiments.execution import execute, proved_stream
 
     use_threads(config.training.thread_count)
+    gc.freeze()  # modules stay: the collector need not look through them again and again
     stream = None
     for job in handed_over(pipe):
         try:

@@ -7,7 +7,7 @@ algorithms does: errors are about 1e-5 of the largest value, those of direct con
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -29,7 +29,10 @@ class WinogradConv2d(nn.Conv2d):
         weight, bias = self.weight, self.bias
         if not takes(self, weight, bias, input) or not input.is_contiguous(memory_format=torch.channels_last):
             return super().forward(input)
-        out: Tensor = _Winograd.apply(input, weight)  # type: ignore[no-untyped-call]
+        if torch.is_grad_enabled():
+            out: Tensor = _Winograd.apply(input, weight)  # type: ignore[no-untyped-call]
+        else:
+            out, _ = winograd_forward(input, weight, keeps=False)
         return out if bias is None else out + bias.view(-1, 1, 1)
 
 
@@ -99,67 +102,86 @@ def tile_size(height: int, width: int) -> int:
 class _Winograd(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
-        from einstellung.kernels import winograd
-
-        images = channels_inside(x)
-        count, height, width, _ = images.shape
-        side = tile_size(height, width)
-        per_image = tiles_of(height, width, side)
-        to_tiles, to_images = (winograd.input4, winograd.output4) if side == 4 else (winograd.input2, winograd.output2)
-        transformed = _transformed_weight(weight, side)
-        outputs = images.new_empty(count, height, width, len(weight))
-        kept = []
-        source, target = quads(images), quads(outputs)
-        groups = list(_groups(count, per_image, max(weight.shape[:2]), side))
-        most = max(last - first for first, last in groups) * per_image
-        products = new_tiles(side, most, len(weight))
-        keeps = ctx.needs_input_grad[1]
-        tiles = new_tiles(side, 0 if keeps else most, images.shape[3])
-        for first, last in groups:
-            size = (last - first) * per_image
-            if keeps:
-                tiles = new_tiles(side, size, images.shape[3])
-                kept.append(tiles)
-            transform(to_tiles, source, quads(tiles), first, last, per_image)
-            torch.bmm(tiles[:, :size], transformed.transpose(1, 2), out=products[:, :size])
-            transform(to_images, quads(products), target, first, last, per_image)
-        ctx.side, ctx.shape = side, x.shape
-        ctx.save_for_backward(transformed, *kept)  # nothing else is needed, not even x
-        return outputs.permute(0, 3, 1, 2)
+        outputs, saved = winograd_forward(x, weight, keeps=ctx.needs_input_grad[1])
+        ctx.shape = x.shape
+        ctx.save_for_backward(*saved)  # nothing else is needed, not even x
+        return outputs
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None]:
-        from einstellung.kernels import winograd
+        return winograd_backward(ctx.shape, ctx.saved_tensors, gradient, *ctx.needs_input_grad)
 
-        transformed, *kept = ctx.saved_tensors
-        side = ctx.side
-        count, channels, height, width = ctx.shape
-        per_image = tiles_of(height, width, side)
-        if side == 4:
-            to_tiles, to_images = winograd.output4_transposed, winograd.input4_transposed
-        else:
-            to_tiles, to_images = winograd.output2_transposed, winograd.input2_transposed
-        given = channels_inside(gradient)
-        source = quads(given)
-        wants_input, wants_weight = ctx.needs_input_grad
-        down = given.new_zeros(count, height, width, channels) if wants_input else None
-        sums = transformed.new_empty((side + 2) ** 2, gradient.shape[1], channels) if wants_weight else None
-        groups = list(_groups(count, per_image, max(channels, gradient.shape[1]), side))
-        most = max(last - first for first, last in groups) * per_image
-        tiles, products = new_tiles(side, most, gradient.shape[1]), new_tiles(side, most, channels)
-        for number, (first, last) in enumerate(groups):
-            size = (last - first) * per_image
-            transform(to_tiles, source, quads(tiles), first, last, per_image)
-            if sums is not None:
-                sums.baddbmm_(tiles[:, :size].transpose(1, 2), kept[number][:, :size], beta=int(number > 0))
-            if down is not None:
-                torch.bmm(tiles[:, :size], transformed, out=products[:, :size])
-                transform(to_images, quads(products), quads(down), first, last, per_image)
-        return (
-            None if down is None else down.permute(0, 3, 1, 2),
-            None if sums is None else _weight_gradient(sums, side),
-        )
+
+def winograd_forward(x: Tensor, weight: Tensor, keeps: bool) -> tuple[Tensor, list[Tensor]]:
+    """The convolution, and what its gradients need: the weights' tiles and, where it ``keeps`` them, the images'."""
+    from einstellung.kernels import winograd
+
+    images = channels_inside(x)
+    count, height, width, channels = images.shape
+    side = tile_size(height, width)
+    per_image = tiles_of(height, width, side)
+    to_tiles, to_images = (winograd.input4, winograd.output4) if side == 4 else (winograd.input2, winograd.output2)
+    transformed = _transformed_weight(weight, side)
+    made = weight.shape[0]
+    outputs = images.new_empty(count, height, width, made)
+    kept = []
+    source, target = quads(images), quads(outputs)
+    groups = list(_groups(count, per_image, max(weight.shape[:2]), side))
+    most = max(last - first for first, last in groups) * per_image
+    products = new_tiles(side, most, made)
+    tiles = new_tiles(side, 0 if keeps else most, channels)
+    for first, last in groups:
+        size = (last - first) * per_image
+        if keeps:
+            tiles = new_tiles(side, size, channels)
+            kept.append(tiles)
+        transform(to_tiles, source, quads(tiles), first, last, per_image)
+        torch.bmm(tiles[:, :size], transformed.transpose(1, 2), out=products[:, :size])
+        transform(to_images, quads(products), target, first, last, per_image)
+    return outputs.permute(0, 3, 1, 2), [transformed, *kept]
+
+
+def winograd_backward(
+    shape: Sequence[int],
+    saved: Sequence[Tensor],
+    gradient: Tensor,
+    wants_input: bool,
+    wants_weight: bool,
+    into: Tensor | None = None,
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of images of this ``shape`` and of the weights; the former are added to ``into`` where it is given."""
+    from einstellung.kernels import winograd
+
+    transformed, *kept = saved
+    count, channels, height, width = shape
+    side = tile_size(height, width)
+    per_image = tiles_of(height, width, side)
+    if side == 4:
+        to_tiles, to_images = winograd.output4_transposed, winograd.input4_transposed
+    else:
+        to_tiles, to_images = winograd.output2_transposed, winograd.input2_transposed
+    given = channels_inside(gradient)
+    source = quads(given)
+    down = None
+    if wants_input:
+        down = given.new_zeros(count, height, width, channels) if into is None else channels_inside(into)
+    sums = transformed.new_empty((side + 2) ** 2, gradient.shape[1], channels) if wants_weight else None
+    groups = list(_groups(count, per_image, max(channels, gradient.shape[1]), side))
+    most = max(last - first for first, last in groups) * per_image
+    tiles, products = new_tiles(side, most, gradient.shape[1]), new_tiles(side, most, channels)
+    for number, (first, last) in enumerate(groups):
+        size = (last - first) * per_image
+        transform(to_tiles, source, quads(tiles), first, last, per_image)
+        if sums is not None:
+            sums.baddbmm_(tiles[:, :size].transpose(1, 2), kept[number][:, :size], beta=int(number > 0))
+        if down is not None:
+            torch.bmm(tiles[:, :size], transformed, out=products[:, :size])
+            transform(to_images, quads(products), quads(down), first, last, per_image)
+    return (
+        None if down is None else down.permute(0, 3, 1, 2),
+        None if sums is None else _weight_gradient(sums, side),
+    )
 
 
 def _groups(count: int, per_image: int, channels: int, side: int) -> Iterator[tuple[int, int]]:

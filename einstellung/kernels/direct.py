@@ -26,9 +26,12 @@ class DirectConv2d(nn.Conv2d):
 
     def forward(self, input: Tensor) -> Tensor:  # torch's name: it may be called by keyword
         weight, bias = self.weight, self.bias
-        if not _takes(self, weight, bias, input):
+        if not takes(self, weight, bias, input):
             return super().forward(input)
-        out: Tensor = _Direct.apply(input, weight, self.stride[0])  # type: ignore[no-untyped-call]
+        if torch.is_grad_enabled():
+            out: Tensor = _Direct.apply(input, weight, self.stride[0])  # type: ignore[no-untyped-call]
+        else:
+            out = direct_forward(input, weight, self.stride[0])
         return out if bias is None else out + bias.view(-1, 1, 1)
 
 
@@ -58,7 +61,7 @@ def _is_plain(layer: nn.Conv2d, weight: Tensor) -> bool:
     )
 
 
-def _takes(layer: nn.Conv2d, weight: Tensor, bias: Tensor | None, x: Tensor) -> bool:
+def takes(layer: nn.Conv2d, weight: Tensor, bias: Tensor | None, x: Tensor) -> bool:
     """Whether our loops compute what the layer would now, for images of this size."""
     if not computes_here(x, weight) or not _is_plain(layer, weight):
         return False
@@ -77,38 +80,46 @@ def _takes(layer: nn.Conv2d, weight: Tensor, bias: Tensor | None, x: Tensor) -> 
 class _Direct(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, step: int) -> Tensor:
-        from einstellung.kernels import direct_loops
-
-        images = channels_inside(x)
-        count, height, width, _ = images.shape
-        outputs = images.new_empty(count, height // step, width // step, len(weight))
-        loop = direct_loops.convolve if step == 1 else direct_loops.convolve_strided
-        _over_images(loop, images, _in_blocks(weight), outputs, outputs)
         ctx.step = step
         ctx.save_for_backward(x, weight)
-        return outputs.permute(0, 3, 1, 2)
+        return direct_forward(x, weight, step)
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        from einstellung.kernels import direct_loops
+        return *direct_backward(*ctx.saved_tensors, gradient, ctx.step, *ctx.needs_input_grad[:2]), None
 
-        x, weight = ctx.saved_tensors
-        images, slopes = channels_inside(x), channels_inside(gradient)
-        down = by_weight = None
-        if ctx.needs_input_grad[0]:
-            down = images.new_empty(images.shape)
-            if ctx.step == 1:
-                turned = _in_blocks(weight.flip(2, 3).transpose(0, 1))
-                _over_images(direct_loops.convolve, slopes, turned, down, slopes)
-            else:
-                # an even row meets the middle weights, an odd one the last and, of the next output, the first
-                turned = _in_blocks(weight[:, :, [1, 2, 0]].transpose(0, 1))
-                _over_images(direct_loops.return_strided, slopes, turned, down, slopes)
-            down = down.permute(0, 3, 1, 2)
-        if ctx.needs_input_grad[1]:
-            by_weight = _weight_gradient(images, slopes, ctx.step)
-        return down, by_weight, None
+
+def direct_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
+    from einstellung.kernels import direct_loops
+
+    images = channels_inside(x)
+    count, height, width, _ = images.shape
+    outputs = images.new_empty(count, height // step, width // step, weight.shape[0])
+    loop = direct_loops.convolve if step == 1 else direct_loops.convolve_strided
+    _over_images(loop, images, _in_blocks(weight), outputs, outputs)
+    return outputs.permute(0, 3, 1, 2)
+
+
+def direct_backward(
+    x: Tensor, weight: Tensor, gradient: Tensor, step: int, wants_input: bool, wants_weight: bool
+) -> tuple[Tensor | None, Tensor | None]:
+    """The gradients of images and weights, as far as they are wanted."""
+    from einstellung.kernels import direct_loops
+
+    images, slopes = channels_inside(x), channels_inside(gradient)
+    down = None
+    if wants_input:
+        down = images.new_empty(images.shape)
+        if step == 1:
+            turned = _in_blocks(weight.flip(2, 3).transpose(0, 1))
+            _over_images(direct_loops.convolve, slopes, turned, down, slopes)
+        else:
+            # an even row meets the middle weights, an odd one the last and, of the next output, the first
+            turned = _in_blocks(weight[:, :, [1, 2, 0]].transpose(0, 1))
+            _over_images(direct_loops.return_strided, slopes, turned, down, slopes)
+        down = down.permute(0, 3, 1, 2)
+    return down, _weight_gradient(images, slopes, step) if wants_weight else None
 
 
 def _in_blocks(weight: Tensor) -> Tensor:
@@ -120,7 +131,7 @@ def _in_blocks(weight: Tensor) -> Tensor:
 def _over_images(loop: Any, source: Tensor, weight: Tensor, target: Tensor, sized: Tensor) -> None:
     addresses = source.data_ptr(), weight.data_ptr(), target.data_ptr()
     sizes = *sized.shape[1:3], source.shape[3], target.shape[3]
-    in_parts(lambda first, last: loop(*addresses, first, last, *sizes), len(source))
+    in_parts(lambda first, last: loop(*addresses, first, last, *sizes), source.shape[0])
 
 
 def _weight_gradient(images: Tensor, slopes: Tensor, step: int) -> Tensor:

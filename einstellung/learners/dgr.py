@@ -93,11 +93,12 @@ class DeepGenerativeReplay(Learner):
         self._augmentation = generator(self.context.seed, "replay-augmentation", phase.name, epoch)
 
     def observe(self, batch: Batch) -> Tensor:
-        loss = self.cross_entropy(batch.inputs, batch.labels)
-        if self.solver is not None:
-            inputs, targets = self.replay(self.solver, len(batch.labels))
-            loss = loss / self._number + (1 - 1 / self._number) * self.replay_loss(inputs, targets)
-        return self.step(loss)
+        if self.solver is None:
+            return self.step(self.cross_entropy(batch.inputs, batch.labels))
+        inputs, targets = self.replay(self.solver, len(batch.labels))
+        logits, replayed = self.logits_apart((batch.inputs, inputs))
+        loss = F.cross_entropy(logits, batch.labels) / self._number
+        return self.step(loss + (1 - 1 / self._number) * self.replay_loss(replayed, targets))
 
     @torch.no_grad()
     def replay(self, solver: nn.Module, count: int) -> tuple[Tensor, Tensor]:
@@ -113,11 +114,9 @@ class DeepGenerativeReplay(Learner):
         likely = (known / self.options.temperature).softmax(dim=1)
         return inputs, torch.zeros_like(logits).index_copy_(1, self._known, likely)
 
-    def replay_loss(self, inputs: Tensor, targets: Tensor) -> Tensor:
+    def replay_loss(self, logits: Tensor, targets: Tensor) -> Tensor:
         if self.options.targets == "hard":
-            return self.cross_entropy(inputs, targets)
-        with self.context.autocast():
-            logits = self.net(inputs).float()
+            return F.cross_entropy(logits, targets)
         return self.options.temperature**2 * F.cross_entropy(logits / self.options.temperature, targets)
 
     def end_phase(self, phase: Phase) -> None:

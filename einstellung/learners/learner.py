@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.kernels.lots import outputs_apart
 from einstellung.options import checked_options
 from einstellung.randomness import generator
 from einstellung.registry import Registry
@@ -202,6 +203,11 @@ class Learner:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """The inverse of :meth:`state_dict`."""
+
+    def logits_apart(self, parts: Sequence[Tensor]) -> Sequence[Tensor]:
+        """The logits of several batches, each with batch statistics of its own; in one pass where the net can do that."""
+        with self.context.autocast():
+            return [logits.float() for logits in outputs_apart(self.net, parts)]
 
     def cross_entropy(self, inputs: Tensor, labels: Tensor) -> Tensor:
         """Cross entropy over the whole head."""

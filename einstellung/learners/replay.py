@@ -108,10 +108,10 @@ class ReplayLearner(Learner):
             return self.net(inputs).float()
 
     def logits_of(self, parts: Sequence[Tensor], joined: bool) -> Sequence[Tensor]:
-        """The logits of each part of a step: one part after the other, or all in one pass, laid end to end."""
+        """The logits of each part of a step: as if one came after the other or, ``joined``, as one batch."""
         if joined:
             return self.logits(torch.cat(tuple(parts))).split([len(part) for part in parts])
-        return [self.logits(part) for part in parts]
+        return self.logits_apart(parts)
 
     def replay(self) -> tuple[Tensor, Tensor, Tensor]:
         """A draw from the buffer as the net sees it, its labels, its logits."""
