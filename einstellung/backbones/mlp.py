@@ -1,4 +1,4 @@
-"""Fully connected layers, for features that another net has found already: its upper layers, so to speak, learned anew."""
+"""Fully connected layers on top of features that another net has found already."""
 
 from __future__ import annotations
 

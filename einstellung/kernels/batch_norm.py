@@ -80,7 +80,7 @@ def may_fuse(
         return False
     if not x.numel() or (norm.training and min(sizes) * x.shape[2] * x.shape[3] <= 1):
         return False  # torch says what is wrong with a single value per channel
-    if other is not None and other.shape != x.shape:
+    if (other is not None and other.shape != x.shape) or sum(sizes) != x.shape[0]:
         return False
     channels = x.shape[1:2]
     return all(one.shape == channels and one.is_contiguous() for one in own)  # type: ignore[union-attr]
@@ -153,6 +153,9 @@ def norm_backward(
     from einstellung.kernels import norm_loops
 
     wants_x, wants_other, wants_weight, wants_bias = wants
+    x, y = (
+        one.contiguous(memory_format=torch.channels_last) for one in (x, y)
+    )  # whoever kept them may have moved them
     gradient = gradient.contiguous(memory_format=torch.channels_last)
     down = torch.empty_like(x) if wants_x or wants_other else None
     side = torch.empty_like(x) if wants_other else None

@@ -9,39 +9,40 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-_sizes: tuple[int, ...] = ()
+# layers are called by torch: there is no way to hand it to them
+_sizes: ContextVar[tuple[int, ...]] = ContextVar("sizes of lots", default=())
 
 
 def sizes_now() -> tuple[int, ...]:
     """How long the lots are that go through the net at this moment; empty where a batch is one batch."""
-    return _sizes
+    return _sizes.get()
 
 
 @contextmanager
 def in_lots(sizes: Sequence[int]) -> Iterator[None]:
     """Within it, a batch is lots of these sizes."""
-    global _sizes
-    before, _sizes = _sizes, tuple(sizes)
+    token = _sizes.set(tuple(sizes))
     try:
         yield
     finally:
-        _sizes = before
+        _sizes.reset(token)
 
 
 def goes_in_lots(net: nn.Module) -> bool:
-    """Whether a net says that its images meet in batch norms alone, and all of these are ours.
+    """Whether a net's own class says that its images meet in batch norms alone, and all of these are ours.
 
     >>> goes_in_lots(nn.Sequential(nn.Linear(2, 2)))
     False
     """
     from einstellung.kernels.batch_norm import FusedBatchNorm2d
 
-    if not getattr(type(net), "images_meet_in_norms_alone", False):
+    if not vars(type(net)).get("images_meet_in_norms_alone", False):  # what a subclass does is its own
         return False
     norms = [layer for layer in net.modules() if isinstance(layer, _BatchNorm)]
     return bool(norms) and all(type(layer) is FusedBatchNorm2d for layer in norms)

@@ -33,6 +33,8 @@ def residual_block(
     """The block in one step, where its layers are ours, nobody listens to them and all of them learn; otherwise None."""
     if type(shortcut) is not nn.Identity or type(norm1) is not FusedBatchNorm2d or type(norm2) is not FusedBatchNorm2d:
         return None
+    if type(conv1) is not type(conv2) or type(conv1) not in (DirectConv2d, WinogradConv2d):
+        return None
     if not torch.is_grad_enabled() or norm1.training != norm2.training:
         return None
     sizes = lots_for(norm1) or x.shape[:1]
@@ -60,11 +62,8 @@ def _is_watched(layer: nn.Module) -> bool:
 
 
 def _suit(conv1: nn.Module, conv2: nn.Module, x: Tensor) -> bool:
-    """Whether both convolutions would be computed by the same one of our kernels, and give what they are given the shape of."""
-    kind = type(conv1)
-    if kind is not type(conv2) or kind not in (DirectConv2d, WinogradConv2d):
-        return False
-    take = takes_directly if kind is DirectConv2d else takes
+    """Whether both convolutions would be computed by our kernels, and give what they are given the shape of."""
+    take = takes_directly if type(conv1) is DirectConv2d else takes
     channels_last = x.is_contiguous(memory_format=torch.channels_last)
     for conv in (conv1, conv2):
         if conv.bias is not None or conv.stride != (1, 1) or conv.weight.shape[0] != x.shape[1]:  # type: ignore[index]

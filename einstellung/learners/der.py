@@ -1,8 +1,9 @@
 """Dark experience replay, DER (Buzzega et al., 2020).
 
 A reservoir holds (image, logits at the time it was seen). With a draw B' from it,
-loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw go through the net one after the other, or, with ``joined``,
-laid end to end in one pass: the same loss, but for batch norm, whose statistics are then those of both together.
+loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw have batch statistics of their own, as if they went through the
+net one after the other. With ``joined`` they are one batch: the same loss, but for batch norm, whose statistics are then those of
+both together.
 Differs from the original in nothing but the cue, which what is replayed bears again, and the options ``replay`` and ``joined``.
 """
 

@@ -8,7 +8,7 @@ likewise 1/t on the phase's images and 1 - 1/t on images of the generator before
 
 Differs from the original in the generator: a variational autoencoder instead of a WGAN. It learns the images as they are seen
 but for crop and flip, with their cue; what it draws is cropped and flipped like any training image, and nothing is painted on.
-Images and generated images go through the net one after the other, each with batch statistics of its own.
+Images and generated images have batch statistics of their own, as if they went through the net one after the other.
 """
 
 from __future__ import annotations

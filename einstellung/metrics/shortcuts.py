@@ -191,7 +191,13 @@ def _record(
     return {
         "n_seeds": len(own),
         "phases": {phase: phase_record(method, runs, phase, baseline, scratch) for phase in design.phases},
-        "carry_over": carry_over(own, correlations, margin, fresh=method == scratch),
+        "carry_over": carry_over(
+            own,
+            correlations,
+            margin,
+            fresh=method == scratch,
+            scratch=runs[scratch] if scratch is not None and scratch != method else None,
+        ),
         "trade": trades(
             own, runs[baseline] if baseline is not None and baseline != method else {}, margin, fresh=method == scratch
         ),

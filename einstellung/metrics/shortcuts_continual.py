@@ -11,7 +11,7 @@ from typing import Any
 
 from einstellung.metrics.ratios import ratio_of_means
 from einstellung.metrics.shortcuts_facets import Runs, pairs_with
-from einstellung.metrics.shortcuts_gaps import EQUAL, SMALLEST_GAP, Turned, trade
+from einstellung.metrics.shortcuts_gaps import EQUAL, SMALLEST_GAP, Turned, difference, trade
 from einstellung.metrics.shortcuts_phase import WEIGHTINGS, gaps_of, turned_in
 from einstellung.metrics.shortcuts_runs import Design, ShortcutRun
 from einstellung.metrics.statistics import Summary, summarise, summarise_all
@@ -39,7 +39,12 @@ def correlation_left(correlations: Mapping[str, Sequence[float]], phases: Sequen
 
 
 def carry_over(
-    own: Runs, correlations: Mapping[str, Sequence[float]], margin: float, *, fresh: bool = False
+    own: Runs,
+    correlations: Mapping[str, Sequence[float]],
+    margin: float,
+    *,
+    fresh: bool = False,
+    scratch: Runs | None = None,
 ) -> list[dict[str, Any]]:
     r"""For every cue and phase without its correlation: the gap that is left, and its share of the gap when it was there.
 
@@ -49,6 +54,8 @@ def carry_over(
     in t'. Means over seeds, Fieller's interval. The share is null unless the gap at t' is below -0.01. Of the three weightings,
     ``common`` is that of this cue alone. It is ``certain`` that the gap was carried over if at t' the whole interval of that
     gap was below -margin, and the gap left is below -margin with its interval below 0; never of a net that starts ``fresh``.
+    Where there is such a net, ``scratch``, the same must hold of what is left minus what that net has, paired by seed: a gap
+    that needs no history was not carried over.
     """
     every = list(own.values())
     design = every[0].design
@@ -57,8 +64,11 @@ def carry_over(
         for phase, had in correlation_left(correlations, design.phases, place).items():
             entry: dict[str, Any] = {"cue": cue, "phase": phase, "had": had}
             for weighting in _MEASURED_FROM:
-                left = [
-                    gaps_of(run, phase, weighting, _as_in(design, phase, weighting, place, had))[cue] for run in every
+                sense = _as_in(design, phase, weighting, place, had)
+                left = [gaps_of(run, phase, weighting, sense)[cue] for run in every]
+                beside = [
+                    difference(gaps_of(run, phase, weighting, sense)[cue], gaps_of(other, phase, weighting, sense)[cue])
+                    for run, other in pairs_with(own, scratch or {})
                 ]
                 before = [
                     gaps_of(run, had, weighting, _as_in(design, had, weighting, place, had))[cue] for run in every
@@ -67,9 +77,15 @@ def carry_over(
                     "gap": summarise(left).to_dict(),
                     "gap_before": summarise(before).to_dict(),
                     "share": ratio_of_means(left, before, below=-SMALLEST_GAP).to_dict(),
+                    "minus_fresh": summarise(beside).to_dict() if beside else None,
                 }
             alone = entry["common"]
-            entry["certain"] = not fresh and _below(alone["gap_before"], -margin) and _left(alone["gap"], margin)
+            entry["certain"] = (
+                not fresh
+                and _below(alone["gap_before"], -margin)
+                and _left(alone["gap"], margin)
+                and (alone["minus_fresh"] is None or _left(alone["minus_fresh"], margin))
+            )
             found.append(entry)
     return found
 

@@ -2,11 +2,13 @@
 
 Seeds say how much training varies; they all answer about the same images, and another test would have others. So images are drawn
 again with replacement within every group (class x pattern), the same ones for every run, and whatever is a mean over seeds stays
-the mean over those seeds: 2,000 times, of which the middle 95 % are the interval.
+the mean over those seeds: 2,000 times, of which the middle 95 % are the interval. It knows nothing of seeds, as the interval over
+seeds knows nothing of images; :func:`both` puts them together.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -39,23 +41,25 @@ def with_image_intervals(
 ) -> dict[str, Any]:
     """The card with ``images95`` beside every ``ci95`` of a gap and of its difference from the baseline, in the last phase.
 
-    They are null, and a check says why, where predictions are not those that were scored or not of the same images.
+    Where predictions are not those that were scored, or not of the same images, there are none; a check and a warning say why.
     """
     hits, check = hits_of_runs(runs, design, predictions)
-    methods = dict(card["methods"])
-    if hits:
-        drawn = redrawn({split: len(found) for split, found in next(iter(hits.values())).items()})
-        for method, own in runs.items():
-            pairs = pairs_with(own, runs[baseline]) if baseline is not None else []
-            seeds = [run.seed for run, _ in pairs]
-            alone = _patterns(_mean(hits, [(method, seed) for seed in own]), drawn, design)
-            ours, theirs = (
-                _patterns(_mean(hits, [(name, seed) for seed in seeds]), drawn, design) if name and seeds else None
-                for name in (method, baseline)
-            )
-            methods[method] = _with_intervals(methods[method], design, alone, ours, theirs)
     checks = [*card["checks"], check.to_dict()]
-    return {**card, "methods": methods, "checks": checks, "image_resamples": RESAMPLES if hits else None}
+    if not hits:
+        without = f"verdicts go by the intervals over seeds alone: {check.detail}"
+        return {**card, "checks": checks, "warnings": [*card["warnings"], without]}
+    answers: dict[tuple[str, bool], Hits] = {}  # by method, and whether its own seeds or those of the baseline's pairs
+    for method, own in runs.items():
+        answers[method, False] = _mean(hits, [(method, seed) for seed in own])
+        if baseline is not None and (pairs := pairs_with(own, runs[baseline])):
+            ours, theirs = (_mean(hits, [(name, run.seed) for run, _ in pairs]) for name in (method, baseline))
+            answers[method, True] = {split: ours[split] - theirs[split] for split in ours}
+    redrawn = dict(zip(answers, _redrawn_patterns(list(answers.values()), design), strict=True))
+    methods = {
+        method: _with_intervals(record, design, redrawn[method, False], redrawn.get((method, True)))
+        for method, record in card["methods"].items()
+    }
+    return {**card, "methods": methods, "checks": checks, "image_resamples": RESAMPLES}
 
 
 def hits_of_runs(runs: Mapping[str, Runs], design: Design, predictions: Predictions) -> tuple[dict[Run, Hits], Check]:
@@ -92,29 +96,35 @@ def hits_of_runs(runs: Mapping[str, Runs], design: Design, predictions: Predicti
     return found, Check(CHECK, True, f"{images:,} images in {len(found)} runs")
 
 
-def redrawn(sizes: Mapping[str, int]) -> dict[str, Floats]:
-    """How often every image of a group is drawn, as shares: [resamples, images] by split."""
-    generator = np.random.default_rng(_SEED)
-    return {
-        split: generator.multinomial(size, np.full(size, 1 / size), RESAMPLES) / size for split, size in sizes.items()
-    }
-
-
 def _mean(hits: Mapping[Run, Hits], chosen: Sequence[Run]) -> Hits:
     return {split: np.mean([hits[run][split] for run in chosen], axis=0) for split in hits[chosen[0]]}
 
 
-def _patterns(hits: Hits, drawn: Mapping[str, Floats], design: Design) -> dict[str, Floats]:
-    """Accuracy by pattern in every resample: the mean over classes."""
-    return {
-        pattern: np.mean(
-            [drawn[split] @ hits[split] for split in (group_split(label, pattern) for label in design.labels)], axis=0
-        )
-        for pattern in design.patterns
-    }
+def shares_drawn(generator: np.random.Generator, images: int) -> Floats:
+    """How often every image of a group is drawn in each resample, as shares: [resamples, images]."""
+    drawn: Floats = generator.multinomial(images, np.full(images, 1 / images), RESAMPLES) / images
+    return drawn
+
+
+def _redrawn_patterns(answers: Sequence[Hits], design: Design) -> list[dict[str, Floats]]:
+    """Of each of several answers, the accuracy by pattern in every resample: the mean over classes.
+
+    The groups are drawn one after the other, so that only one of them is in memory.
+    """
+    generator = np.random.default_rng(_SEED)
+    found: list[dict[str, Floats]] = [{} for _ in answers]
+    for pattern in design.patterns:
+        by_label = []
+        for label in design.labels:
+            columns = np.stack([answer[group_split(label, pattern)] for answer in answers], axis=1)
+            by_label.append(shares_drawn(generator, len(columns)) @ columns)
+        for number, values in enumerate(np.mean(by_label, axis=0).T):
+            found[number][pattern] = values
+    return found
 
 
 def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: str) -> dict[str, Floats] | None:
+    """The gaps in every resample; of differences of accuracies, the differences of gaps."""
     turned = turned_in(design, design.phases[-1], weighting)
     weights = weights_for(design, design.phases[-1], weighting, turned)
     if weights is None:
@@ -128,24 +138,16 @@ def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: str) -> dic
 def _with_intervals(
     record: Mapping[str, Any],
     design: Design,
-    alone: Mapping[str, Floats],
-    ours: Mapping[str, Floats] | None,
-    theirs: Mapping[str, Floats] | None,
+    own: Mapping[str, Floats],
+    differences: Mapping[str, Floats] | None,
 ) -> dict[str, Any]:
     last = design.phases[-1]
     end = dict(record["phases"][last])
     for weighting in WEIGHTINGS:
-        gaps = _gaps(alone, design, weighting)
-        if gaps is None:
-            continue
         measured = dict(end[weighting])
-        measured["gaps"] = _beside(measured["gaps"], gaps)
-        if ours is not None and theirs is not None:
-            minuend, subtrahend = _gaps(ours, design, weighting), _gaps(theirs, design, weighting)
-            assert minuend is not None
-            assert subtrahend is not None
-            differences = {name: minuend[name] - subtrahend[name] for name in minuend}
-            measured["difference"] = _beside(measured["difference"], differences)
+        for name, patterns in (("gaps", own), ("difference", differences)):
+            if patterns is not None and (gaps := _gaps(patterns, design, weighting)) is not None:
+                measured[name] = _beside(measured[name], gaps)
         end[weighting] = measured
     return {**record, "phases": {**record["phases"], last: end}}
 
@@ -153,3 +155,23 @@ def _with_intervals(
 def _beside(estimates: Mapping[str, Mapping[str, Any]], resampled: Mapping[str, Floats]) -> dict[str, Any]:
     bounds = {name: np.quantile(values, [0.025, 0.975]).tolist() for name, values in resampled.items()}
     return {name: {**estimate, IMAGES95: bounds[name]} for name, estimate in estimates.items()}
+
+
+def both(estimate: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The interval that allows for seeds and, where predictions are known, for images; None with a single seed.
+
+    What seeds and what images do to a mean over seeds is independent of each other, so that variances add up, and with them the
+    squares of an interval's half widths.
+
+    >>> both({"mean": 0.0, "ci95": [-0.3, 0.3], "images95": [-0.4, 0.4]})
+    (-0.5, 0.5)
+    >>> both({"mean": 0.0, "ci95": [-0.3, 0.3]})
+    (-0.3, 0.3)
+    """
+    if estimate["ci95"] is None:
+        return None
+    mean, (low, high) = estimate["mean"], estimate["ci95"]
+    if estimate.get(IMAGES95) is None:
+        return low, high
+    least, most = estimate[IMAGES95]
+    return mean - math.hypot(mean - low, mean - least), mean + math.hypot(high - mean, most - mean)

@@ -1,7 +1,7 @@
 """The verdict on mitigation: a word for every method and cue, the sentence behind it, and what both rest on.
 
-d is a method's gap minus the baseline's, paired by seed, at the end of the last phase. Its 95 % interval covers the one over
-seeds and, where predictions of single images are known, the one over test images. Together with the margin it decides:
+d is a method's gap minus the baseline's, paired by seed, at the end of the last phase. Its 95 % interval allows for
+seeds and, where predictions of single images are known, for test images. Together with the margin it decides:
 *amplified* if d is below -margin, the interval below 0, and the method's own gap below -margin; *reduced* if d is above the
 margin and the interval above 0; *cured* if moreover the interval of the gap itself stays above -margin; *unchanged* if the
 interval lies within the margin; else *undecided*, as with a single seed. Where the baseline has no gap, there is none to
@@ -17,6 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from einstellung.metrics.confounding_verdict import percent, points
+from einstellung.metrics.shortcuts_images import both
 from einstellung.metrics.statistics import holm
 
 CURED = "cured"
@@ -63,7 +64,7 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     >>> judge_gap(seeds(0.05, 0.06), seeds(-0.1, 0.05), seeds(-0.15, 0.02), 0.02)
     'undecided'
     """
-    bounds = both_intervals(difference)
+    bounds = both(difference)
     if bounds is None:
         return UNDECIDED
     low, high = bounds
@@ -72,21 +73,9 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     if of_baseline["mean"] >= -margin:  # the baseline has no gap that could be reduced
         return UNCHANGED if low >= -margin else UNDECIDED
     if difference["mean"] > margin and low > 0:
-        own = both_intervals(gap)
+        own = both(gap)
         return CURED if own is not None and own[0] >= -margin else REDUCED
     return UNCHANGED if low >= -margin and high <= margin else UNDECIDED
-
-
-def both_intervals(estimate: Estimate) -> tuple[float, float] | None:
-    """The smallest interval that covers the one over seeds and, where it is known, the one over images; None for one seed.
-
-    >>> both_intervals({"ci95": [-0.2, -0.1], "images95": [-0.25, 0.01]}), both_intervals({"ci95": [-0.2, -0.1]})
-    ((-0.25, 0.01), (-0.2, -0.1))
-    """
-    found = [bounds for bounds in (estimate["ci95"], estimate.get("images95")) if bounds is not None]
-    if estimate["ci95"] is None:
-        return None
-    return min(low for low, _ in found), max(high for _, high in found)
 
 
 def agreed(from_id: str, alone: str) -> str:
@@ -223,10 +212,8 @@ def _sentence(
                 f"{gap} gap {_points(own['gaps'][gap]['mean'])}: {word}, no seed in common with {card['baseline']}"
             )
             continue
-        bounds = difference["ci95"]
+        bounds = both(difference)
         within = f", 95 % {_bounds(bounds)}" if bounds else ", one seed: no interval"
-        if bounds and (over_images := difference.get("images95")):
-            within += f" over seeds, {_bounds(over_images)} over images"
         parts.append(
             f"{gap} gap {_points(own['gaps'][gap]['mean'])} ({card['baseline']} {_points(base['gaps'][gap]['mean'])}, "
             f"difference {_signed(difference['mean'])}{within}): {word}"

@@ -29,10 +29,12 @@ def run_folder(results: Path, run: Run) -> Path:
     return results / "runs" / f"{run[0]}-seed{run[1]}"
 
 
-def read_predictions(results: Path, runs: Iterable[Run], last: bool = False) -> tuple[Predictions, list[str]]:
+def read_predictions(
+    results: Path, runs: Iterable[Run], last: bool = False, so: str = "tests on single images leave {run} out"
+) -> tuple[Predictions, list[str]]:
     """The predictions of every run that has them, and a sentence for every file that is missing or odd.
 
-    They are those of the chosen checkpoint or, where a run has them, of the ``last`` epoch.
+    They are those of the chosen checkpoint or, where a run has them, of the ``last`` epoch. ``so``: what follows for the report.
     """
     found, problems = {}, []
     for run in runs:
@@ -43,7 +45,7 @@ def read_predictions(results: Path, runs: Iterable[Run], last: bool = False) -> 
             found[run] = read_prediction_file(path)
         except InputError as error:
             where = path.relative_to(results).as_posix()
-            problems.append(f"{where} {error}; tests on single images leave {run[0]} seed {run[1]} out")
+            problems.append(f"{where} {error}; {so.format(run=f'{run[0]} seed {run[1]}')}")
     return found, problems
 
 

@@ -21,6 +21,7 @@ from einstellung.report.shortcuts_notation import (
 from einstellung.report.tables import Cell, Table
 
 Card = Mapping[str, Any]
+MINUS_FRESH, FRESH_NET = "minus fresh net", "a net that starts fresh in every phase"
 _WORDS = {"own": "own", "fixed": "fixed", "common": "all common", "alone": "all common in the phase"}
 
 
@@ -96,6 +97,7 @@ def carry_over_table(card: Card) -> Table:
                         spread_cell(found["gap"]),
                         bounds_cell(found["gap"]),
                         ratio_cell(found["share"], "not measured in both phases", sign=""),
+                        spread_cell(found["minus_fresh"], why_not_fresh(card, method)),
                         carried_cell(card, method, entry) if weighting == "common" else Cell(""),
                     )
                 )
@@ -104,18 +106,27 @@ def carry_over_table(card: Card) -> Table:
                     {"method": method, "cue": entry["cue"], "had": entry["had"], "phase": entry["phase"]}
                     | {"weights": weighting, "gap_before": found["gap_before"]["mean"], "gap": found["gap"]["mean"]}
                     | {"low95": low, "high95": high, "share": found["share"]["value"], "n": found["gap"]["n"]}
+                    | {"minus_fresh": (found["minus_fresh"] or {}).get("mean")}
                     | {"carried_over": entry["certain"] if weighting == "common" else None}
                 )
-    head = ("method", "cue", "phases", "weights", "gap before", "gap left", "95 %", "share left", "carried over")
+    shown = ("gap before", "gap left", "95 %", "share left", MINUS_FRESH, "carried over")
+    head = ("method", "cue", "phases", "weights", *shown)
     note = (
         "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue had a correlation "
         "with the label; left: at the end of a phase in which it has none (.5); uncommon is what was uncommon before. Share "
         "left: left / before, Fieller's 95 % interval, null unless the gap before is below −1 point. Carried over, judged from "
         f"all common: yes, if the whole interval of the gap before is below {pts(-card['margin'])} points, and the gap left is "
-        "below that too with its interval below 0. A net that starts fresh in every phase carries nothing over: the gap "
-        "that it has needs no history. " + weights_in_words(card)
+        f"below that too with its interval below 0, and so is what is left minus what {FRESH_NET} has in that phase, if there is "
+        "one: it carries nothing over, and the gap that it has needs no history. " + weights_in_words(card)
     )
     return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
+
+
+def why_not_fresh(card: Card, method: str) -> str:
+    """Why nothing stands beside a gap that is left."""
+    if method == card["scratch"]:
+        return "this is the net that starts fresh"
+    return "no seed in common with the fresh net" if card["scratch"] else "no method starts fresh in every phase"
 
 
 def carried_cell(card: Card, method: str, entry: Card) -> Cell:

@@ -147,7 +147,7 @@ def _of(found: Mapping[str, Any], cards: Cards) -> str:
 def _rests_on(cards: Cards) -> str:
     single = [name for name, card in cards.items() if all(one["n_seeds"] == 1 for one in card["methods"].values())]
     nothing = f" With a single seed nothing is certain: so in {join(single)}." if single else ""
-    too = " (Whac-A-Mole: over test images, too)" if any(card["image_resamples"] for card in cards.values()) else ""
+    too = " (Whac-A-Mole: over test images, too)" if all(card["image_resamples"] for card in cards.values()) else ""
     return (
         f"Certain is what is beyond the margin and confirmed by 95 % intervals over seeds{too}: "
         f"{_seeds(cards)}; {images_in_words(cards)}.{nothing}"

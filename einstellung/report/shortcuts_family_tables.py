@@ -10,7 +10,7 @@ from einstellung.report.confounding_tables import per_cent
 from einstellung.report.family_page import Cards
 from einstellung.report.measured import seeds_in_words
 from einstellung.report.notation import DASH, join
-from einstellung.report.shortcuts_continual_tables import carried_cell
+from einstellung.report.shortcuts_continual_tables import FRESH_NET, MINUS_FRESH, carried_cell, why_not_fresh
 from einstellung.report.shortcuts_measure_tables import end_of
 from einstellung.report.shortcuts_notation import (
     CUE_HEADS,
@@ -167,6 +167,7 @@ def carry_over_table(cards: Cards) -> Table:
                         spread_cell(found["gap"]),
                         bounds_cell(found["gap"]),
                         ratio_cell(found["share"], "not measured in both phases", sign=""),
+                        spread_cell(found["minus_fresh"], why_not_fresh(card, method)),
                         Cell(str(found["gap"]["n"])),
                         carried,
                     )
@@ -176,16 +177,18 @@ def carry_over_table(cards: Cards) -> Table:
                     {"study": name, "method": method, "cue": entry["cue"], "had": entry["had"], "phase": entry["phase"]}
                     | {"gap_before": found["gap_before"]["mean"], "gap": found["gap"]["mean"], "low95": low}
                     | {"high95": high, "share": found["share"]["value"], "n": found["gap"]["n"]}
-                    | {"carried_over": carried.text}
+                    | {"minus_fresh": (found["minus_fresh"] or {}).get("mean"), "carried_over": carried.text}
                 )
     note = (
         "Points, mean ± standard deviation over seeds, from the pattern in which all cues are common, so that a gap is of its "
         f"own cue alone; {images_in_words(cards)}. Before: at the end of the last phase in which the cue had a correlation with "
         "the label; left: at the end of a phase in which it has none (.5). Share left: left / before, Fieller's 95 % interval. "
         f"Yes: the whole interval of the gap before is below {_margins(cards, -1)} points, and the gap left is below that too "
-        "with its interval below 0. A net that starts fresh in every phase carries nothing over: its gap needs no history."
+        f"with its interval below 0, and so is what is left minus what {FRESH_NET} has in that phase, if there is one: "
+        "it carries nothing over, and its gap needs no history."
     )
-    head = ("study", "method", "cue", "phases", "gap before", "gap left", "95 %", "share left", "seeds", "carried over")
+    shown = ("gap before", "gap left", "95 %", "share left", MINUS_FRESH, "seeds", "carried over")
+    head = ("study", "method", "cue", "phases", *shown)
     return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from einstellung.metrics.shortcuts import AGAINST_LABEL
+from einstellung.metrics.shortcuts_images import both
 from einstellung.metrics.shortcuts_verdict import BETTER, WORSE
 from einstellung.report.notation import DASH, join, number
 from einstellung.report.tables import Cell
@@ -79,29 +80,34 @@ def bounds_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED) -> 
     """The 95 % interval in points; with one seed there is none."""
     if estimate is None or estimate["mean"] is None:
         return Cell(DASH, why)
-    if estimate["ci95"] is None:
-        return Cell(DASH, f"n = {estimate['n']}: no interval")
-    low, high = estimate["ci95"]
-    return Cell(f"[{pts(low)}, {pts(high)}]")
+    return _interval(estimate["ci95"], f"n = {estimate['n']}: no interval")
 
 
 def images_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
     """The 95 % interval over images in points, where predictions of single images are known."""
     if estimate is None or estimate["mean"] is None:
         return Cell(DASH, why)
-    if estimate.get("images95") is None:
-        return Cell(DASH, NO_PREDICTIONS)
-    low, high = estimate["images95"]
-    return Cell(f"[{pts(low)}, {pts(high)}]")
+    return _interval(estimate.get("images95"), NO_PREDICTIONS)
+
+
+def both_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+    """The 95 % interval that allows for seeds and images, by which verdicts go."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    return _interval(both(estimate), f"n = {estimate['n']}: no interval")
+
+
+def _interval(bounds: Sequence[float] | None, why: str) -> Cell:
+    return Cell(DASH, why) if bounds is None else Cell(f"[{pts(bounds[0])}, {pts(bounds[1])}]")
 
 
 def intervals_in_words(card: Mapping[str, Any]) -> str:
-    """Over what the intervals are that decide a verdict.
+    """What the intervals that decide a verdict allow for.
 
     >>> intervals_in_words({"image_resamples": None})
     'over seeds'
     """
-    return "over seeds and over test images" if card["image_resamples"] else "over seeds"
+    return "over seeds and test images" if card["image_resamples"] else "over seeds"
 
 
 def ratio_cell(ratio: Mapping[str, Any], why: str, sign: str = TIMES) -> Cell:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from einstellung.metrics.shortcuts_gaps import SMALLEST_GAP, amplification
-from einstellung.metrics.shortcuts_images import RESAMPLES
+from einstellung.metrics.shortcuts_images import both
 from einstellung.report.confounding_tables import per_cent
 from einstellung.report.notation import DASH, join, number
 from einstellung.report.shortcuts_continual_tables import continual_tables
@@ -19,6 +19,7 @@ from einstellung.report.shortcuts_measure_tables import (
 )
 from einstellung.report.shortcuts_notation import (
     NOT_MEASURED,
+    both_cell,
     bounds_cell,
     gap_cell,
     gap_head,
@@ -33,6 +34,7 @@ from einstellung.report.tables import Cell, Table
 
 Card = Mapping[str, Any]
 NO_BASELINE = "no baseline with the same seeds"
+_SIDES = ((0, "low"), (1, "high"))
 THE_BASELINE = "the baseline is what the others are compared with"
 
 
@@ -157,6 +159,7 @@ def verdict_table(card: Card) -> Table:
                     spread_cell(difference, why),
                     bounds_cell(difference, why),
                     images_cell(difference, why),
+                    both_cell(difference, why),
                     ratio_cell(ratio, why) if compared else Cell(DASH, why),
                     Cell(DASH, "no test: fewer than two seeds, no spread, or several cues at once")
                     if p is None
@@ -167,10 +170,19 @@ def verdict_table(card: Card) -> Table:
             low, high = (difference or {}).get("ci95") or (None, None)
             least, most = ratio["ci95"] or (None, None)
             from_images, to_images = (difference or {}).get("images95") or (None, None)
+            bounds = {
+                "gap_both": both(own["gaps"][gap]) if own["gaps"][gap]["mean"] is not None else None,
+                "both": both(difference) if difference and difference["mean"] is not None else None,
+            }
             values.append(
                 {"method": method, "gap": gap, "mean": own["gaps"][gap]["mean"], "sd": own["gaps"][gap]["sd"]}
                 | {"difference": (difference or {}).get("mean"), "low95": low, "high95": high, "p_holm": p}
                 | {"images_low95": from_images, "images_high95": to_images}
+                | {
+                    f"{name}_{side}95": (pair or (None, None))[place]
+                    for name, pair in bounds.items()
+                    for place, side in _SIDES
+                }
                 | {
                     "amplification": ratio["value"] if compared else None,
                     "amplification_low95": least if compared else None,
@@ -185,19 +197,25 @@ def verdict_table(card: Card) -> Table:
         "mean ± sd",
         "95 %",
         f"minus {card['baseline']}",
-        "95 %",
-        "over images",
+        "seeds 95 %",
+        "images 95 %",
+        "both 95 %",
         "amplification",
         "p (Holm)",
         "verdict",
     )
+    over_images = (
+        f"Images: 95 % of {card['image_resamples']:,} draws of the test images with replacement within every group, the same for "
+        "all runs. Both: allowing for seeds and images, by adding the squares of the half widths; by it verdicts go. "
+        if card["image_resamples"]
+        else "Predictions of single images are not known for all runs: verdicts go by seeds alone. "
+    )
     note = (
-        f"Points. Minus {card['baseline']}: paired by seed; above 0 the gap is smaller. 95 %: t interval over seeds. Over "
-        f"images: 95 % of {RESAMPLES:,} draws of the test images with replacement within every group, the same for all runs. "
+        f"Points. Minus {card['baseline']}: paired by seed; above 0 the gap is smaller. Seeds: t interval. {over_images}"
         f"Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless the gap of "
-        f"{card['baseline']} is below {pts(-SMALLEST_GAP, digits=0)} point. p: paired t test, Holm's correction over all methods "
-        "that are judged and single cues; verdicts go by both intervals, which are not corrected, and must be the same where "
-        "the gap is measured from the pattern in which all cues are common."
+        f"{card['baseline']} is below {pts(-SMALLEST_GAP, digits=0)} point. p: paired t test over seeds, Holm's correction over "
+        "all methods that are judged and single cues; intervals are not corrected. A verdict must be the same where the gap is "
+        "measured from the pattern in which all cues are common."
     )
     return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
 

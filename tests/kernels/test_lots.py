@@ -98,3 +98,17 @@ def test_what_is_said_of_lots_ends_with_them() -> None:
     with in_lots((2, 3)), in_lots((1, 4)):
         assert sizes_now() == (1, 4)
     assert sizes_now() == ()
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (1, 1)])
+def test_lots_of_another_batch_are_refused(sizes: tuple[int, int]) -> None:
+    net = narrow()
+    with in_lots(sizes), pytest.raises(RuntimeError, match="split_with_sizes"):
+        net(torch.randn(3, 3, 16, 16))
+
+
+def test_a_subclass_says_for_itself_whether_it_goes_in_lots() -> None:
+    net = narrow()
+    assert goes_in_lots(net)
+    net.__class__ = type("Mixing", (type(net),), {})
+    assert not goes_in_lots(net)

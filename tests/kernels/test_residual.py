@@ -125,9 +125,29 @@ def test_layouts_and_modes_that_are_not_its_own_are_left_to_the_layers() -> None
     for given in (x.contiguous(), x.double()):
         layers = copy.deepcopy(made).double() if given.dtype == torch.float64 else copy.deepcopy(made)
         assert type(layers(given.requires_grad_()).grad_fn).__name__ != FUSED
+    whole = copy.deepcopy(made)(x)
+    assert type(whole.grad_fn).__name__ == FUSED
     with torch.no_grad():
-        before = copy.deepcopy(made)
-        torch.testing.assert_close(made(x), before(x.clone().requires_grad_()).detach())
+        torch.testing.assert_close(made(x), whole.detach())
+
+
+def test_a_layer_that_was_wrapped_is_called_as_it_is() -> None:
+    made, x = block(16), draw(4, 16, 8, 8)
+    expected = copy.deepcopy(made)(x)
+    made.conv1 = nn.Sequential(made.conv1)  # type: ignore[assignment]
+    torch.testing.assert_close(made(x), expected)
+
+
+def test_what_is_kept_for_the_gradient_may_be_moved() -> None:
+    made, x = block(16), draw(4, 16, 8, 8).requires_grad_()
+    expected = torch.autograd.grad(made(x).square().sum(), [x, *made.parameters()])
+    with torch.autograd.graph.saved_tensors_hooks(lambda kept: kept.contiguous().clone(), lambda kept: kept):
+        out = made(x)
+    found = torch.autograd.grad(out.square().sum(), [x, *made.parameters()], retain_graph=True)
+    again = torch.autograd.grad(out.square().sum(), [x, *made.parameters()])
+    for one, two, other in zip(found, again, expected, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+        torch.testing.assert_close(two, one)
 
 
 def test_it_has_no_second_derivative() -> None:

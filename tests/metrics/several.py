@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import product
 
+import numpy as np
 import pandas as pd
 
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
 from einstellung.timeline import Timeline
 
 COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
@@ -66,6 +68,18 @@ def study(
 
 def two_cues(a11: float, a10: float, a01: float, a00: float) -> dict[str, float]:
     return {"11": a11, "10": a10, "01": a01, "00": a00}
+
+
+def predictions_of(splits: Mapping[str, float], n: int, draws: np.random.Generator | None = None) -> pd.DataFrame:
+    """As many right answers as the accuracies say, on images that are numbered through; which ones, is drawn."""
+    rows = []
+    for place, (split, acc) in enumerate(splits.items()):
+        label = int(split.split("_")[1])
+        right = np.arange(n) < round(acc * n)
+        if draws is not None:
+            draws.shuffle(right)
+        rows += [(split, 1000 * place + i, label, label if hit else 1 - label) for i, hit in enumerate(right)]
+    return pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
 
 
 #: As the paper's Table 3, nearly: erm leans on both; cutmix on the background more, on the co-object less; lle on neither.

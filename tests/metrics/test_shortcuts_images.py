@@ -8,27 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
 from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_images import CHECK, RESAMPLES, redrawn
-from tests.metrics.several import groups, rows_of, timeline_of, two_cues
+from einstellung.metrics.shortcuts_images import CHECK, RESAMPLES, both, shares_drawn
+from tests.metrics.several import groups, predictions_of, rows_of, timeline_of, two_cues
 
 CUES = ("background", "co-object")
 RHO = (0.95, 0.95)
 WEIGHTS = {"11": 0.9025, "10": 0.0475, "01": 0.0475, "00": 0.0025}
 Said = dict[tuple[str, int], pd.DataFrame]
-
-
-def predictions_of(splits: Mapping[str, float], n: int, draws: np.random.Generator | None = None) -> pd.DataFrame:
-    """As many right answers as the accuracies say, on images that are numbered through; which ones, is drawn."""
-    rows = []
-    for place, (split, acc) in enumerate(splits.items()):
-        label = int(split.split("_")[1])
-        right = np.arange(n) < round(acc * n)
-        if draws is not None:
-            draws.shuffle(right)
-        rows += [(split, 1000 * place + i, label, label if hit else 1 - label) for i, hit in enumerate(right)]
-    return pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
 
 
 def made(ends: Mapping[str, Mapping[str, float]], n: int, spread: float = 0.0, seeds=(1, 2, 3)):
@@ -60,7 +47,8 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
     n = 20
     timeline, said = made(ENDS, n, spread=0.1)
     card = scored(timeline, said)
-    shares = redrawn(dict.fromkeys(groups(ENDS["erm"]), n))
+    generator = np.random.default_rng(0)
+    shares = {f"group_{y}_{p}": shares_drawn(generator, n) for p in WEIGHTS for y in "01"}
 
     def accuracy(method: str, split: str, times: np.ndarray) -> float:
         """Of the images drawn again, the mean over seeds; the predictions' rows may stand in any order."""
@@ -81,7 +69,8 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
             found.append(by_pattern["10"] - sum(WEIGHTS[p] * by_pattern[p] for p in WEIGHTS))
     by_hand = np.subtract(gaps["lff"], gaps["erm"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("einstellung.metrics.shortcuts_images.redrawn", lambda sizes: {s: shares[s][:few] for s in sizes})
+        drawn = iter(shares.values())
+        patch.setattr("einstellung.metrics.shortcuts_images.shares_drawn", lambda *_: next(drawn)[:few])
         card = scored(timeline, said)
     own = card["methods"]["lff"]["phases"]["T1"]["own"]
     assert own["difference"]["co-object"]["images95"] == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))
@@ -90,12 +79,31 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
 
 
 def test_draws_are_whole_images_and_the_same_every_time():
-    shares = redrawn({"a": 7, "b": 4})
-    assert shares["a"].shape == (RESAMPLES, 7)
-    np.testing.assert_allclose(shares["a"].sum(axis=1), 1)
-    np.testing.assert_allclose((shares["b"] * 4).round(), shares["b"] * 4)
-    np.testing.assert_array_equal(shares["a"], redrawn({"a": 7, "b": 4})["a"])
-    assert abs(shares["a"].mean() - 1 / 7) < 1e-12
+    shares = shares_drawn(np.random.default_rng(0), 7)
+    assert shares.shape == (RESAMPLES, 7)
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    np.testing.assert_allclose((shares * 7).round(), shares * 7)
+    np.testing.assert_array_equal(shares, shares_drawn(np.random.default_rng(0), 7))
+    assert abs(shares.mean() - 1 / 7) < 1e-12
+
+
+def test_both_intervals_together_hold_as_often_as_they_say():
+    """Means over five seeds on 60 images, both drawn anew each time: about 95 of 100 intervals hold what is true."""
+    draws = np.random.default_rng(3)
+    held = {"seeds": 0, "both": 0}
+    times = 400
+    for _ in range(times):
+        ease, luck = draws.normal(0, 0.3, 60), draws.normal(0, 0.02, 5)  # of images, and of seeds
+        values = ease[None] + luck[:, None] + draws.normal(0, 0.1, (5, 60))  # true mean: 0
+        means = values.mean(axis=1)
+        half = 2.776 * means.std(ddof=1) / np.sqrt(5)
+        redrawn = shares_drawn(np.random.default_rng(0), 60) @ values.mean(axis=0)
+        estimate = {"mean": means.mean(), "ci95": [means.mean() - half, means.mean() + half]}
+        for name, more in (("seeds", {}), ("both", {"images95": np.quantile(redrawn, [0.025, 0.975])})):
+            low, high = both({**estimate, **more})
+            held[name] += low <= 0 <= high
+    assert held["both"] / times > 0.92
+    assert held["seeds"] / times < 0.75  # alone, they know nothing of other images
 
 
 def test_its_width_is_that_of_the_binomial_law():
@@ -124,9 +132,11 @@ def test_few_images_leave_undecided_what_seeds_agree_about(n, word):
     assert words["images too"]["name"] == word
     assert check_of(verdicts["images too"])["passed"] is True
     assert verdicts["images too"]["image_resamples"] == RESAMPLES
+    difference = verdicts["images too"]["methods"]["lff"]["phases"]["T1"]["own"]["difference"]["co-object"]
+    low, high = both(difference)
     sentence = verdicts["images too"]["methods"]["lff"]["verdict"]["sentence"]
-    assert "over seeds, [" in sentence
-    assert "] over images)" in sentence
+    assert f"95 % [{100 * low:.1f}, {100 * high:.1f}]" in sentence
+    assert (low, high) == pytest.approx(difference["images95"])  # the seeds are the same here
 
 
 def test_predictions_of_another_epoch_are_not_used():
@@ -140,6 +150,7 @@ def test_predictions_of_another_epoch_are_not_used():
     assert card["image_resamples"] is None
     assert "images95" not in card["methods"]["lff"]["phases"]["T1"]["own"]["gaps"]["co-object"]
     assert card["methods"] == shortcut_score(timeline, cues=CUES, correlations=RHO)["methods"]
+    assert card["warnings"][-1].startswith("verdicts go by the intervals over seeds alone: lff seed 2")
 
 
 def test_runs_on_other_images_are_not_compared():

@@ -79,13 +79,21 @@ def test_a_trade_below_the_margin_is_none(margin, certain):
     assert beside["alone"]["background -> co-object"]["certain"] is certain
 
 
-def carried(before: float, left: float, spread: float = 0.0, **inputs) -> bool:
-    ends = {"erm": {"T1": two_cues(0.95, 0.95, 0.95 + before, 0.9), "T2": two_cues(0.95, 0.7, 0.95 + left, 0.6)}}
-    ends["scratch"] = ends["erm"]
+def carried(before: float, left: float, spread: float = 0.0, fresh: float | None = 0.0, **inputs) -> bool:
+    """``fresh``: the gap that a net without a history has in the second phase; None: there is no such net."""
+
+    def ends_with(gap: float) -> dict[str, dict[str, float]]:
+        return {"T1": two_cues(0.95, 0.95, 0.95 + before, 0.9), "T2": two_cues(0.95, 0.7, 0.95 + gap, 0.6)}
+
+    ends = {"erm": ends_with(left)} | ({} if fresh is None else {"scratch": ends_with(fresh)})
     correlations = {"T1": (0.95, 0.5), "T2": (0.5, 0.95)}
     card = shortcut_score(study(ends, spread=spread, **inputs), cues=CUES, correlations=correlations)
-    assert [entry["certain"] for entry in card["methods"]["scratch"]["carry_over"]] == [False]  # it has no history
     (entry,) = card["methods"]["erm"]["carry_over"]
+    if fresh is None:
+        assert entry["common"]["minus_fresh"] is None
+    else:
+        assert [entry["certain"] for entry in card["methods"]["scratch"]["carry_over"]] == [False]  # it has no history
+        assert entry["common"]["minus_fresh"]["mean"] == pytest.approx(left - fresh)
     return entry["certain"]
 
 
@@ -95,6 +103,9 @@ def test_what_is_carried_over_was_there_before_and_is_there_now_beyond_the_margi
     assert not carried(-0.03, -0.1, spread=0.01)  # before, its interval reaches the margin
     assert not carried(-0.3, -0.015, spread=0.001)  # what is left is within the margin
     assert not carried(-0.3, -0.1, seeds=(1,))
+    assert carried(-0.3, -0.1, spread=0.01, fresh=None)
+    assert carried(-0.3, -0.1, spread=0.01, fresh=-0.07)
+    assert not carried(-0.3, -0.1, spread=0.01, fresh=-0.09)  # a net without a history has nearly as much
 
 
 def test_holms_family_is_of_the_judged_alone():

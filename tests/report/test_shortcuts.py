@@ -34,7 +34,7 @@ from einstellung.report.shortcuts_answer import shortcut_answer
 from einstellung.report.shortcuts_tables import shortcut_tables
 from einstellung.report.study import report_study
 from einstellung.timeline import Timeline
-from tests.metrics.several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
+from tests.metrics.several import PAPERLIKE, groups, predictions_of, rows_of, study, timeline_of, two_cues
 
 from .test_page import Reader
 
@@ -357,3 +357,36 @@ def test_every_valid_timeline_has_a_page(tmp_path_factory, timeline, correlation
     finally:
         catalogue.save = save
     assert page.stat().st_size > 0
+
+
+@pytest.mark.parametrize("stored", ["predictions_last.csv", "predictions.csv", None])
+def test_a_results_folder_takes_intervals_over_images_from_predictions(tmp_path, quick, stored):
+    """Of the last epoch, since that is what is scored: those of the chosen checkpoint are of another one."""
+    results = ResultsFolder(tmp_path / "study")
+    results.write_config(
+        build_config({"name": "whac", "methods": ["erm", "lle"], "seeds": [1, 2], "score": {"final": "last"}})
+    )
+    write_json(results.proof_file, PROOF)
+    ends, n = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lle": two_cues(1.0, 0.9, 0.9, 0.9)}, 50
+    for method, patterns in ends.items():
+        for seed in (1, 2):
+            run = results.path / "runs" / f"{method}-seed{seed}"
+            write_json(run / "status.json", {"state": "finished"})
+            study({method: {"T1": patterns}}, seeds=(seed,)).write(run / "timeline.csv")
+            if stored is not None:
+                predictions_of(groups(patterns), n).to_csv(run / stored, index=False)
+                if stored == "predictions_last.csv":
+                    predictions_of(groups(dict.fromkeys(patterns, 0.5)), n).to_csv(run / "predictions.csv", index=False)
+    card, page = report_study(results)
+    words = " ".join(Reader(page.read_text(encoding="utf-8")).text.split())
+    rows = [row for row in table_of(results.path, "verdicts") if (row["method"], row["gap"]) == ("lle", "background")]
+    if stored is None:
+        assert card["image_resamples"] is None
+        assert "runs/erm-seed1/predictions.csv is missing; there are no intervals over images" in card["warnings"][0]
+        assert "verdicts go by seeds alone" in words
+        assert rows[0]["images_low95"] == ""
+    else:
+        assert card["image_resamples"] == 2000
+        assert "95 % interval of the difference over seeds and test images excludes 0" in words
+        assert float(rows[0]["images_low95"]) < 0.2 < float(rows[0]["images_high95"])
+        assert float(rows[0]["both_low95"]) <= float(rows[0]["images_low95"])
