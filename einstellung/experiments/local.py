@@ -14,7 +14,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.order import next_job, ordered
 from einstellung.experiments.plan import Job, named_in
-from einstellung.experiments.processes import Helper, handed_over, start_helper, use_threads
+from einstellung.experiments.processes import Helper, handed_over, keep_freed_memory, start_helper, use_threads
 from einstellung.experiments.progress import Display
 
 
@@ -143,6 +143,7 @@ def _work(pipe: Connection, config: StudyConfig, root: Path, digests: dict[str, 
     from einstellung.experiments.execution import execute, proved_stream
 
     use_threads(config.training.thread_count)
+    keep_freed_memory()
     gc.freeze()  # modules stay: the collector need not look through them again and again
     stream = None
     for job in handed_over(pipe):

@@ -95,6 +95,21 @@ def use_threads(count: int) -> None:
     os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), str(count)))
 
 
+def keep_freed_memory() -> bool:
+    """In a helper: let C's allocator keep up to a gigabyte that was freed instead of giving it back to the system.
+
+    Every step frees what the next one needs again, and each page that comes back must be filled with zeros first. True where the
+    allocator (glibc's) can be told so.
+    """
+    import ctypes
+
+    tell = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if tell is None:
+        return False
+    # M_MMAP_THRESHOLD at most, M_TRIM_THRESHOLD, M_TOP_PAD
+    return all([tell(-3, 32 * 2**20), tell(-1, 2**30), tell(-2, 64 * 2**20)])
+
+
 def _context() -> BaseContext:
     """A server process that has imported torch once and forks cheaply, where the system has that."""
     if "forkserver" not in multiprocessing.get_all_start_methods():

@@ -133,11 +133,14 @@ def winograd_forward(x: Tensor, weight: Tensor, keeps: bool) -> tuple[Tensor, li
     tiles = new_tiles(side, 0 if keeps else most, channels)
     for first, last in groups:
         size = (last - first) * per_image
-        if keeps:
+        if keeps or size < most:
             tiles = new_tiles(side, size, channels)
+        if keeps:
             kept.append(tiles)
+        if size < most:
+            products = new_tiles(side, size, made)
         transform(to_tiles, source, quads(tiles), first, last, per_image)
-        torch.bmm(tiles[:, :size], transformed.transpose(1, 2), out=products[:, :size])
+        torch.bmm(tiles, transformed.transpose(1, 2), out=products)
         transform(to_images, quads(products), target, first, last, per_image)
     return outputs.permute(0, 3, 1, 2), [transformed, *kept]
 
@@ -172,11 +175,13 @@ def winograd_backward(
     tiles, products = new_tiles(side, most, gradient.shape[1]), new_tiles(side, most, channels)
     for number, (first, last) in enumerate(groups):
         size = (last - first) * per_image
+        if size < most:
+            tiles, products = new_tiles(side, size, gradient.shape[1]), new_tiles(side, size, channels)
         transform(to_tiles, source, quads(tiles), first, last, per_image)
         if sums is not None:
-            sums.baddbmm_(tiles[:, :size].transpose(1, 2), kept[number][:, :size], beta=int(number > 0))
+            sums.baddbmm_(tiles.transpose(1, 2), kept[number], beta=int(number > 0))
         if down is not None:
-            torch.bmm(tiles[:, :size], transformed, out=products[:, :size])
+            torch.bmm(tiles, transformed, out=products)
             transform(to_images, quads(products), quads(down), first, last, per_image)
     return (
         None if down is None else down.permute(0, 3, 1, 2),

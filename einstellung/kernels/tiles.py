@@ -21,8 +21,13 @@ def tiles_of(height: int, width: int, side: int) -> int:
 
 
 def new_tiles(side: int, count: int, channels: int) -> Tensor:
-    """Places x tiles x channels, with one tile too many: places a power of two apart would share a few lines of the cache."""
-    return torch.empty((side + 2) ** 2, count + 1, channels, dtype=torch.float32, device="cpu")
+    """Places x tiles x channels, a tile of zeros at the end: places a power of two apart would share a few lines of the cache.
+
+    Products are taken of all of it: of a part, torch would take them one place after the other.
+    """
+    tiles = torch.empty((side + 2) ** 2, count + 1, channels, dtype=torch.float32, device="cpu")
+    tiles[:, count].zero_()
+    return tiles
 
 
 def transform(kernel: Any, source: Any, target: Any, first: int, last: int, per_image: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 from itertools import chain
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from einstellung.experiments import local
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.config import build_config, merged
-from einstellung.experiments.processes import handed_over, start_helper, use_threads
+from einstellung.experiments.processes import handed_over, keep_freed_memory, start_helper, use_threads
 from einstellung.experiments.trials import Crew, TrialFailedError
 
 from .conftest import SMALL, results, study
@@ -28,6 +29,34 @@ def tell_all(pipe):
             use_threads(threads)
         found = {name: os.environ.get(name) for name in SEEN}
         pipe.send({**found, "torch": torch.get_num_threads(), "between": torch.get_num_interop_threads()})
+
+
+def faults_of_steps(pipe):
+    """Pages that the system has to bring while the same 40 MB are taken and given back 20 times, before and after."""
+    import resource
+
+    import numpy as np
+
+    def step() -> None:
+        taken = [np.full(2**18, 1.0, np.float32) for _ in range(40)]
+        assert len(taken) == 40
+
+    for keeps in (False, True):
+        told = keep_freed_memory() if keeps else None
+        step()
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        for _ in range(20):
+            step()
+        pipe.send((told, resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before))
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="another C library")
+def test_a_worker_keeps_what_its_steps_free():
+    helper = start_helper(faults_of_steps, name="a test")
+    (_, given_back), (told, kept) = helper.pipe.recv(), helper.pipe.recv()
+    helper.process.join()
+    assert told is True
+    assert kept < 0.05 * given_back
 
 
 def test_a_workers_libraries_are_loaded_without_spinning_and_without_threads_of_their_own(monkeypatch):
