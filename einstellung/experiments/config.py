@@ -298,15 +298,22 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     return values
 
 
+_NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
+
+
 def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """``change`` laid over ``base``, section by section.
+    """``change`` laid over ``base``, section by section; a section that is a name alone keeps it.
 
     >>> merged({"a": {"b": 1, "c": 2}}, {"a": {"b": 3}})
     {'a': {'b': 3, 'c': 2}}
+    >>> merged({"backbone": "vit"}, {"backbone": {"dim": 48}})
+    {'backbone': {'name': 'vit', 'dim': 48}}
     """
     result = dict(base)
     for key, value in change.items():
         below = result.get(key)
+        if key in _NAMED and isinstance(below, str):
+            below = {"name": below}
         result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
     return result
 
