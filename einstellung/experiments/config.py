@@ -181,6 +181,9 @@ class PluginConfig(_Section):
     sha256: str | None = None
 
 
+_NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
+
+
 class ScoreConfig(_Section):
     """How the timelines are read; changing it trains nothing anew. ``baseline: null`` means scratch_t2 where it is there."""
 
@@ -236,7 +239,7 @@ class StudyConfig(_Section):
         """``stream: shapes`` is short for ``stream: {name: shapes}``, ``seeds: 1`` for a list of one, and so on."""
         if isinstance(value, Mapping):
             value = dict(value)
-            for key in ("stream", "cue", "backbone"):
+            for key in _NAMED:
                 if isinstance(value.get(key), str):
                     value[key] = {"name": value[key]}
             for key in ("methods", "seeds", "logging"):
@@ -296,9 +299,6 @@ def _read_yaml(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise InputError(f"{path} must hold 'key: value' lines, not a {type(values).__name__}")
     return values
-
-
-_NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
 
 
 def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
