@@ -35,7 +35,7 @@ def test_every_preset_is_valid_and_its_stream_can_be_built(name, request):
         if config.stream.name == "concon":  # the same tasks with few images: rendering all of them takes long
             few = {"train": 3, "val": 2, "test": 2, "size": 16}
             config = resolve(build_config(merged(config.model_dump(mode="json"), {"stream": few})))
-        if config.stream.options.get("sees") == "features":  # the same images as they are: features of all of them take long
+        if config.stream.options.get("sees") == "features":  # the same images as they are: features take long
             assert config.stream.options["extractor"] == "efficientnet-lite0"
             few = {"sees": "pixels", "extractor": None, "size": 32}
             config = resolve(build_config(merged(config.model_dump(mode="json"), {"stream": few})))
