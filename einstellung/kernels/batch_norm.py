@@ -65,12 +65,17 @@ def norm_relu(norm: nn.Module, x: Tensor, other: Tensor | None = None) -> Tensor
     return F.relu(out if other is None else out + other, inplace=True)
 
 
+def is_watched(layer: nn.Module) -> bool:
+    """Whether somebody listens to a layer, or has put something in place of what it computes."""
+    hooks = layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks or layer._backward_pre_hooks
+    return bool(hooks) or "forward" in vars(layer)
+
+
 def may_fuse(
     norm: FusedBatchNorm2d, own: tuple[Tensor | None, ...], x: Tensor, other: Tensor | None, sizes: Sequence[int]
 ) -> bool:
     """Whether one step computes what the layer would now: its settings may have changed since it was chosen."""
-    watched = norm._forward_hooks or norm._forward_pre_hooks or norm._backward_hooks or norm._backward_pre_hooks
-    if watched or _has_any_global_hook() or "forward" in vars(norm):
+    if is_watched(norm) or _has_any_global_hook():
         return False
     if not (computes_here(x, *own) if other is None else computes_here(x, other, *own)):
         return False

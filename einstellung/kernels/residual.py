@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from einstellung.kernels.batch_norm import (
     FusedBatchNorm2d,
     count_batches,
+    is_watched,
     lots_for,
     may_fuse,
     norm_backward,
@@ -42,7 +43,7 @@ def residual_block(
     learned = (conv1.weight, *own1[:2], conv2.weight, *own2[:2])
     if not (
         all(isinstance(one, Tensor) and one.requires_grad for one in learned)
-        and not any(map(_is_watched, (conv1, conv2, shortcut)))
+        and not any(map(is_watched, (conv1, conv2, shortcut)))
         and _suit(conv1, conv2, x)
         and may_fuse(norm1, own1, x, None, sizes)
         and may_fuse(norm2, own2, x, None, sizes)
@@ -54,11 +55,6 @@ def residual_block(
     statistics = (*own1[2:], *own2[2:])
     out: Tensor = _Residual.apply(x, *learned, *statistics, settings, sizes, type(conv1) is DirectConv2d)  # type: ignore[no-untyped-call]
     return out
-
-
-def _is_watched(layer: nn.Module) -> bool:
-    hooks = layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks or layer._backward_pre_hooks
-    return bool(hooks) or "forward" in vars(layer)
 
 
 def _suit(conv1: nn.Module, conv2: nn.Module, x: Tensor) -> bool:
