@@ -20,6 +20,7 @@ from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.image_archive import image_archive
+from einstellung.experiments.last_measured import LastMeasured
 from einstellung.experiments.plan import Job, phase_work, stages
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.run_log import RunLog
@@ -36,6 +37,7 @@ from einstellung.training.loop import require_finite
 
 Listener = Callable[[float, str], None]
 _TIE = 1e-12
+_FIGURES = ("acc", "loss", "n", "acc_task", "top5")
 
 
 def proved_stream(config: StudyConfig, digests: dict[str, str]) -> Stream:
@@ -76,6 +78,7 @@ class JobExecution:
         self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
         self.best: dict[str, Any] = {}
+        self.told = LastMeasured()
         self.last: dict[str, Tensor] = {}  # what the net said after the last epoch, by split
         self.seconds = 0.0
         self._clock = time.monotonic()
@@ -124,6 +127,8 @@ class JobExecution:
         if self.attention is not None:
             self.attention.load_state_dict(state["attention"])
         first = self.stream.phases[0]
+        if (end := state.get("measured_at_end")) is not None:
+            self.told.remember(self.learner.net, [row for row in self.rows if row["epoch"] == end])
         self._close(first)
 
     def _close(self, phase: Phase) -> None:
@@ -202,7 +207,10 @@ class JobExecution:
         """Rows for every split that is due; in the last phase, remember the checkpoint that validation says is best."""
         epoch = round(epoch, 6)
         due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
-        measurements = self._record(phase, epoch, due)
+        known = self.told.rows_of(self.learner.net) if epoch == 0 else {}
+        measurements = self._record(phase, epoch, due, known)
+        if last:
+            self.told.remember(self.learner.net, self.rows[-len(due) :])
         if self.attention is not None and self.attention.is_due(epoch, last):
             self._tell(f"attention after epoch {epoch:g} of {phase.name}", force=True)
             self.attention.measure(self.learner.net, phase, epoch)
@@ -222,26 +230,18 @@ class JobExecution:
                 "predictions": {m.split: m.predictions for m in measurements},
             }
 
-    def _record(self, phase: Phase, epoch: float, names: list[str]) -> list[Measurement]:
-        """Measure the net on these splits, and keep a row for each."""
-        measurements = self.evaluator.measure(self.learner.net, names)
+    def _record(
+        self, phase: Phase, epoch: float, names: list[str], known: Mapping[str, dict[str, Any]] | None = None
+    ) -> list[Measurement]:
+        """Keep a row for each of these splits; measure the net on those of which no row is ``known``."""
+        known = known or {}
+        measurements = self.evaluator.measure(self.learner.net, [name for name in names if name not in known])
         for measured in measurements:
             require_finite(measured.loss, f"on {measured.split} at epoch {epoch:g} of {phase.name}")
-        rows = [
-            {
-                "method": self.job.method,
-                "seed": self.job.seed,
-                "phase": phase.name,
-                "epoch": epoch,
-                "split": measured.split,
-                "acc": measured.acc,
-                "loss": measured.loss,
-                "n": measured.n,
-                "acc_task": measured.acc_task,
-                "top5": measured.top5,
-            }
-            for measured in measurements
-        ]
+        figures = {measured.split: {name: getattr(measured, name) for name in _FIGURES} for measured in measurements}
+        figures |= {name: {key: row[key] for key in _FIGURES} for name, row in known.items()}
+        moment = {"method": self.job.method, "seed": self.job.seed, "phase": phase.name, "epoch": epoch}
+        rows = [{**moment, "split": name, **figures[name]} for name in names]
         self.rows += rows
         self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
         return measurements
@@ -312,6 +312,8 @@ class JobExecution:
                 "rows": self.rows,
                 "samples": self.samples,
                 "attention": {} if self.attention is None else self.attention.state_dict(),
+                # after which epoch this very net was measured, so that those who go on with it need not do so once more
+                "measured_at_end": next((row["epoch"] for row in self.told.rows_of(self.learner.net).values()), None),
             },
         )
         self._write_status(["state.safetensors"], {})

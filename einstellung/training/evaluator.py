@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from einstellung.streams.containment import Within, contained
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import EvaluationSplit, Stream
 
@@ -38,7 +40,10 @@ class Measurement(Figures):
 
 
 class Evaluator:
-    """Evaluates splits in batches of a fixed size, in evaluation mode, without gradients and without random numbers."""
+    """Evaluates splits in batches of a fixed size, in evaluation mode, without gradients and without random numbers.
+
+    An image that several splits of a phase hold is shown once.
+    """
 
     def __init__(
         self,
@@ -57,13 +62,26 @@ class Evaluator:
         splits = [self.stream.split(name) for name in names]
         if not splits:
             return []
+        shown = {split.name: split for split in map(self._home, splits)}
         was_training = net.training
         net.eval()
         try:
-            logits = self._logits(net, splits)
+            logits = dict(zip(shown, self._logits(net, list(shown.values())), strict=True))
         finally:
             net.train(was_training)
-        return [self._measurement(split, of_split) for split, of_split in zip(splits, logits, strict=True)]
+        return [self._measurement(split, self._of_split(split, logits)) for split in splits]
+
+    @cached_property
+    def _within(self) -> dict[str, Within]:
+        return contained(self.stream.splits)
+
+    def _home(self, split: EvaluationSplit) -> EvaluationSplit:
+        """The split in whose batches the images of this one are shown."""
+        return self._within[split.name].home if split.name in self._within else split
+
+    def _of_split(self, split: EvaluationSplit, logits: dict[str, Tensor]) -> Tensor:
+        of_home = logits[self._home(split).name]
+        return of_home[self._within[split.name].rows] if split.name in self._within else of_home
 
     @torch.inference_mode()
     def _logits(self, net: nn.Module, splits: Sequence[EvaluationSplit]) -> tuple[Tensor, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -53,6 +54,29 @@ def test_a_split_is_told_of_alike_whatever_else_is_measured(config, stream):
         alone = evaluator.measure(learner.net, [name])[0]
         assert (alone.split, alone.n, alone.loss, alone.top5) == (one.split, one.n, one.loss, one.top5)
         assert torch.equal(alone.predictions, one.predictions)
+
+
+def test_an_image_in_two_splits_of_a_phase_is_shown_once(config, stream):
+    """And what is told of the smaller split is what a stream would tell that has no other."""
+    learner = build_learner(config, "sgd", 3, stream)
+    whole = stream.split("T2_val")
+    rows = torch.tensor([5, 0, 3])
+    some = replace(whole, name="some", images=whole.images.take(rows))
+    both = replace(stream, splits=(*stream.splits, some))
+    shown = []
+    learner.net.register_forward_pre_hook(lambda _, inputs: shown.append(len(inputs[0])))
+
+    def measured(of, *names):
+        shown.clear()
+        return Evaluator(of, learner.context.presentation, learner.context.autocast).measure(learner.net, names)
+
+    one, other = measured(both, "some", "T2_val")
+    assert sum(shown) == len(whole.images)
+    assert torch.equal(one.predictions, other.predictions[rows])
+    (alone,) = measured(replace(stream, splits=(some,)), "some")
+    assert sum(shown) == 3
+    assert (one.acc, one.acc_task, one.top5, one.n) == (alone.acc, alone.acc_task, alone.top5, 3)
+    assert one.loss == pytest.approx(alone.loss, rel=1e-4)
 
 
 def test_no_split_no_measurement(config, stream):

@@ -1,0 +1,99 @@
+"""A net that begins a phase as it ended the last one is not measured once more; any other is."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+import torch
+from torch import nn
+
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.config import build_config, merged
+from einstellung.experiments.execution import JobExecution
+from einstellung.experiments.last_measured import LastMeasured, answers_from_numbers_alone
+from einstellung.experiments.plan import plan
+
+VALUES = {
+    "stream": {"name": "concon", "sees": "attributes", "train": 16, "val": 4, "test": 8},
+    "backbone": {"name": "set_transformer"},
+    "training": {"epochs": [1, 2, 1], "batch_size": 8, "precision": "fp32", "optimiser": "adam", "lr": 0.001},
+    "evaluation": {"first_phase": "end"},
+    "methods": ["naive"],
+    "seeds": [3],
+}
+
+
+class Aware(nn.Linear):
+    """Says something else once it is told to, whatever its numbers are."""
+
+
+def net():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2))
+
+
+def test_the_same_net_is_known_and_no_other():
+    told, one = LastMeasured(), net()
+    assert told.rows_of(one) == {}
+    told.remember(one, [{"split": "a", "acc": 0.5}])
+    assert told.rows_of(one) == {"a": {"split": "a", "acc": 0.5}} == told.rows_of(net())
+    with torch.no_grad():
+        one[0].bias[1] += 1e-7
+    assert told.rows_of(one) == {}
+    other = net()
+    other[1].running_mean += 1  # no parameter, but what it says depends on it
+    assert told.rows_of(other) == {}
+    assert told.rows_of(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))) == {}
+
+
+def test_nothing_is_known_of_a_net_that_may_hold_more_than_numbers():
+    plain, watched, foreign = net(), net(), nn.Sequential(Aware(3, 2))
+    watched[0].register_forward_hook(lambda *_: None)
+    told = LastMeasured()
+    for one, is_plain in ((plain, True), (watched, False), (foreign, False)):
+        assert answers_from_numbers_alone(one) is is_plain
+        told.remember(one, [{"split": "a"}])
+        assert bool(told.rows_of(one)) is is_plain
+
+
+def ran(folder, **changes):
+    """The timeline of a run, and on which splits its nets were measured, a list for every time."""
+    config = resolve(build_config(merged(VALUES, changes)))
+    stream, asked = build_stream(config), []
+    for job in plan(config, stream):
+        one = JobExecution(job, config, folder, stream, lambda work, where: None)
+        measure = one.evaluator.measure
+        one.evaluator.measure = lambda net, names, measure=measure: asked.append(list(names)) or measure(net, names)
+        one.run()
+    return pd.read_csv(one.folder / "timeline.csv"), asked
+
+
+def at(frame, phase, epoch):
+    rows = frame[(frame.phase == phase) & (frame.epoch == epoch)]
+    return rows.drop(columns=["phase", "epoch"]).reset_index(drop=True)
+
+
+def test_a_phase_begins_with_what_the_last_one_ended_with(tmp_path, monkeypatch):
+    frame, asked = ran(tmp_path / "once")
+    assert asked.count([]) == 3  # T2 and T3 begin with what is known; the chosen net was measured on every split
+    pd.testing.assert_frame_equal(at(frame, "T2", 0), at(frame, "T1", 1))
+    pd.testing.assert_frame_equal(at(frame, "T3", 0), at(frame, "T2", 2))
+    monkeypatch.setattr(LastMeasured, "rows_of", lambda self, net: {})
+    again, asked = ran(tmp_path / "twice")
+    assert asked.count([]) == 1
+    pd.testing.assert_frame_equal(frame, again)
+
+
+def test_what_was_not_measured_at_the_end_is_measured_then(tmp_path):
+    frame, asked = ran(tmp_path, evaluation={"first_phase": "own"})
+    first = set(at(frame, "T1", 1).split)
+    begun = set(at(frame, "T2", 0).split)
+    assert first < begun
+    assert any(set(names) == begun - first for names in asked)
+
+
+@pytest.mark.parametrize("method", ["scratch", "gdumb"])
+def test_a_net_that_begins_anew_is_measured_anew(tmp_path, method):
+    frame, asked = ran(tmp_path, methods=[method])
+    assert asked.count([]) == 1
+    assert not at(frame, "T3", 0).equals(at(frame, "T2", 2))
