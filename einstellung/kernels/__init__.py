@@ -16,7 +16,7 @@ from einstellung.kernels.direct import DirectConv2d, suits_direct
 __all__ = ["accelerate", "available", "norm_relu", "require_available"]
 
 
-_COMPILED = ("direct_loops", "norm_loops", "square_loops", "winograd")  # modules that numba compiles
+_COMPILED = ("direct_loops", "norm_loops", "square_loops", "strip_loops", "winograd")  # modules that numba compiles
 
 
 def available() -> bool:

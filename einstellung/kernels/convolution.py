@@ -1,7 +1,8 @@
 """3x3 convolutions by Winograd's algorithm on the CPU in single precision, forward and backward.
 
-The matrix products over channels are torch's own; only the transforms around them are ours (:mod:`.winograd`). Images go
-through in groups whose tiles fit into the processor's cache. Rounding differs from the direct way's, as that of any two
+Up to 128 channels, images go through in strips (:mod:`.strips`). With more, the matrix products over channels are torch's own,
+and only the transforms around them are ours (:mod:`.winograd`), in groups of images whose tiles fit into the processor's cache.
+Rounding differs from the direct way's, as that of any two
 algorithms does: errors are about 1e-5 of the largest value, those of direct convolutions about 1e-6.
 """
 
@@ -15,6 +16,7 @@ from torch import Tensor, nn
 from torch.autograd import forward_ad
 
 from einstellung.kernels.derivatives import first_derivative_only
+from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
 from einstellung.kernels.tiles import channels_inside, new_tiles, quads, tiles_of, transform
 
 LEAST_CHANNELS = 32  # with fewer, moving tiles costs more than the multiplications that are saved
@@ -104,7 +106,7 @@ class _Winograd(torch.autograd.Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor) -> Tensor:
         outputs, saved = winograd_forward(x, weight, keeps=ctx.needs_input_grad[1])
         ctx.shape = x.shape
-        ctx.save_for_backward(*saved)  # nothing else is needed, not even x
+        ctx.save_for_backward(*saved)
         return outputs
 
     @staticmethod
@@ -114,9 +116,11 @@ class _Winograd(torch.autograd.Function):
 
 
 def winograd_forward(x: Tensor, weight: Tensor, keeps: bool) -> tuple[Tensor, list[Tensor]]:
-    """The convolution, and what its gradients need: the weights' tiles and, where it ``keeps`` them, the images'."""
+    """The convolution, and what its gradients need: weights and, where it ``keeps`` them, images, or the tiles of both."""
     from einstellung.kernels import winograd
 
+    if goes_in_strips(x.shape, weight.shape[0]):
+        return strip_forward(x, weight), [weight, x] if keeps else [weight]
     images = channels_inside(x)
     count, height, width, channels = images.shape
     side = tile_size(height, width)
@@ -157,6 +161,9 @@ def winograd_backward(
     from einstellung.kernels import winograd
 
     transformed, *kept = saved
+    if goes_in_strips(shape, gradient.shape[1]):
+        images = kept[0] if kept else None
+        return strip_backward(images, transformed, gradient, wants_input, wants_weight, into)
     count, channels, height, width = shape
     side = tile_size(height, width)
     per_image = tiles_of(height, width, side)

@@ -1,7 +1,8 @@
-"""3x3 convolutions with few channels, the direct way, on the CPU in single precision, forward and backward.
+"""3x3 convolutions with few channels on the CPU in single precision, forward and backward.
 
-torch's own are made for many channels; with 8 or 16, blocks of eight outputs that stay in registers (:mod:`.direct_blocks`)
-are faster. Rounding is that of any direct convolution: errors are about 1e-6 of the largest value.
+torch's own are made for many channels. With stride 1 and sides that are multiples of four, images go through in strips
+(:mod:`.strips`); all others, colour images among them, are convolved the direct way, in blocks of eight outputs that stay in
+registers (:mod:`.direct_blocks`). Errors are about 1e-5 of the largest value in strips, 1e-6 the direct way.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from einstellung.kernels.compiling import in_parts
 from einstellung.kernels.convolution import computes_here
 from einstellung.kernels.derivatives import first_derivative_only
+from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
 from einstellung.kernels.tiles import channels_inside
 
 _LANES = 8  # channels in a vector, and the least outputs in a row
@@ -93,6 +95,8 @@ class _Direct(torch.autograd.Function):
 def direct_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
     from einstellung.kernels import direct_loops
 
+    if step == 1 and goes_in_strips(x.shape, weight.shape[0]):
+        return strip_forward(x, weight)
     images = channels_inside(x)
     count, height, width, _ = images.shape
     outputs = images.new_empty(count, height // step, width // step, weight.shape[0])
@@ -102,23 +106,32 @@ def direct_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
 
 
 def direct_backward(
-    x: Tensor, weight: Tensor, gradient: Tensor, step: int, wants_input: bool, wants_weight: bool
+    x: Tensor,
+    weight: Tensor,
+    gradient: Tensor,
+    step: int,
+    wants_input: bool,
+    wants_weight: bool,
+    into: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of images and weights, as far as they are wanted."""
+    """The gradients of images and weights, as far as they are wanted; the former are added to ``into`` where it is given."""
     from einstellung.kernels import direct_loops
 
+    if step == 1 and goes_in_strips(x.shape, weight.shape[0]):
+        return strip_backward(x, weight, gradient, wants_input, wants_weight, into)
     images, slopes = channels_inside(x), channels_inside(gradient)
     down = None
     if wants_input:
         down = images.new_empty(images.shape)
         if step == 1:
-            turned = _in_blocks(weight.flip(2, 3).transpose(0, 1))
-            _over_images(direct_loops.convolve, slopes, turned, down, slopes)
+            _over_images(direct_loops.convolve, slopes, _in_blocks(weight.flip(2, 3).transpose(0, 1)), down, slopes)
         else:
             # an even row meets the middle weights, an odd one the last and, of the next output, the first
             turned = _in_blocks(weight[:, :, [1, 2, 0]].transpose(0, 1))
             _over_images(direct_loops.return_strided, slopes, turned, down, slopes)
         down = down.permute(0, 3, 1, 2)
+        if into is not None:
+            down.add_(into)
     return down, _weight_gradient(images, slopes, step) if wants_weight else None
 
 

@@ -1,8 +1,7 @@
 """Blocks of a direct 3x3 convolution as vectors of eight channels, for numba to compile.
 
-numba has no vectors of its own, and sums that a compiler is left to find in loops end up in memory. Here they are named: each
-block keeps its sums in registers, eight channels a vector, and reads every number of the image once for the three weights of a
-row that it meets. Addresses are bytes; strides and steps count numbers.
+Each block keeps its sums in registers, eight channels a vector (:mod:`.vectors`), and reads every number of the image once for
+the three weights of a row that it meets.
 """
 
 from __future__ import annotations
@@ -10,76 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
 from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-LANES = 8  # channels in a vector
+from einstellung.kernels.vectors import INDEX, LANES, Code, emitted
+
 PIXELS = 8  # outputs of a block: as many sums as additions that the processor has under way at a time
-_FLOAT, _INDEX, _LANE = ir.FloatType(), ir.IntType(64), ir.IntType(32)
-_VECTOR = ir.VectorType(_FLOAT, LANES)
-
-
-class _Code:
-    """What the blocks are made of."""
-
-    def __init__(self, builder: Any) -> None:
-        self.builder = builder
-
-    def offset(self, factor: int, value: Any) -> Any:
-        return self.builder.mul(_INDEX(factor), value)
-
-    def pointer(self, address: Any) -> Any:
-        return self.builder.inttoptr(address, _FLOAT.as_pointer())
-
-    def vector(self, pointer: Any, offset: Any) -> Any:
-        return self.builder.load(self._vector_at(pointer, offset), align=4)
-
-    def store(self, value: Any, pointer: Any, offset: Any) -> None:
-        self.builder.store(value, self._vector_at(pointer, offset), align=4)
-
-    def repeated(self, pointer: Any, offset: Any) -> Any:
-        """One number in every lane."""
-        number = self.builder.load(self.builder.gep(pointer, [offset]))
-        single = self.builder.insert_element(ir.Constant(_VECTOR, ir.Undefined), number, _LANE(0))
-        lanes = ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES)
-        return self.builder.shuffle_vector(single, ir.Constant(_VECTOR, ir.Undefined), lanes)
-
-    def sums(self, count: int) -> list[Any]:
-        """Variables that become registers, zero to begin with."""
-        zero = ir.Constant(_VECTOR, [0.0] * LANES)
-        made = [cgutils.alloca_once(self.builder, _VECTOR) for _ in range(count)]
-        for one in made:
-            self.builder.store(zero, one)
-        return made
-
-    def add_product(self, total: Any, one: Any, other: Any) -> None:
-        product = self.builder.fmul(one, other, flags=("contract",))
-        self.builder.store(self.builder.fadd(self.builder.load(total), product, flags=("contract",)), total)
-
-    def plus(self, *offsets: Any) -> Any:
-        total = offsets[0]
-        for offset in offsets[1:]:
-            total = self.builder.add(total, offset)
-        return total
-
-    def _vector_at(self, pointer: Any, offset: Any) -> Any:
-        return self.builder.bitcast(self.builder.gep(pointer, [offset]), _VECTOR.as_pointer())
-
-
-def _block(generate: Callable[..., None]) -> Any:
-    """A function of whole numbers for numba's code, whose instructions ``generate`` writes."""
-
-    def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        whole = [
-            context.cast(builder, value, kind, types.intp)
-            for value, kind in zip(arguments, signature.args, strict=True)
-        ]
-        generate(_Code(builder), *whole)
-        return context.get_dummy_value()
-
-    return emit
 
 
 def _sums_of_pixels(left: bool, right: bool, step: int) -> Any:
@@ -95,7 +31,7 @@ def _sums_of_pixels(left: bool, right: bool, step: int) -> Any:
             ]
 
         last = (PIXELS - 1) * step + 2
-        return types.void(image, row, rows, channels, weights, target, out), _block(
+        return types.void(image, row, rows, channels, weights, target, out), emitted(
             lambda code, *arguments: _sum_over_rows(code, *arguments, pixels=range(last + 1), meets=meets)
         )
 
@@ -115,7 +51,7 @@ def _sums_before_stride(right: bool) -> Any:
             return [(column, across) for column, across in columns if 0 <= column < PIXELS]
 
         pixels = range(PIXELS // 2 if right else PIXELS // 2 + 1)
-        return types.void(slopes, row, rows, channels, weights, target, out), _block(
+        return types.void(slopes, row, rows, channels, weights, target, out), emitted(
             lambda code, *arguments: _sum_over_rows(code, *arguments, pixels=pixels, meets=meets)
         )
 
@@ -123,7 +59,7 @@ def _sums_before_stride(right: bool) -> Any:
 
 
 def _sum_over_rows(
-    code: _Code,
+    code: Code,
     image: Any,
     row: Any,
     rows: Any,
@@ -139,8 +75,8 @@ def _sum_over_rows(
     sums = code.sums(PIXELS)
     with cgutils.for_range(code.builder, rows) as down, cgutils.for_range(code.builder, channels) as channel:
         at = code.plus(code.builder.mul(down.index, row), channel.index)
-        near = code.builder.mul(code.plus(code.builder.mul(down.index, channels), channel.index), _INDEX(3 * LANES))
-        three = [code.vector(by, code.plus(near, _INDEX(across * LANES))) for across in range(3)]
+        near = code.builder.mul(code.plus(code.builder.mul(down.index, channels), channel.index), INDEX(3 * LANES))
+        three = [code.vector(by, code.plus(near, INDEX(across * LANES))) for across in range(3)]
         for pixel in pixels:
             if meets(pixel):
                 number = code.repeated(source, code.plus(at, code.offset(pixel, channels)))
@@ -165,7 +101,7 @@ def _weight_sums(inputs: int, step: int) -> Any:
 
     @intrinsic
     def block(_: Any, image: Any, slopes: Any, target: Any, rows: Any, width: Any, channels: Any, out: Any) -> Any:
-        return types.void(image, slopes, target, rows, width, channels, out), _block(
+        return types.void(image, slopes, target, rows, width, channels, out), emitted(
             lambda code, *arguments: _add_over_pixels(code, *arguments, inputs=inputs, step=step)
         )
 
@@ -173,7 +109,7 @@ def _weight_sums(inputs: int, step: int) -> Any:
 
 
 def _add_over_pixels(
-    code: _Code,
+    code: Code,
     image: Any,
     slopes: Any,
     target: Any,
@@ -195,31 +131,31 @@ def _add_over_pixels(
         if step == 1:
             slope = {across: code.vector(given, code.plus(near, code.offset(1 - across, out))) for across in columns}
             for channel in range(inputs):
-                number = code.repeated(source, code.plus(at, _INDEX(channel)))
+                number = code.repeated(source, code.plus(at, INDEX(channel)))
                 for across in columns:
                     code.add_product(sums[channel, across], number, slope[across])
         else:
             one = code.vector(given, near)
             for channel in range(inputs):
                 for across in columns:
-                    number = code.repeated(source, code.plus(at, code.offset(across - 1, channels), _INDEX(channel)))
+                    number = code.repeated(source, code.plus(at, code.offset(across - 1, channels), INDEX(channel)))
                     code.add_product(sums[channel, across], number, one)
 
     for channel, across in places:
-        builder.store(code.vector(sink, _INDEX((channel * 3 + across) * LANES)), sums[channel, across])
-    steps = builder.mul(_INDEX(step), channels)
-    whole = builder.mul(_INDEX(step * step), builder.mul(width, channels))
+        builder.store(code.vector(sink, INDEX((channel * 3 + across) * LANES)), sums[channel, across])
+    steps = builder.mul(INDEX(step), channels)
+    whole = builder.mul(INDEX(step * step), builder.mul(width, channels))
     with cgutils.for_range(builder, rows) as row:
         at, near = builder.mul(row.index, whole), builder.mul(row.index, builder.mul(width, out))
-        last = builder.sub(width, _INDEX(1))
+        last = builder.sub(width, INDEX(1))
         add(at, near, (0, 1) if step == 1 else (1, 2))
         end = last if step == 1 else width
-        with cgutils.for_range_slice(builder, _INDEX(1), end, _INDEX(1), intp=_INDEX) as (pixel, _):
+        with cgutils.for_range_slice(builder, INDEX(1), end, INDEX(1), intp=INDEX) as (pixel, _):
             add(code.plus(at, builder.mul(pixel, steps)), code.plus(near, builder.mul(pixel, out)), (0, 1, 2))
         if step == 1:
             add(code.plus(at, builder.mul(last, steps)), code.plus(near, builder.mul(last, out)), (1, 2))
     for channel, across in places:
-        code.store(builder.load(sums[channel, across]), sink, _INDEX((channel * 3 + across) * LANES))
+        code.store(builder.load(sums[channel, across]), sink, INDEX((channel * 3 + across) * LANES))
 
 
 # (image, slopes, target, rows, width, channels, out): added to target [channel, column, 8 outputs], for four channels of an

@@ -15,7 +15,6 @@ from numba import njit
 
 from einstellung.kernels.compiling import OPTIONS
 from einstellung.kernels.direct_blocks import (
-    LANES,
     PIXELS,
     add_four,
     add_four_strided,
@@ -30,6 +29,7 @@ from einstellung.kernels.direct_blocks import (
     strided_inside,
     strided_left,
 )
+from einstellung.kernels.vectors import LANES
 
 _BAND = 4  # rows whose gradients are added up while they stay in the fastest cache
 _PIXELS = 256  # outputs whose products are summed in one go: shorter sums are rounded less

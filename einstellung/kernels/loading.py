@@ -8,9 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from einstellung.kernels import direct_loops, norm_loops, square_loops, winograd
+from einstellung.kernels import direct_loops, norm_loops, square_loops, strip_loops, winograd
 
 _DIRECT = ("convolve", "convolve_strided", "return_strided", "add_weights")
+_STRIPS = ("convolve_strips", "add_strip_weights")
 _DONE = set[str]()
 
 
@@ -36,6 +37,9 @@ def load() -> None:
         elif name in _DIRECT:
             nothing = (0,) * 6  # no image, of no size
             kernel(0, 0, np.zeros(1, np.float32), *nothing, 1) if name == "add_weights" else kernel(0, 0, 0, *nothing)
+        elif name in _STRIPS:
+            none, sizes = np.zeros(9 * 8 * 8, np.float32), (0, 0, 4, 4, 8, 8)  # no image
+            kernel(0, none, 0, *sizes, False, False) if name == "convolve_strips" else kernel(0, 0, none, *sizes)
         elif name == "add_squares":
             kernel(np.zeros((36, 1, 16), np.float32), weights, 0, 0, 1)
         else:
@@ -55,7 +59,9 @@ def _kernels() -> dict[str, Dispatcher]:
     ]
     kernels = {name: getattr(winograd, name) for name in names}
     others = {"forward": norm_loops.forward, "backward": norm_loops.backward, "add_squares": square_loops.add_squares}
-    return kernels | others | {name: getattr(direct_loops, name) for name in _DIRECT}
+    for names, loops in ((_DIRECT, direct_loops), (_STRIPS, strip_loops)):
+        others |= {name: getattr(loops, name) for name in names}
+    return kernels | others
 
 
 def _cached(kernel: Dispatcher) -> bool:

@@ -133,5 +133,4 @@ def _returned(
     assert gradient is not None
     if not direct:
         return winograd_backward(x.shape, kept, gradient, wants_x, True, into=side)
-    down, by_weight = direct_backward(x, weight, gradient, 1, wants_x, True)
-    return down if down is None or side is None else down.add_(side), by_weight
+    return direct_backward(x, weight, gradient, 1, wants_x, True, into=side)

@@ -81,7 +81,7 @@ def _output4_transposed(s: Any, i: int, si: int, d: Any, o: int, so: int, count:
 
 
 @njit(inline="always", **OPTIONS)
-def _weight4(s: Any, i: int, si: int, d: Any, o: int, so: int, count: int) -> None:
+def weight4_along(s: Any, i: int, si: int, d: Any, o: int, so: int, count: int) -> None:
     for k in range(count):
         w0, w1, w2 = s[i + k], s[i + si + k], s[i + 2 * si + k]
         p = -(w0 + w2) * _f(1 / 6)
@@ -97,7 +97,7 @@ def _weight4(s: Any, i: int, si: int, d: Any, o: int, so: int, count: int) -> No
 
 
 @njit(inline="always", **OPTIONS)
-def _weight4_transposed(s: Any, i: int, si: int, d: Any, o: int, so: int, count: int) -> None:
+def weight4_along_transposed(s: Any, i: int, si: int, d: Any, o: int, so: int, count: int) -> None:
     for k in range(count):
         u0, u1, u2 = s[i + k], s[i + si + k], s[i + 2 * si + k]
         u3, u4, u5 = s[i + 3 * si + k], s[i + 4 * si + k], s[i + 5 * si + k]
@@ -295,12 +295,12 @@ def output4_transposed(images: Any, tiles: Any, first: int, last: int, begin: in
 
 @njit(**OPTIONS)
 def weight4(weights: Any, tiles: Any, first: int, last: int, begin: int) -> None:
-    _to_tiles(weights, tiles, first, last, begin, 3, 3, 0, 6, _weight4)
+    _to_tiles(weights, tiles, first, last, begin, 3, 3, 0, 6, weight4_along)
 
 
 @njit(**OPTIONS)
 def weight4_transposed(tiles: Any, weights: Any, first: int, last: int, begin: int) -> None:
-    _from_tiles(tiles, weights, first, last, begin, 3, 3, 0, 6, _weight4_transposed)
+    _from_tiles(tiles, weights, first, last, begin, 3, 3, 0, 6, weight4_along_transposed)
 
 
 @njit(**OPTIONS)

@@ -15,13 +15,18 @@ pytest.importorskip("numba")
 
 
 CHANNELS = [(3, 8), (3, 16), (8, 8), (8, 16), (16, 8), (16, 16), (8, 24), (16, 32)]
-SIZES = [(1, 5, 9), (3, 32, 32), (2, 8, 8), (2, 16, 16), (1, 1, 13), (2, 3, 17)]
+SIZES = [(1, 5, 9), (3, 30, 34), (2, 9, 8), (2, 18, 16), (1, 1, 13), (2, 3, 17)]  # no strips: not multiples of four
+COLOURED = [(3, 32, 32), (2, 8, 8), (2, 16, 16)]
 STRIDED = [(3, 32, 32), (1, 2, 16), (2, 16, 18), (1, 6, 26)]
 
 
-@pytest.mark.parametrize("channels", CHANNELS)
 @pytest.mark.parametrize(
-    ("images", "height", "width", "stride"), [(*size, 1) for size in SIZES] + [(*size, 2) for size in STRIDED]
+    ("images", "height", "width", "stride", "channels"),
+    [
+        *((*size, 1, channels) for size in SIZES for channels in CHANNELS),
+        *((*size, 2, channels) for size in STRIDED for channels in CHANNELS),
+        *((*size, 1, channels) for size in COLOURED for channels in CHANNELS[:2]),
+    ],
 )
 def test_outputs_and_gradients_are_those_in_double_precision(
     images: int, height: int, width: int, stride: int, channels: tuple[int, int]
@@ -67,7 +72,7 @@ def test_nothing_beside_an_image_is_read_or_written(inputs: int, stride: int) ->
 
 @pytest.mark.parametrize("stride", [1, 2])
 def test_gradients_in_any_order_of_memory(stride: int) -> None:
-    layer, x = direct(8, 16, stride), draw(2, 8, 16, 16).requires_grad_()
+    layer, x = direct(8, 16, stride), draw(2, 8, 18, 16).requires_grad_()
     out = layer(x)
     upstream = draw(*out.shape, seed=1)
     wide = torch.cat([upstream, upstream], dim=1)[:, :16]
@@ -83,7 +88,7 @@ def test_gradients_in_any_order_of_memory(stride: int) -> None:
 
 @pytest.mark.parametrize("stride", [1, 2])
 def test_the_same_bytes_every_time_and_nearly_so_with_two_threads(stride: int) -> None:
-    layer, x = direct(16, 16, stride), draw(5, 16, 16, 16).requires_grad_()
+    layer, x = direct(16, 16, stride), draw(5, 16, 18, 16).requires_grad_()
     results = []
     for threads in (1, 1, 2, 2):
         torch.set_num_threads(threads)
@@ -119,7 +124,7 @@ def test_other_layers_are_left_alone(layer: nn.Module) -> None:
     assert type(accelerate(layer)) is nn.Conv2d
 
 
-@pytest.mark.parametrize(("size", "stride"), [((8, 7), 1), ((4, 4), 1), ((16, 14), 2), ((15, 16), 2), ((16, 17), 2)])
+@pytest.mark.parametrize(("size", "stride"), [((8, 7), 1), ((5, 4), 1), ((16, 14), 2), ((15, 16), 2), ((16, 17), 2)])
 def test_small_and_odd_images_are_torchs(size: tuple[int, int], stride: int) -> None:
     layer, x = direct(8, 8, stride), draw(2, 8, *size)
     out = layer(x)

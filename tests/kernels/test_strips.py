@@ -1,0 +1,102 @@
+"""Convolutions in strips against torch's in double precision, for every way in which tiles and images fit into strips."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
+from tests.kernels.layers import direct, distance, draw, winograd
+
+pytest.importorskip("numba")
+
+CHANNELS = [(8, 8), (16, 16), (32, 32), (64, 64), (8, 16), (16, 8), (24, 40), (128, 128)]
+# a strip of many rows, of one, of a part of one; of several images, the last strip not full
+SIZES = [(3, 32, 32), (2, 64, 64), (5, 16, 16), (7, 8, 8), (9, 4, 4), (3, 4, 16), (2, 12, 20), (1, 16, 256)]
+
+
+def exact(x: Tensor, weight: Tensor, upstream: Tensor) -> list[Tensor]:
+    """Outputs, gradients of images and gradients of weights."""
+    wide = [value.double().requires_grad_() for value in (x, weight)]
+    out = F.conv2d(*wide, padding=1)
+    return [out, *torch.autograd.grad(out, wide, upstream.double())]
+
+
+@pytest.mark.parametrize(("images", "height", "width"), SIZES)
+@pytest.mark.parametrize(("inputs", "outputs"), CHANNELS)
+def test_outputs_and_gradients_are_those_in_double_precision(
+    images: int, height: int, width: int, inputs: int, outputs: int
+) -> None:
+    x, weight = draw(images, inputs, height, width), draw(outputs, inputs, 3, 3, seed=2) / 10
+    upstream = draw(images, outputs, height, width, seed=1)
+    found = [strip_forward(x, weight), *strip_backward(x, weight, upstream, True, True)]
+    for one, other in zip(found, exact(x, weight, upstream), strict=True):
+        assert one.shape == other.shape
+        assert one.is_contiguous(memory_format=torch.channels_last)
+        assert distance(one, other) < 3e-5
+
+
+def test_gradients_are_added_to_what_is_there_and_only_what_is_asked_for_is_computed() -> None:
+    x, weight, upstream = draw(3, 16, 12, 8), draw(8, 16, 3, 3, seed=2), draw(3, 8, 12, 8, seed=1)
+    there = draw(3, 16, 12, 8, seed=3)
+    before = there.clone()
+    down, none = strip_backward(None, weight, upstream, True, False, into=there)
+    assert none is None
+    assert down is not None
+    assert down.data_ptr() == there.data_ptr()
+    assert distance(down, exact(x, weight, upstream)[1] + before) < 2e-5
+    none, by_weight = strip_backward(x, weight, upstream, False, True)
+    assert none is None
+    assert by_weight is not None
+    assert distance(by_weight, exact(x, weight, upstream)[2]) < 2e-5
+
+
+def test_weights_in_any_order_of_memory() -> None:
+    x, weight = draw(2, 8, 8, 8), draw(16, 8, 3, 3, seed=2)
+    other = weight.contiguous()
+    assert other.stride() != weight.stride()
+    assert torch.equal(strip_forward(x, weight), strip_forward(x, other))
+
+
+@pytest.mark.parametrize("inputs", [8, 32])
+def test_nothing_beside_an_image_is_read_or_written(inputs: int) -> None:
+    """Neighbours in memory, of other images and of none, are no numbers: whatever touched them would show it."""
+    around, weight = draw(5, inputs, 8, 12), draw(16, inputs, 3, 3, seed=2)
+    around[[0, 2, 4]] = torch.nan
+    out = strip_forward(around[1:4], weight)
+    assert [bool(one.isfinite().all()) for one in out] == [True, False, True]
+    slopes = draw(5, 16, 8, 12, seed=1)
+    slopes[[0, 2, 4]] = torch.nan
+    there = torch.zeros(5, inputs, 8, 12).contiguous(memory_format=torch.channels_last)
+    strip_backward(None, weight, slopes[1:4], True, False, into=there[1:4])
+    assert [bool((one == 0).all()) for one in there] == [True, False, False, False, True]
+    assert [bool(one.isfinite().all()) for one in there] == [True, True, False, True, True]
+    _, by_weight = strip_backward(around[1:2], weight, slopes[1:2], False, True)
+    assert by_weight is not None
+    assert by_weight.isfinite().all()
+
+
+def test_the_same_bytes_every_time_and_nearly_so_with_two_threads() -> None:
+    x, weight, upstream = draw(5, 16, 8, 8), draw(16, 16, 3, 3, seed=2), draw(5, 16, 8, 8, seed=1)
+    before, results = torch.get_num_threads(), []
+    try:
+        for threads in (1, 1, 2, 2):
+            torch.set_num_threads(threads)
+            results.append([strip_forward(x, weight), *strip_backward(x, weight, upstream, True, True)])
+    finally:
+        torch.set_num_threads(before)
+    for one, other in ((0, 1), (2, 3)):
+        assert all(torch.equal(*pair) for pair in zip(results[one], results[other], strict=True))
+    assert all(torch.equal(*pair) for pair in zip(results[0][:2], results[2][:2], strict=True))  # images are apart
+    assert distance(results[2][2], results[0][2]) < 1e-5
+
+
+@pytest.mark.parametrize("side", [16, 18])
+def test_layers_of_few_and_of_more_channels_go_in_strips_where_they_can(side: int) -> None:
+    for make, channels in ((direct, 16), (winograd, 64)):
+        layer, x = make(channels, channels), draw(2, channels, side, side)
+        assert (
+            torch.equal(layer(x), strip_forward(x, layer.weight)) is goes_in_strips(x.shape, channels) is (side == 16)
+        )
