@@ -214,8 +214,6 @@ def convolve_strips(
         _convolve(x, w, y, first, last, height, width, 8, 8, turned, adds)
     elif channels == 16 and out == 16:
         _convolve(x, w, y, first, last, height, width, 16, 16, turned, adds)
-    elif channels == 32 and out == 32:
-        _convolve(x, w, y, first, last, height, width, 32, 32, turned, adds)
     else:
         _convolve(x, w, y, first, last, height, width, channels, out, turned, adds)
 
@@ -297,7 +295,5 @@ def add_strip_weights(
         _add_weights(x, d, total, first, last, height, width, 8, 8)
     elif channels == 16 and out == 16:
         _add_weights(x, d, total, first, last, height, width, 16, 16)
-    elif channels == 32 and out == 32:
-        _add_weights(x, d, total, first, last, height, width, 32, 32)
     else:
         _add_weights(x, d, total, first, last, height, width, channels, out)
