@@ -16,7 +16,7 @@ from einstellung.experiments.order import makespan
 from einstellung.experiments.plan import Job, stages
 from einstellung.learners import Batch
 from einstellung.randomness import generator
-from einstellung.streams import Stream
+from einstellung.streams import EvaluationSplit, Stream
 from einstellung.streams.containment import contained
 from einstellung.streams.transfer import to_device
 from einstellung.training import Evaluator
@@ -53,9 +53,9 @@ def estimate(
 
 def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, pace: Pace) -> dict[str, float]:
     """How long each job takes a worker of that pace, by its folder."""
-    within = contained(stream.splits)  # an image is shown once to measure all the splits that hold it
-    sizes = {split.name: 0 if split.name in within else len(split.images) for split in stream.splits}
-    return {job.folder: _seconds(job, config, stream, sizes, pace) for job in jobs}
+    within = contained(stream.splits)
+    shown = {split.name: within[split.name].home if split.name in within else split for split in stream.splits}
+    return {job.folder: _seconds(job, config, stream, shown, pace) for job in jobs}
 
 
 def measured_pace(config: StudyConfig, stream: Stream, budget: float = 2.0) -> Pace:
@@ -115,23 +115,24 @@ class PaceMeter:
         return (time.perf_counter() - start) / images
 
 
-def _seconds(job: Job, config: StudyConfig, stream: Stream, sizes: Mapping[str, int], pace: Pace) -> float:
+def _seconds(job: Job, config: StudyConfig, stream: Stream, shown: Mapping[str, EvaluationSplit], pace: Pace) -> float:
     numbers = range(len(stream.phases)) if job.kind == "run" else range(1)
     if job.kind == "run":
         numbers = numbers[-1:] if job.needs is None else numbers[1:]
-    evaluated = sum(_evaluated(job, config, stream, sizes, number) for number in numbers)
+    evaluated = sum(_evaluated(job, config, stream, shown, number) for number in numbers)
     return job.work * pace.training + evaluated * pace.evaluation
 
 
-def _evaluated(job: Job, config: StudyConfig, stream: Stream, sizes: Mapping[str, int], number: int) -> int:
-    """How many images a job is shown to be measured in one of its phases; ``sizes``: how many for each split."""
+def _evaluated(job: Job, config: StudyConfig, stream: Stream, shown: Mapping[str, EvaluationSplit], number: int) -> int:
+    """How many images a job is shown in one of its phases to be measured; ``shown``: the split that holds those of each."""
     phase, trained = stream.phases[number], [len(phase.train) for phase in stream.phases]
     # a stage in which nothing is measured yet is none for this count
     parts = [stage for stage in stages(config, job.method, trained, number) if not stage.preparatory]
     epochs = sum(stage.epochs for stage in parts)
 
     def due(epoch: float, last: bool = False) -> int:
-        return sum(sizes[name] for name in splits_due(stream, phase, config.evaluation, epoch, last))
+        homes = {shown[name].name for name in splits_due(stream, phase, config.evaluation, epoch, last)}
+        return sum(len(stream.split(name).images) for name in homes)
 
     evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
     every = config.evaluation.every_steps

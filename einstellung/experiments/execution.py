@@ -208,9 +208,9 @@ class JobExecution:
         epoch = round(epoch, 6)
         due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
         known = self.told.rows_of(self.learner.net) if epoch == 0 else {}
-        measurements = self._record(phase, epoch, due, known)
+        measurements, rows = self._record(phase, epoch, due, known)
         if last:
-            self.told.remember(self.learner.net, self.rows[-len(due) :])
+            self.told.remember(self.learner.net, rows)
         if self.attention is not None and self.attention.is_due(epoch, last):
             self._tell(f"attention after epoch {epoch:g} of {phase.name}", force=True)
             self.attention.measure(self.learner.net, phase, epoch)
@@ -232,7 +232,7 @@ class JobExecution:
 
     def _record(
         self, phase: Phase, epoch: float, names: list[str], known: Mapping[str, dict[str, Any]] | None = None
-    ) -> list[Measurement]:
+    ) -> tuple[list[Measurement], list[dict[str, Any]]]:
         """Keep a row for each of these splits; measure the net on those of which no row is ``known``."""
         known = known or {}
         measurements = self.evaluator.measure(self.learner.net, [name for name in names if name not in known])
@@ -244,7 +244,7 @@ class JobExecution:
         rows = [{**moment, "split": name, **figures[name]} for name in names]
         self.rows += rows
         self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
-        return measurements
+        return measurements, rows
 
     def _save(self, position: int, done: int) -> None:
         assert self.learner.optimiser is not None
@@ -338,7 +338,7 @@ class JobExecution:
         """Measure the chosen checkpoint on the splits that were not due at its epoch; the rows stay in order of time."""
         absent = [split.name for split in self.stream.splits if split.name not in self.best["predictions"]]
         self.learner.net.load_state_dict(self.best["net"])
-        measurements = self._record(self.stream.phases[-1], self.best["epoch"], absent)
+        measurements, _ = self._record(self.stream.phases[-1], self.best["epoch"], absent)
         self.best["predictions"] |= {measured.split: measured.predictions for measured in measurements}
         place = {phase.name: number for number, phase in enumerate(self.stream.phases)}
         self.rows.sort(key=lambda row: (place[row["phase"]], row["epoch"]))

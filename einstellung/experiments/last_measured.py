@@ -19,26 +19,28 @@ class LastMeasured:
 
     def __init__(self) -> None:
         self._numbers: list[tuple[str, Tensor]] = []
+        self._made_of = ""
         self._rows: dict[str, dict[str, Any]] = {}
 
     def remember(self, net: nn.Module, rows: Iterable[dict[str, Any]]) -> None:
-        self._numbers = [(name, value.detach().clone()) for name, value in _numbers(net)]
-        self._rows = {row["split"]: row for row in rows}
+        if answers_from_numbers_alone(net):
+            self._numbers, self._made_of = [(name, value.detach().clone()) for name, value in _numbers(net)], repr(net)
+            self._rows = {row["split"]: row for row in rows}
 
     def rows_of(self, net: nn.Module) -> dict[str, dict[str, Any]]:
-        """What is known of this net already: nothing, unless it is the same to the last bit."""
-        if not self._rows or not answers_from_numbers_alone(net):
+        """What is known of this net already: nothing, unless it has the same layers and the same numbers."""
+        if not self._rows or not answers_from_numbers_alone(net) or repr(net) != self._made_of:
             return {}
         own = list(_numbers(net))
         same = len(own) == len(self._numbers) and all(
-            name == before and one.shape == other.shape and torch.equal(one, other)
+            name == before and one.dtype == other.dtype and one.shape == other.shape and torch.equal(one, other)
             for (name, one), (before, other) in zip(own, self._numbers, strict=True)
         )
         return dict(self._rows) if same else {}
 
 
 def answers_from_numbers_alone(net: nn.Module) -> bool:
-    """Whether all that a net does in evaluation follows from its parameters and buffers.
+    """Whether all that a net does in evaluation follows from its layers, their parameters and buffers.
 
     So it is where every layer is torch's or one of our backbones', and nobody listens to it; another's may hold anything.
 

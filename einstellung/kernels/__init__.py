@@ -11,7 +11,7 @@ from torch import nn
 from einstellung.errors import InputError
 from einstellung.kernels.batch_norm import FusedBatchNorm2d, norm_relu, suits_fusion
 from einstellung.kernels.convolution import WinogradConv2d, suits_winograd
-from einstellung.kernels.direct import DirectConv2d, suits_direct
+from einstellung.kernels.narrow import NarrowConv2d, suits_narrow
 
 __all__ = ["accelerate", "available", "norm_relu", "require_available"]
 
@@ -49,13 +49,13 @@ def accelerate(net: nn.Module) -> nn.Module:
 
     >>> net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 64, 1), nn.Conv2d(64, 64, 3, padding=1))
     >>> [type(layer).__name__ for layer in accelerate(net)]
-    ['DirectConv2d', 'Conv2d', 'WinogradConv2d']
+    ['NarrowConv2d', 'Conv2d', 'WinogradConv2d']
     """
     for layer in net.modules():
         if suits_winograd(layer):
             layer.__class__ = WinogradConv2d
-        elif suits_direct(layer):
-            layer.__class__ = DirectConv2d
+        elif suits_narrow(layer):
+            layer.__class__ = NarrowConv2d
         elif suits_fusion(layer):
             layer.__class__ = FusedBatchNorm2d
     return net

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -17,6 +19,25 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"reassoc", "contract", "nsz", "arcp"},
     "error_model": "numpy",
 }
+
+
+def kernel(function: Callable[..., None]) -> Any:
+    """A compiled function that is kept on disk, until any source file of this folder changes.
+
+    numba itself looks only at the file in which the function stands, and not at what it is made of.
+    """
+    from numba import njit
+
+    compiled = njit(**OPTIONS)(function)
+    compiled._cache._cache_file._source_stamp = sources_digest()
+    return compiled
+
+
+@cache
+def sources_digest() -> str:
+    """Of all source files beside this one."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
 def in_parts(work: Callable[[int, int], Any], count: int) -> list[Any]:

@@ -1,9 +1,9 @@
 """3x3 convolutions by Winograd's algorithm on the CPU in single precision, forward and backward.
 
-Up to 128 channels, images go through in strips (:mod:`.strips`). With more, the matrix products over channels are torch's own,
-and only the transforms around them are ours (:mod:`.winograd`), in groups of images whose tiles fit into the processor's cache.
-Rounding differs from the direct way's, as that of any two
-algorithms does: errors are about 1e-5 of the largest value, those of direct convolutions about 1e-6.
+Up to 128 channels, images go through in strips where their sizes allow it (:mod:`.strips`). Otherwise the matrix products over
+channels are torch's own, and only the transforms around them are ours (:mod:`.winograd`), in groups of images whose tiles fit
+into the processor's cache. Rounding differs from the direct way's, as that of any two algorithms does: errors are about 1e-5 of
+the largest value, those of direct convolutions about 1e-6.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from einstellung.kernels.derivatives import first_derivative_only
 from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
 from einstellung.kernels.tiles import channels_inside, new_tiles, quads, tiles_of, transform
 
-LEAST_CHANNELS = 32  # with fewer, moving tiles costs more than the multiplications that are saved
+LEAST_CHANNELS = 32  # with fewer, moving the tiles of many images costs more than the multiplications that are saved
 _CACHE = 5 * 2**20  # bytes of tiles at a time
 _KINDS = (Tensor, nn.Parameter)
 
@@ -157,13 +157,16 @@ def winograd_backward(
     wants_weight: bool,
     into: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of images of this ``shape`` and of the weights; the former are added to ``into`` where it is given."""
+    """The gradients of images of this ``shape`` and of the weights.
+
+    Where ``into`` is given, the former are those and it together; it may be written over.
+    """
     from einstellung.kernels import winograd
 
-    transformed, *kept = saved
     if goes_in_strips(shape, gradient.shape[1]):
-        images = kept[0] if kept else None
-        return strip_backward(images, transformed, gradient, wants_input, wants_weight, into)
+        weight, *images = saved
+        return strip_backward(images[0] if images else None, weight, gradient, wants_input, wants_weight, into)
+    transformed, *kept = saved
     count, channels, height, width = shape
     side = tile_size(height, width)
     per_image = tiles_of(height, width, side)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS
+from einstellung.kernels.compiling import OPTIONS, kernel
 from einstellung.kernels.direct_blocks import (
     PIXELS,
     add_four,
@@ -96,7 +96,7 @@ def _return_strided(
             before_stride_right(source + 4 * column * channels, wide, rows, channels, by, sink + 8 * column * out, out)
 
 
-@njit(**OPTIONS)
+@kernel
 def convolve(x: int, w: int, y: int, first: int, last: int, height: int, width: int, channels: int, out: int) -> None:
     """Outputs y of images x; with weights turned round, gradients of the images from those of the outputs."""
     if channels == 3:
@@ -109,7 +109,7 @@ def convolve(x: int, w: int, y: int, first: int, last: int, height: int, width: 
         _convolve(x, w, y, first, last, height, width, channels, out)
 
 
-@njit(**OPTIONS)
+@kernel
 def convolve_strided(
     x: int, w: int, y: int, first: int, last: int, height: int, width: int, channels: int, out: int
 ) -> None:
@@ -122,7 +122,7 @@ def convolve_strided(
         _convolve_strided(x, w, y, first, last, height, width, channels, out)
 
 
-@njit(**OPTIONS)
+@kernel
 def return_strided(
     d: int, w: int, x: int, first: int, last: int, height: int, width: int, channels: int, out: int
 ) -> None:
@@ -172,7 +172,7 @@ def _add_weights(
                 own[k] = np.float32(0)
 
 
-@njit(**OPTIONS)
+@kernel
 def add_weights(
     x: int, d: int, total: Any, first: int, last: int, height: int, width: int, channels: int, out: int, step: int
 ) -> None:

@@ -65,6 +65,6 @@ def _kernels() -> dict[str, Dispatcher]:
 
 
 def _cached(kernel: Dispatcher) -> bool:
-    """Whether numba's index, which is empty for any other version of the source, names code for this processor."""
+    """Whether numba's index, which is empty for any other version of the sources, names code for this processor."""
     processor = kernel.targetctx.codegen().magic_tuple()
     return any(key[1] == processor for key in kernel._cache._cache_file._load_index())

@@ -12,10 +12,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import carray, njit, types
+from numba import carray, types
 from numba.extending import intrinsic
 
-from einstellung.kernels.compiling import OPTIONS
+from einstellung.kernels.compiling import kernel
 
 _RUN = 32  # rows that are summed in single precision
 _zero = np.float32(0)
@@ -31,7 +31,7 @@ def _numbers_at(typing_context: Any, address: Any) -> Any:
     return types.CPointer(types.float32)(address), generate
 
 
-@njit(**OPTIONS)
+@kernel
 def forward(
     addresses: Any, rows: int, width: int, channels: int, training: bool, momentum: float, eps: float, found: Any
 ) -> None:
@@ -71,7 +71,7 @@ def forward(
                 y[row, k] = _zero if v <= _zero else v
 
 
-@njit(**OPTIONS)
+@kernel
 def _measure(x: Any, channels: int, found: Any) -> None:
     """Mean and variance (with divisor n) of every channel; of numbers less their usual size, so that less is cancelled."""
     rows, width = x.shape
@@ -102,7 +102,7 @@ def _measure(x: Any, channels: int, found: Any) -> None:
         found[0, c], found[1, c] = usual[c] + offset, max(found[1, c] / count - offset * offset, 0.0)
 
 
-@njit(**OPTIONS)
+@kernel
 def _fold(columns: Any, channels: Any) -> None:
     """The sums of the columns that belong to a channel."""
     channels[:] = 0.0
@@ -112,7 +112,7 @@ def _fold(columns: Any, channels: Any) -> None:
         channels[1, c] += columns[1, k]
 
 
-@njit(**OPTIONS)
+@kernel
 def backward(addresses: Any, rows: int, width: int, channels: int, training: bool, found: Any) -> None:
     """The gradients of x, of what was added, of gamma and beta.
 
@@ -166,7 +166,7 @@ def backward(addresses: Any, rows: int, width: int, channels: int, training: boo
                 down[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
 
 
-@njit(**OPTIONS)
+@kernel
 def _sum_gradients(given: Any, x: Any, y: Any, found: Any, total: Any) -> None:
     """Sums of g = gradient [y > 0] and of g (x - mean) for every channel."""
     rows, width = x.shape

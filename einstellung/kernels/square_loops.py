@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS
+from einstellung.kernels.compiling import kernel
 
 _f = np.float32
 
 
-@njit(**OPTIONS)
+@kernel
 def add_squares(products: Any, total: Any, begin: int, first: int, last: int) -> None:
     """total [output, 3, 3, channel] += (G^T P G)^2 of an image's products P [36, output, channel] in tiles of 6 x 6 places.
 

@@ -1,8 +1,8 @@
-"""Winograd's algorithm for few channels, compiled by numba: images go through strip by strip, and tiles never leave the cache.
+"""Winograd's algorithm for few channels, compiled by numba: images go through strip by strip, so that tiles stay in the cache.
 
 A strip is one or several rows of tiles, of one or of several images. Memory is [image, row, column, channel] for images, [output,
-row, column, input] for weights and [place, block of 8 outputs, input, 8 outputs] for their tiles.
-Arguments are addresses and the memory of weights, the first image and the one after the last, and sizes.
+row, column, input] for weights and [place, block of 8 outputs, input, 8 outputs] for their tiles. Arguments are addresses and
+the memory of weights, the first image and the one after the last, and sizes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS
+from einstellung.kernels.compiling import OPTIONS, kernel
 from einstellung.kernels.strip_blocks import (
     TILES,
     add_eight,
@@ -32,7 +32,7 @@ from einstellung.kernels.winograd import weight4_along, weight4_along_transposed
 
 _PLACES = 36
 _CACHE = 160 * 2**10  # bytes of tiles in a strip
-_MOST = 32  # tiles in a strip
+_MOST = 32  # tiles in a strip, where one row has no more
 _SUMMED = 1024  # tiles whose products are summed in one go: shorter sums are rounded less
 
 
@@ -195,7 +195,7 @@ def _convolve(
     scratch[0] = 0  # an array is given back after its last use, and addresses are none
 
 
-@njit(**OPTIONS)
+@kernel
 def convolve_strips(
     x: int,
     w: Any,
@@ -286,7 +286,7 @@ def _add_weights(
     scratch[0] = 0  # as above
 
 
-@njit(**OPTIONS)
+@kernel
 def add_strip_weights(
     x: int, d: int, total: Any, first: int, last: int, height: int, width: int, channels: int, out: int
 ) -> None:

@@ -1,7 +1,7 @@
 """3x3 convolutions by Winograd's algorithm, strip by strip (:mod:`.strip_loops`), forward and backward.
 
-Between the maps and the products nothing leaves the fastest caches, so that the algorithm pays from 8 channels on. With many
-more, the weights' tiles no longer fit beside the images', and products of large matrices are faster (:mod:`.convolution`).
+Between the maps and the products hardly anything leaves the fastest caches, so that the algorithm pays from 8 channels on. With
+many more, the weights' tiles no longer fit beside the images', and products of large matrices are faster (:mod:`.convolution`).
 """
 
 from __future__ import annotations
@@ -18,23 +18,31 @@ _MANY_CHANNELS, _LEAST_PIXELS = 64, 256  # with more channels than that, the wei
 _SIDE = 4  # outputs along a tile
 
 
+def are_for_strips(inputs: int, outputs: int) -> bool:
+    """Whether so many channels go in strips, if the images are large enough for them."""
+    return inputs % 8 == outputs % 8 == 0 and max(inputs, outputs) <= _MOST_CHANNELS
+
+
 def goes_in_strips(shape: Sequence[int], outputs: int) -> bool:
     """Whether images of this shape [N, C, H, W] are convolved in strips, to so many outputs.
 
-    >>> goes_in_strips((1, 16, 32, 32), 16), goes_in_strips((1, 512, 4, 4), 512), goes_in_strips((1, 16, 30, 30), 16)
+    >>> goes_in_strips((1, 16, 32, 32), 16), goes_in_strips((1, 128, 4, 4), 128), goes_in_strips((1, 16, 30, 30), 16)
     (True, False, False)
     """
     _, channels, height, width = shape
-    return (
-        channels % 8 == outputs % 8 == 0
-        and height % _SIDE == width % _SIDE == 0
-        and max(channels, outputs) <= (_MOST_CHANNELS if height * width >= _LEAST_PIXELS else _MANY_CHANNELS)
-    )
+    pays = max(channels, outputs) <= _MANY_CHANNELS or height * width >= _LEAST_PIXELS
+    return are_for_strips(channels, outputs) and _fits(height, width) and pays
+
+
+def _fits(height: int, width: int) -> bool:
+    """Whether tiles cover such images exactly."""
+    return height % _SIDE == width % _SIDE == 0
 
 
 def strip_forward(x: Tensor, weight: Tensor) -> Tensor:
     images = channels_inside(x)
     count, height, width, _ = images.shape
+    assert _fits(height, width), "the loops would read and write beside such images"
     made = images.new_empty(count, height, width, weight.shape[0])
     _convolve(images, weight, made)
     return made.permute(0, 3, 1, 2)
@@ -48,8 +56,12 @@ def strip_backward(
     wants_weight: bool,
     into: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of images and weights, as far as they are wanted; the former are added to ``into`` where it is given."""
+    """The gradients of images and weights, as far as they are wanted.
+
+    Where ``into`` is given, the former are those and it together; it may be written over.
+    """
     slopes, down = channels_inside(gradient), None
+    assert _fits(*slopes.shape[1:3]), "the loops would read and write beside such images"
     if wants_input:
         count, height, width, _ = slopes.shape
         down = slopes.new_empty(count, height, width, weight.shape[1]) if into is None else channels_inside(into)

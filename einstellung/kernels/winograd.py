@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS
+from einstellung.kernels.compiling import OPTIONS, kernel
 
 BLOCK = 16  # channels at a time
 QUADS = BLOCK // 4
@@ -273,61 +273,61 @@ def _from_tiles(
                 tile += 1
 
 
-@njit(**OPTIONS)
+@kernel
 def input4(images: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(images, tiles, first, last, begin, 4, 6, 1, 6, _input4)
 
 
-@njit(**OPTIONS)
+@kernel
 def input4_transposed(tiles: Any, images: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, images, first, last, begin, 4, 6, 1, 6, _input4_transposed)
 
 
-@njit(**OPTIONS)
+@kernel
 def output4(tiles: Any, images: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, images, first, last, begin, 4, 4, 0, 6, _output4)
 
 
-@njit(**OPTIONS)
+@kernel
 def output4_transposed(images: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(images, tiles, first, last, begin, 4, 4, 0, 6, _output4_transposed)
 
 
-@njit(**OPTIONS)
+@kernel
 def weight4(weights: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(weights, tiles, first, last, begin, 3, 3, 0, 6, weight4_along)
 
 
-@njit(**OPTIONS)
+@kernel
 def weight4_transposed(tiles: Any, weights: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, weights, first, last, begin, 3, 3, 0, 6, weight4_along_transposed)
 
 
-@njit(**OPTIONS)
+@kernel
 def input2(images: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(images, tiles, first, last, begin, 2, 4, 1, 4, _input2)
 
 
-@njit(**OPTIONS)
+@kernel
 def input2_transposed(tiles: Any, images: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, images, first, last, begin, 2, 4, 1, 4, _input2_transposed)
 
 
-@njit(**OPTIONS)
+@kernel
 def output2(tiles: Any, images: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, images, first, last, begin, 2, 2, 0, 4, _output2)
 
 
-@njit(**OPTIONS)
+@kernel
 def output2_transposed(images: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(images, tiles, first, last, begin, 2, 2, 0, 4, _output2_transposed)
 
 
-@njit(**OPTIONS)
+@kernel
 def weight2(weights: Any, tiles: Any, first: int, last: int, begin: int) -> None:
     _to_tiles(weights, tiles, first, last, begin, 3, 3, 0, 4, _weight2)
 
 
-@njit(**OPTIONS)
+@kernel
 def weight2_transposed(tiles: Any, weights: Any, first: int, last: int, begin: int) -> None:
     _from_tiles(tiles, weights, first, last, begin, 3, 3, 0, 4, _weight2_transposed)

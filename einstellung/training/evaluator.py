@@ -42,7 +42,7 @@ class Measurement(Figures):
 class Evaluator:
     """Evaluates splits in batches of a fixed size, in evaluation mode, without gradients and without random numbers.
 
-    An image that several splits of a phase hold is shown once.
+    Where a split lies within another one of its phase, its images are shown once for both.
     """
 
     def __init__(

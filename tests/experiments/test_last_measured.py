@@ -9,6 +9,7 @@ from torch import nn
 
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config, merged
+from einstellung.experiments.estimate import Pace, seconds_of
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.last_measured import LastMeasured, answers_from_numbers_alone
 from einstellung.experiments.plan import plan
@@ -23,8 +24,8 @@ VALUES = {
 }
 
 
-class Aware(nn.Linear):
-    """Says something else once it is told to, whatever its numbers are."""
+class Foreign(nn.Linear):
+    """A layer of somebody else's: who knows what it does besides."""
 
 
 def net():
@@ -44,10 +45,12 @@ def test_the_same_net_is_known_and_no_other():
     other[1].running_mean += 1  # no parameter, but what it says depends on it
     assert told.rows_of(other) == {}
     assert told.rows_of(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))) == {}
+    assert told.rows_of(nn.Sequential(*net(), nn.ReLU())) == {}  # the same numbers
+    assert told.rows_of(net().double()) == {}
 
 
 def test_nothing_is_known_of_a_net_that_may_hold_more_than_numbers():
-    plain, watched, foreign = net(), net(), nn.Sequential(Aware(3, 2))
+    plain, watched, foreign = net(), net(), nn.Sequential(Foreign(3, 2))
     watched[0].register_forward_hook(lambda *_: None)
     told = LastMeasured()
     for one, is_plain in ((plain, True), (watched, False), (foreign, False)):
@@ -97,3 +100,16 @@ def test_a_net_that_begins_anew_is_measured_anew(tmp_path, method):
     frame, asked = ran(tmp_path, methods=[method])
     assert asked.count([]) == 1
     assert not at(frame, "T3", 0).equals(at(frame, "T2", 2))
+
+
+def test_an_estimate_counts_every_image_once_that_is_shown(tmp_path):
+    """Of a first phase, which begins with nothing known."""
+    config = resolve(build_config(merged(VALUES, {"evaluation": {"first_phase": "all"}})))
+    stream, shown = build_stream(config), []
+    job = next(job for job in plan(config, stream) if job.kind == "first_phase")
+    run = JobExecution(job, config, tmp_path, stream, lambda work, where: None)
+    show = run.evaluator._logits
+    run.evaluator._logits = lambda net, splits: shown.extend(len(one.images) for one in splits) or show(net, splits)
+    run.run()
+    assert seconds_of([job], config, stream, Pace(0.0, 1.0)) == {job.folder: sum(shown)}
+    assert sum(shown) < 2 * sum(len(split.images) for split in stream.splits)  # twice, and originals of twins not again

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from einstellung.kernels import accelerate
 from einstellung.kernels.convolution import WinogradConv2d
-from einstellung.kernels.direct import DirectConv2d
+from einstellung.kernels.narrow import NarrowConv2d
 
 
 def draw(*shape: int, seed: int = 0) -> Tensor:
@@ -22,18 +22,18 @@ def winograd(inputs: int, outputs: int, bias: bool = False) -> WinogradConv2d:
     return layer
 
 
-def direct(inputs: int, outputs: int, stride: int = 1, bias: bool = False) -> DirectConv2d:
+def narrow(inputs: int, outputs: int, stride: int = 1, bias: bool = False) -> NarrowConv2d:
     torch.manual_seed(0)
     layer = accelerate(nn.Conv2d(inputs, outputs, 3, stride=stride, padding=1, bias=bias))
-    assert isinstance(layer, DirectConv2d)
+    assert isinstance(layer, NarrowConv2d)
     return layer
 
 
-def is_direct(out: Tensor) -> bool:
-    """Whether our direct kernels computed it."""
+def is_ours(out: Tensor) -> bool:
+    """Whether our kernels for few channels computed it."""
     names = [type(out.grad_fn).__name__]
     names += [type(node).__name__ for node, _ in out.grad_fn.next_functions]  # type: ignore[union-attr]
-    return "_DirectBackward" in names
+    return "_NarrowBackward" in names
 
 
 def distance(one: Tensor, other: Tensor) -> float:

@@ -70,8 +70,8 @@ def test_two_threads_share_the_images(side: int) -> None:
 @pytest.mark.parametrize(
     "layer",
     [
-        nn.Conv2d(16, 64, 3, padding=1),
-        nn.Conv2d(64, 40, 3, padding=1),
+        nn.Conv2d(16, 144, 3, padding=1),
+        nn.Conv2d(64, 140, 3, padding=1),
         nn.Conv2d(64, 64, 3, stride=2, padding=1),
         nn.Conv2d(64, 64, 3),
         nn.Conv2d(64, 64, 3, padding=2, dilation=2),

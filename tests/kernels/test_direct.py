@@ -8,8 +8,8 @@ import torch.nn.functional as F
 from torch import nn
 
 from einstellung.kernels import accelerate
-from einstellung.kernels.direct import suits_direct
-from tests.kernels.layers import direct, distance, draw, is_direct
+from einstellung.kernels.narrow import suits_narrow
+from tests.kernels.layers import distance, draw, is_ours, narrow
 
 pytest.importorskip("numba")
 
@@ -31,10 +31,10 @@ STRIDED = [(3, 32, 32), (1, 2, 16), (2, 16, 18), (1, 6, 26)]
 def test_outputs_and_gradients_are_those_in_double_precision(
     images: int, height: int, width: int, stride: int, channels: tuple[int, int]
 ) -> None:
-    layer = direct(*channels, stride=stride, bias=True)
+    layer = narrow(*channels, stride=stride, bias=True)
     x = draw(images, channels[0], height, width).requires_grad_(channels[0] != 3)
     ours = layer(x)
-    assert is_direct(ours)
+    assert is_ours(ours)
     upstream = draw(*ours.shape, seed=1)
     own = [value for value in (x, layer.weight, layer.bias) if value.requires_grad]
     found = torch.autograd.grad(ours, own, upstream)
@@ -56,10 +56,10 @@ def test_nothing_beside_an_image_is_read_or_written(inputs: int, stride: int) ->
     """Neighbours in memory, of other images and of none, are no numbers: whatever touched them would show it."""
     around = draw(5, inputs, 6, 18)
     around[[0, 2, 4]] = torch.nan
-    layer = direct(inputs, 16, stride)
+    layer = narrow(inputs, 16, stride)
     x = around[1:4].requires_grad_(inputs != 3)
     out = layer(x)
-    assert is_direct(out)
+    assert is_ours(out)
     assert [bool(one.isfinite().all()) for one in out] == [True, False, True]
     single = draw(3, *out.shape[1:], seed=1)
     single[[0, 2]] = torch.nan
@@ -71,8 +71,18 @@ def test_nothing_beside_an_image_is_read_or_written(inputs: int, stride: int) ->
 
 
 @pytest.mark.parametrize("stride", [1, 2])
+def test_only_what_is_asked_for_gets_a_gradient(stride: int) -> None:
+    layer, x = narrow(8, 16, stride), draw(2, 8, 18, 16).requires_grad_()
+    expected = torch.autograd.grad(layer(x).sum(), (x, layer.weight))
+    layer.weight.requires_grad_(False)
+    assert torch.equal(torch.autograd.grad(layer(x).sum(), x)[0], expected[0])
+    layer.weight.requires_grad_(True)
+    assert torch.equal(torch.autograd.grad(layer(x.detach()).sum(), layer.weight)[0], expected[1])
+
+
+@pytest.mark.parametrize("stride", [1, 2])
 def test_gradients_in_any_order_of_memory(stride: int) -> None:
-    layer, x = direct(8, 16, stride), draw(2, 8, 18, 16).requires_grad_()
+    layer, x = narrow(8, 16, stride), draw(2, 8, 18, 16).requires_grad_()
     out = layer(x)
     upstream = draw(*out.shape, seed=1)
     wide = torch.cat([upstream, upstream], dim=1)[:, :16]
@@ -88,7 +98,7 @@ def test_gradients_in_any_order_of_memory(stride: int) -> None:
 
 @pytest.mark.parametrize("stride", [1, 2])
 def test_the_same_bytes_every_time_and_nearly_so_with_two_threads(stride: int) -> None:
-    layer, x = direct(16, 16, stride), draw(5, 16, 18, 16).requires_grad_()
+    layer, x = narrow(16, 16, stride), draw(5, 16, 18, 16).requires_grad_()
     results = []
     for threads in (1, 1, 2, 2):
         torch.set_num_threads(threads)
@@ -106,8 +116,9 @@ def test_the_same_bytes_every_time_and_nearly_so_with_two_threads(stride: int) -
         nn.Conv2d(1, 8, 3, padding=1),
         nn.Conv2d(4, 8, 3, padding=1),
         nn.Conv2d(8, 12, 3, padding=1),
-        nn.Conv2d(8, 64, 3, padding=1),
-        nn.Conv2d(24, 8, 3, padding=1),
+        nn.Conv2d(8, 64, 3, stride=2, padding=1),
+        nn.Conv2d(24, 8, 3, stride=2, padding=1),
+        nn.Conv2d(8, 136, 3, padding=1),
         nn.Conv2d(8, 8, 3, stride=3, padding=1),
         nn.Conv2d(8, 8, 3, stride=(1, 2), padding=1),
         nn.Conv2d(8, 8, 3),
@@ -120,13 +131,15 @@ def test_the_same_bytes_every_time_and_nearly_so_with_two_threads(stride: int) -
     ],
 )
 def test_other_layers_are_left_alone(layer: nn.Module) -> None:
-    assert not suits_direct(layer)
+    assert not suits_narrow(layer)
     assert type(accelerate(layer)) is nn.Conv2d
 
 
-@pytest.mark.parametrize(("size", "stride"), [((8, 7), 1), ((5, 4), 1), ((16, 14), 2), ((15, 16), 2), ((16, 17), 2)])
+@pytest.mark.parametrize(
+    ("size", "stride"), [((8, 7), 1), ((5, 4), 1), ((2, 2), 1), ((16, 14), 2), ((15, 16), 2), ((16, 17), 2)]
+)
 def test_small_and_odd_images_are_torchs(size: tuple[int, int], stride: int) -> None:
-    layer, x = direct(8, 8, stride), draw(2, 8, *size)
+    layer, x = narrow(8, 8, stride), draw(2, 8, *size)
     out = layer(x)
-    assert not is_direct(out)
+    assert not is_ours(out)
     assert torch.equal(out, nn.Conv2d.forward(layer, x))

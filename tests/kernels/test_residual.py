@@ -17,7 +17,9 @@ from einstellung.kernels.lots import in_lots
 from tests.kernels.layers import distance, draw
 
 pytest.importorskip("numba")
-KINDS = pytest.mark.parametrize(("channels", "side"), [(8, 16), (16, 8), (32, 8), (64, 4)])
+KINDS = pytest.mark.parametrize(
+    ("channels", "side"), [(8, 16), (16, 8), (32, 8), (64, 4), (16, 10), (32, 10), (144, 8)]
+)
 FUSED = "_ResidualBackward"
 
 

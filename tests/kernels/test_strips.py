@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
 
+from einstellung.kernels import accelerate
 from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
-from tests.kernels.layers import direct, distance, draw, winograd
+from tests.kernels.layers import distance, draw
 
 pytest.importorskip("numba")
 
@@ -53,11 +54,21 @@ def test_gradients_are_added_to_what_is_there_and_only_what_is_asked_for_is_comp
     assert distance(by_weight, exact(x, weight, upstream)[2]) < 2e-5
 
 
-def test_weights_in_any_order_of_memory() -> None:
-    x, weight = draw(2, 8, 8, 8), draw(16, 8, 3, 3, seed=2)
-    other = weight.contiguous()
-    assert other.stride() != weight.stride()
-    assert torch.equal(strip_forward(x, weight), strip_forward(x, other))
+def test_the_gradients_of_many_tiles_are_summed_in_turns() -> None:
+    x, weight, upstream = draw(5, 8, 64, 64), draw(8, 8, 3, 3, seed=2), draw(5, 8, 64, 64, seed=1)  # 1280 tiles
+    _, found = strip_backward(x, weight, upstream, False, True)
+    assert found is not None
+    assert distance(found, exact(x, weight, upstream)[2]) < 3e-5
+
+
+def test_weights_and_gradients_in_any_order_of_memory() -> None:
+    x, weight, upstream = draw(2, 8, 8, 8), draw(16, 8, 3, 3, seed=2), draw(2, 16, 8, 8, seed=1)
+    expected = [strip_forward(x, weight), *strip_backward(x, weight, upstream, True, True)]
+    assert weight.contiguous().stride() != weight.stride()
+    orders = (weight.contiguous(), upstream), (weight, upstream.contiguous()), (weight, upstream.flip(3).flip(3))
+    for other, same in orders:
+        found = [strip_forward(x, other), *strip_backward(x, other, same, True, True)]
+        assert all(torch.equal(*pair) for pair in zip(found, expected, strict=True))
 
 
 @pytest.mark.parametrize("inputs", [8, 32])
@@ -93,10 +104,29 @@ def test_the_same_bytes_every_time_and_nearly_so_with_two_threads() -> None:
     assert distance(results[2][2], results[0][2]) < 1e-5
 
 
-@pytest.mark.parametrize("side", [16, 18])
-def test_layers_of_few_and_of_more_channels_go_in_strips_where_they_can(side: int) -> None:
-    for make, channels in ((direct, 16), (winograd, 64)):
-        layer, x = make(channels, channels), draw(2, channels, side, side)
-        assert (
-            torch.equal(layer(x), strip_forward(x, layer.weight)) is goes_in_strips(x.shape, channels) is (side == 16)
-        )
+@pytest.mark.parametrize(("inputs", "outputs"), [(8, 8), (16, 64), (24, 40), (64, 64), (128, 128), (144, 144)])
+@pytest.mark.parametrize("side", [4, 8, 16, 18])
+def test_layers_go_in_strips_where_they_can(
+    monkeypatch: pytest.MonkeyPatch, inputs: int, outputs: int, side: int
+) -> None:
+    taken: list[Tensor] = []
+
+    def heard(x: Tensor, weight: Tensor) -> Tensor:
+        taken.append(x)
+        return strip_forward(x, weight)
+
+    for module in ("narrow", "convolution"):
+        monkeypatch.setattr(f"einstellung.kernels.{module}.strip_forward", heard)
+    layer, x = accelerate(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)), draw(2, inputs, side, side)
+    out = layer(x)
+    assert (
+        len(taken) == goes_in_strips(x.shape, outputs) == (side != 18 and (inputs < 128 or (inputs, side) == (128, 16)))
+    )
+    assert distance(out, F.conv2d(x.double(), layer.weight.double(), padding=1)) < 3e-5
+
+
+def test_images_that_tiles_do_not_cover_are_refused() -> None:
+    with pytest.raises(AssertionError, match="beside such images"):
+        strip_forward(draw(1, 8, 8, 6), draw(8, 8, 3, 3))
+    with pytest.raises(AssertionError, match="beside such images"):
+        strip_backward(None, draw(8, 8, 3, 3), draw(1, 8, 6, 8), True, False)

@@ -18,7 +18,7 @@ def test_steps_of_training_agree() -> None:
     plain = build_backbone("resnet18", {"width": 16}, 10, seed=5).to(memory_format=torch.channels_last)
     nets = [plain, accelerate(copy.deepcopy(plain))]
     kinds = {type(layer).__name__ for layer in nets[1].modules()}
-    assert {"DirectConv2d", "WinogradConv2d", "FusedBatchNorm2d"} <= kinds
+    assert {"NarrowConv2d", "WinogradConv2d", "FusedBatchNorm2d"} <= kinds
     draws = torch.Generator().manual_seed(5)
     images = torch.randn(16, 3, 16, 16, generator=draws)
     labels = torch.randint(10, (16,), generator=draws)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from einstellung.kernels.compiling import in_parts
 from einstellung.kernels.convolution import computes_here
 from einstellung.kernels.derivatives import first_derivative_only
-from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
+from einstellung.kernels.strips import are_for_strips, goes_in_strips, strip_backward, strip_forward
 from einstellung.kernels.tiles import channels_inside
 
 _LANES = 8  # channels in a vector, and the least outputs in a row
@@ -23,7 +23,7 @@ _COLOURS = 3
 _MOST_INPUTS, _MOST_OUTPUTS = 16, 32
 
 
-class DirectConv2d(nn.Conv2d):
+class NarrowConv2d(nn.Conv2d):
     """A convolution that a net has already, with our loops where the input allows it."""
 
     def forward(self, input: Tensor) -> Tensor:  # torch's name: it may be called by keyword
@@ -31,17 +31,19 @@ class DirectConv2d(nn.Conv2d):
         if not takes(self, weight, bias, input):
             return super().forward(input)
         if torch.is_grad_enabled():
-            out: Tensor = _Direct.apply(input, weight, self.stride[0])  # type: ignore[no-untyped-call]
+            out: Tensor = _Narrow.apply(input, weight, self.stride[0])  # type: ignore[no-untyped-call]
         else:
-            out = direct_forward(input, weight, self.stride[0])
+            out = narrow_forward(input, weight, self.stride[0])
         return out if bias is None else out + bias.view(-1, 1, 1)
 
 
-def suits_direct(layer: nn.Module) -> bool:
-    """Whether a layer is a plain 3x3 convolution with few channels.
+def suits_narrow(layer: nn.Module) -> bool:
+    """Whether a layer is a plain 3x3 convolution with few channels, or with so many as go in strips.
 
-    >>> suits_direct(nn.Conv2d(8, 16, 3, stride=2, padding=1)), suits_direct(nn.Conv2d(64, 64, 3, padding=1))
-    (True, False)
+    >>> suits_narrow(nn.Conv2d(8, 16, 3, stride=2, padding=1)), suits_narrow(nn.Conv2d(24, 64, 3, padding=1))
+    (True, True)
+    >>> suits_narrow(nn.Conv2d(64, 128, 3, stride=2, padding=1))
+    False
     """
     return type(layer) is nn.Conv2d and _is_plain(layer, layer.weight)
 
@@ -56,11 +58,14 @@ def _is_plain(layer: nn.Conv2d, weight: Tensor) -> bool:
         and layer.padding == layer.dilation == (1, 1)
         and layer.groups == 1
         and layer.padding_mode == "zeros"
-        and (inputs == _COLOURS or inputs % _LANES == 0)
-        and outputs % _LANES == 0
-        and inputs <= _MOST_INPUTS
-        and outputs <= _MOST_OUTPUTS
+        and (_are_few(inputs, outputs) or (layer.stride == (1, 1) and are_for_strips(inputs, outputs)))
     )
+
+
+def _are_few(inputs: int, outputs: int) -> bool:
+    """Whether so many channels are convolved the direct way."""
+    vectors = (inputs == _COLOURS or inputs % _LANES == 0) and outputs % _LANES == 0
+    return vectors and inputs <= _MOST_INPUTS and outputs <= _MOST_OUTPUTS
 
 
 def takes(layer: nn.Conv2d, weight: Tensor, bias: Tensor | None, x: Tensor) -> bool:
@@ -71,28 +76,33 @@ def takes(layer: nn.Conv2d, weight: Tensor, bias: Tensor | None, x: Tensor) -> b
         return False
     if x.dim() != 4 or x.numel() == 0 or x.shape[1] != weight.shape[1]:
         return False
-    if x.shape[1] == _COLOURS and x.requires_grad:  # three channels are no vector
+    if not x.is_contiguous(memory_format=torch.channels_last):
         return False
     step = layer.stride[0]
+    if step == 1 and goes_in_strips(x.shape, weight.shape[0]):
+        return True
+    if not _are_few(x.shape[1], weight.shape[0]):
+        return False
+    if x.shape[1] == _COLOURS and x.requires_grad:  # three channels are no vector
+        return False
     height, width = x.shape[2:]
-    fits = height % step == width % step == 0 and width // step >= _LANES
-    return fits and x.is_contiguous(memory_format=torch.channels_last)
+    return height % step == width % step == 0 and width // step >= _LANES
 
 
-class _Direct(torch.autograd.Function):
+class _Narrow(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, step: int) -> Tensor:
         ctx.step = step
         ctx.save_for_backward(x, weight)
-        return direct_forward(x, weight, step)
+        return narrow_forward(x, weight, step)
 
     @staticmethod
     @first_derivative_only
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, Tensor | None, None]:
-        return *direct_backward(*ctx.saved_tensors, gradient, ctx.step, *ctx.needs_input_grad[:2]), None
+        return *narrow_backward(*ctx.saved_tensors, gradient, ctx.step, *ctx.needs_input_grad[:2]), None
 
 
-def direct_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
+def narrow_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
     from einstellung.kernels import direct_loops
 
     if step == 1 and goes_in_strips(x.shape, weight.shape[0]):
@@ -105,7 +115,7 @@ def direct_forward(x: Tensor, weight: Tensor, step: int) -> Tensor:
     return outputs.permute(0, 3, 1, 2)
 
 
-def direct_backward(
+def narrow_backward(
     x: Tensor,
     weight: Tensor,
     gradient: Tensor,
@@ -114,7 +124,10 @@ def direct_backward(
     wants_weight: bool,
     into: Tensor | None = None,
 ) -> tuple[Tensor | None, Tensor | None]:
-    """The gradients of images and weights, as far as they are wanted; the former are added to ``into`` where it is given."""
+    """The gradients of images and weights, as far as they are wanted.
+
+    Where ``into`` is given, the former are those and it together; it may be written over.
+    """
     from einstellung.kernels import direct_loops
 
     if step == 1 and goes_in_strips(x.shape, weight.shape[0]):
