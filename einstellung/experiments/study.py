@@ -111,7 +111,7 @@ def ready_kernels(config: StudyConfig) -> None:
 
     preload_kernels()
     if not loading.compiled():
-        print("compiling kernels, once on this machine: about half a minute", file=sys.stderr, flush=True)
+        print("compiling kernels, once on this machine: less than a minute", file=sys.stderr, flush=True)
         loading.load()
 
 
