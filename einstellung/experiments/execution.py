@@ -146,7 +146,8 @@ class JobExecution:
         number = self._number(phase)
         parts = self._stages(phase)
         total = sum(stage.epochs for stage in parts)
-        cost = type(self.learner).cost(self.learner.options, self._sizes, number)
+        batch_size = self.config.training.batch_size
+        cost = type(self.learner).price(self.learner.options, self._sizes, number, batch_size)
         epoch = done
 
         def on_step(counts: dict[str, int]) -> None:

@@ -78,7 +78,8 @@ def phase_work(config: StudyConfig, method: str, sizes: Sequence[int], number: i
     """The size of a phase of a run, in images of plain training."""
     options = learner_options(method, config.learners.get(method, {}))
     passes = sum(stage.passes * stage.share for stage in stages(config, method, sizes, number))
-    return learners[method].cost(options, sizes, number) * sizes[number] * passes
+    price = learners[method].price(options, sizes, number, config.training.batch_size)
+    return price * sizes[number] * passes
 
 
 def stages(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> tuple[Stage, ...]:

@@ -58,8 +58,8 @@ class BalancedGreedySampling(RetrainsLastLayer):
         return options.last_layer_epochs == 0
 
     @classmethod
-    def cost(cls, options: BGSOptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if number == 0 else 2.0
+    def beside(cls, options: BGSOptions, sizes: Sequence[int], number: int) -> float:
+        return 0.0 if number == 0 else float(min(options.draw, options.buffer))
 
     @classmethod
     def stages(cls, options: BGSOptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:

@@ -58,11 +58,15 @@ class Joined(Learner):
 
     @classmethod
     def cost(cls, options: Mapping[str, Any], sizes: Sequence[int], number: int) -> float:
+        return cls._parts()[1].cost(options[cls.names[1]], sizes, number)
+
+    @classmethod
+    def beside(cls, options: Mapping[str, Any], sizes: Sequence[int], number: int) -> float:
         replay, method = cls._parts()
-        own = method.cost(options[cls.names[1]], sizes, number)
-        again = replay.cost(options[cls.names[0]], sizes, number)
-        # a draw joins the method's own batch, or is a pass or two beside it
-        return own * again if replay.joins_batch else own + again - 1.0
+        own = method.beside(options[cls.names[1]], sizes, number)
+        again = replay.beside(options[cls.names[0]], sizes, number)
+        # a draw joins the method's own batch and has its price, or is a pass or two beside it
+        return own + again * (cls.cost(options, sizes, number) if replay.joins_batch else 1.0)
 
     @classmethod
     def closing_cost(cls, options: Mapping[str, Any], size: int) -> float:
@@ -167,6 +171,11 @@ class InTurn(Learner):
     def cost(cls, options: Mapping[str, Any], sizes: Sequence[int], number: int) -> float:
         name, part = cls._part(number)
         return part.cost(options[name], sizes, number)
+
+    @classmethod
+    def beside(cls, options: Mapping[str, Any], sizes: Sequence[int], number: int) -> float:
+        name, part = cls._part(number)
+        return part.beside(options[name], sizes, number)
 
     @classmethod
     def closing_cost(cls, options: Mapping[str, Any], size: int) -> float:

@@ -37,7 +37,7 @@ class DarkExperienceReplayPlusPlus(ReplayLearner):
     """Replay with the labels and with the logits of the past."""
 
     Options: ClassVar[type] = DERppOptions
-    step_cost: ClassVar[float] = 3.0
+    draws: ClassVar[int] = 2
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         if not len(self.buffer):

@@ -33,9 +33,6 @@ from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
-_BATCH = 64  # images of a step, about, against which memorable points are weighed in estimates of time
-
-
 @dataclass(frozen=True)
 class FROMPOptions:
     buffer: int = option(100, "the ConCon paper")
@@ -80,9 +77,8 @@ class FunctionalRegularisation(Learner):
         return (Stage("train", float(options.epochs or epochs[number])),)
 
     @classmethod
-    def cost(cls, options: FROMPOptions, sizes: Sequence[int], number: int) -> float:
-        points = min(options.buffer, sum(sizes[:number]), options.draw or options.buffer)
-        return 1 + points / _BATCH
+    def beside(cls, options: FROMPOptions, sizes: Sequence[int], number: int) -> float:
+        return float(min(options.buffer, sum(sizes[:number]), options.draw or options.buffer))
 
     @classmethod
     def closing_cost(cls, options: FROMPOptions, size: int) -> float:

@@ -127,9 +127,19 @@ class Learner:
     def cost(cls, options: Any, sizes: Sequence[int], number: int) -> float:
         """The price of an epoch of phase ``number`` in plain steps per image of that phase, for estimates of time.
 
-        ``sizes`` are the numbers of training images of all phases.
+        ``sizes`` are the numbers of training images of all phases. What a step shows beside its batch is not in it.
         """
         return 1.0
+
+    @classmethod
+    def beside(cls, options: Any, sizes: Sequence[int], number: int) -> float:
+        """How many images every step of phase ``number`` shows beside its batch, whatever the size of that: draws from a buffer."""
+        return 0.0
+
+    @classmethod
+    def price(cls, options: Any, sizes: Sequence[int], number: int, batch_size: int) -> float:
+        """:meth:`cost` and :meth:`beside` together: plain steps per image of phase ``number``."""
+        return cls.cost(options, sizes, number) + cls.beside(options, sizes, number) / batch_size
 
     @classmethod
     def closing_cost(cls, options: Any, size: int) -> float:

@@ -52,11 +52,11 @@ class ReplayOptions:
 class ReplayLearner(Learner):
     """A learner with a reservoir; a method says what its loss is.
 
-    ``step_cost`` is the price of a step with replay in plain steps, a draw being about as large as a batch. ``joins_batch``: a
-    draw goes through the net together with the batch, under the same loss; otherwise it is a loss of its own.
+    ``draws`` is how often a step draws from it. ``joins_batch``: a draw goes through the net together with the batch, under the
+    same loss; otherwise it is a loss of its own.
     """
 
-    step_cost: ClassVar[float] = 2.0
+    draws: ClassVar[int] = 1
     joins_batch: ClassVar[bool] = False
 
     @classmethod
@@ -64,8 +64,9 @@ class ReplayLearner(Learner):
         return options.replay == "earlier"
 
     @classmethod
-    def cost(cls, options: ReplayOptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if options.replay == "earlier" and number == 0 else cls.step_cost
+    def beside(cls, options: ReplayOptions, sizes: Sequence[int], number: int) -> float:
+        nothing = options.replay == "earlier" and number == 0
+        return 0.0 if nothing else float(cls.draws * min(options.draw, options.buffer))
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

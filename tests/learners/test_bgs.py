@@ -173,7 +173,8 @@ def test_its_stages_and_costs():
         assert (train.name, train.passes, train.share) == ("train", [50, 50, 20][number], 1)
         assert (balance.name, balance.passes) == ("balance", 1)
         assert balance.share * sizes[number] * (number + 1) == pytest.approx(30 * 100)
-    assert [kind.cost(options, sizes, number) for number in range(3)] == [1, 2, 2]
+    assert [kind.price(options, sizes, number, options.draw) for number in range(3)] == [1, 2, 2]
+    assert [kind.price(options, sizes, number, 4 * options.draw) for number in range(3)] == [1, 1.25, 1.25]
     without = learner_options("bgs", {"last_layer_epochs": 0})
     assert [stage.name for stage in kind.stages(without, sizes, [50, 50, 20], 1)] == ["train"]
     assert kind.needs_groups

@@ -226,9 +226,10 @@ def test_epochs_of_its_own_make_a_first_phase_of_its_own():
 def test_what_it_costs():
     kind = learners["fromp"]
     sizes = [6000, 6000]
-    assert kind.cost(learner_options("fromp", {"buffer": 64}), sizes, 0) == 1
-    assert kind.cost(learner_options("fromp", {"buffer": 64}), sizes, 1) == 2
-    assert kind.cost(learner_options("fromp", {"buffer": 64, "draw": 16}), sizes, 1) == 1.25
+    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 0, 64) == 1
+    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 64) == 2
+    assert kind.price(learner_options("fromp", {"buffer": 64, "draw": 16}), sizes, 1, 64) == 1.25
+    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 16) == 5
     dear, cheap = (learner_options("fromp", {"choice": choice}) for choice in ("leverage", "lambda"))
     few = learner_options("fromp", {"curvature_images": 500})
     assert kind.closing_cost(dear, 6000) > kind.closing_cost(cheap, 6000) > kind.closing_cost(few, 6000)

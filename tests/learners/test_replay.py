@@ -181,15 +181,18 @@ def test_memory_survives_a_round_trip(make, batch_of, stream, method, replay):
     assert learner.buffer.seen == other.buffer.seen
 
 
-@pytest.mark.parametrize(("method", "cost"), [("er", 2), ("der", 2), ("derpp", 3)])
-def test_history_and_cost_depend_on_what_is_replayed(method, cost):
+@pytest.mark.parametrize(("method", "draws"), [("er", 1), ("der", 1), ("derpp", 2)])
+def test_history_and_price_depend_on_what_is_replayed(method, draws):
     kind = learners[method]
     within, earlier = (learner_options(method, {"replay": replay}) for replay in ("within", "earlier"))
     assert learner_options(method, {}) == within
     assert not kind.plain_history(within)
     assert kind.plain_history(earlier)
-    assert [kind.cost(within, [90, 40], number) for number in (0, 1)] == [cost, cost]
-    assert [kind.cost(earlier, [90, 40], number) for number in (0, 1)] == [1, cost]
+    assert [kind.price(within, [90, 40], number, within.draw) for number in (0, 1)] == [1 + draws, 1 + draws]
+    assert [kind.price(earlier, [90, 40], number, earlier.draw) for number in (0, 1)] == [1, 1 + draws]
+    few = learner_options(method, {"draw": 8})
+    assert kind.price(few, [90, 40], 1, 32) == 1 + draws / 4
+    assert kind.price(learner_options(method, {"draw": 8, "buffer": 4}), [90, 40], 1, 32) == 1 + draws / 8
 
 
 @pytest.mark.parametrize(
