@@ -19,7 +19,7 @@ SETTINGS: dict[tuple[str, str], Any] = {
     ("evaluation", "subsets"): "every-epoch",
 }
 # options of learners
-OPTIONS: dict[str, Any] = {"joined": False}
+OPTIONS: dict[str, Any] = {"joined": False, "passes": 1}
 
 
 def known_before(options: dict[str, Any]) -> dict[str, Any]:

@@ -6,8 +6,8 @@ phase and those before it.
 
 Differs from the original in that a class of one phase is another one than the same class of a later phase (the original's
 phases share no class; where they do, a full and balanced buffer would never take in anything new), and in the training: the
-study's own optimiser, schedule, epochs and augmentation, no cutmix. An epoch goes once through the buffer; of its images, those
-of the phase itself count for the effective epoch.
+study's own optimiser, schedule, epochs and augmentation, no cutmix. An epoch goes ``passes`` times through the buffer; of its
+images, those of the phase itself count for the effective epoch.
 """
 
 from __future__ import annotations
@@ -29,10 +29,12 @@ from einstellung.streams.stream import Phase
 @dataclass(frozen=True)
 class GDumbOptions:
     buffer: int = option(100, "the ConCon paper")
+    passes: int = option(1, "ours: how often an epoch goes through the buffer; more where a study has few epochs")
 
     def __post_init__(self) -> None:
-        if self.buffer < 1:
-            raise InputError(f"learners.gdumb.buffer is {self.buffer}: it must be at least 1")
+        for key in ("buffer", "passes"):
+            if getattr(self, key) < 1:
+                raise InputError(f"learners.gdumb.{key} is {getattr(self, key)}: it must be at least 1")
 
 
 @learners.register("gdumb")
@@ -53,7 +55,8 @@ class GDumb(Learner):
     def stages(
         cls, options: GDumbOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
     ) -> tuple[Stage, ...]:
-        return (Stage("train", float(epochs[number]), own_share(options.buffer, sizes, number)),)
+        share = options.passes * own_share(options.buffer, sizes, number)
+        return (Stage("train", float(epochs[number]), share),)
 
     def begin_phase(self, phase: Phase) -> None:
         self.start_anew()
@@ -65,10 +68,10 @@ class GDumb(Learner):
         return (*self.context.earlier(phase), phase)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """What the buffer holds, once."""
+        """What the buffer holds, once in every pass."""
         draws = generator(self.context.seed, "order", phase.name, epoch)
-        batches: tuple[Tensor, ...] = self._kept[torch.randperm(len(self._kept), generator=draws)].split(size)
-        return batches
+        orders = (torch.randperm(len(self._kept), generator=draws) for _ in range(self.options.passes))
+        return [rows for order in orders for rows in self._kept[order].split(size)]
 
 
 def _classes(phase: Phase) -> list[tuple[str, int]]:

@@ -54,6 +54,16 @@ def test_an_epoch_is_the_buffer_once_and_own_images_count(make, tasks):
     assert effective == pytest.approx([10 / 36, 20 / 36])
 
 
+def test_an_epoch_may_be_several_passes_each_in_an_order_of_its_own(make, tasks):
+    learner = make("gdumb", buffer=20, passes=3, phases=tasks)
+    batches, _, effective = went_through(learner, tasks[1], 2)
+    assert [len(batch) for batch in batches] == 6 * [8, 8, 4]
+    passes = [[entry for batch in batches[start : start + 3] for entry in batch] for start in range(0, 18, 3)]
+    assert len({tuple(one) for one in passes}) == 6
+    assert len({frozenset(one) for one in passes}) == 1
+    assert effective == pytest.approx([30 / 36, 60 / 36])
+
+
 def test_the_batches_of_an_epoch_do_not_depend_on_the_ones_before(make, tasks):
     def rows(epoch):
         learner = make("gdumb", buffer=20, phases=tasks)
@@ -97,8 +107,11 @@ def test_what_it_costs():
         (stage,) = kind.stages(options, sizes, [50, 50, 20], number)
         assert stage.passes == [50, 50, 20][number]
         assert kind.cost(options, sizes, number) * size * stage.share == pytest.approx(100)
+        (often,) = kind.stages(learner_options("gdumb", {"passes": 8}), sizes, [50, 50, 20], number)
+        assert (often.passes, often.share) == (stage.passes, pytest.approx(8 * stage.share))
 
 
-def test_a_wrong_buffer_is_named():
-    with pytest.raises(InputError, match=r"^learners\.gdumb\.buffer is 0: it must be at least 1"):
-        learner_options("gdumb", {"buffer": 0})
+@pytest.mark.parametrize("key", ["buffer", "passes"])
+def test_a_wrong_number_is_named(key):
+    with pytest.raises(InputError, match=rf"^learners\.gdumb\.{key} is 0: it must be at least 1"):
+        learner_options("gdumb", {key: 0})
