@@ -33,6 +33,7 @@ from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
+
 @dataclass(frozen=True)
 class FROMPOptions:
     buffer: int = option(100, "the ConCon paper")

@@ -133,7 +133,7 @@ class Learner:
 
     @classmethod
     def beside(cls, options: Any, sizes: Sequence[int], number: int) -> float:
-        """How many images every step of phase ``number`` shows beside its batch, whatever the size of that: draws from a buffer."""
+        """How many images every step of phase ``number`` shows beside its batch, however large that is: draws from a buffer."""
         return 0.0
 
     @classmethod

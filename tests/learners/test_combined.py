@@ -181,6 +181,15 @@ def test_the_price_is_that_of_the_parts():
     assert phase_work(config, "derpp+erm", sizes, 1) == 3 * 150
 
 
+def test_a_draw_has_the_price_of_the_batch_that_it_joins():
+    """Two nets see lff's batches, and so a draw that joins them; one that is a pass of its own goes through one net."""
+    sizes = [100, 50]
+    for name, extra in (("er+lff", 2 * 8), ("der+lff", 8)):
+        replay = name.partition("+")[0]
+        options = learner_options(name, {replay: {"draw": 8}})
+        assert learners[name].price(options, sizes, 1, 32) == 2 + extra / 32
+
+
 def test_the_second_method_is_tried_before_anything_is_trained():
     """What it refuses, it would refuse after the first phase."""
     config = resolve(
