@@ -50,6 +50,15 @@ def _as_input_error(error: OSError, path: Path) -> InputError:
     return InputError(f"cannot write {path}: {error.strerror or error}; choose a folder you can write to")
 
 
+def require_writable(folder: Path) -> None:
+    """Refuse a folder into which nothing can be written, be it there or still to be made; nothing is made yet."""
+    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
+    if not there.is_dir():
+        raise InputError(f"{there} is a file; choose a folder for --out")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {there}; choose another folder for --out")
+
+
 def write_text(path: Path | str, text: str) -> Path:
     """Write ``text`` as UTF-8 with unix line ends, atomically."""
     return write_atomically(path, lambda temporary: temporary.write_bytes(text.encode("utf-8")))

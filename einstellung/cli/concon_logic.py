@@ -116,6 +116,9 @@ def _show_audit(file: AuditedFile) -> None:
     for (task, label), number in found.broken.items():
         which = "positives" if label else "negatives"
         console.print(f"[bold red]{number:,} {which} of t{task} do not obey the rule of their class[/bold red]")
+    if not found.predicates:
+        console.print("nothing was compared: the rules have none of these tasks\n", style="yellow")
+        return
     console.print("what separates the classes best:")
     console.print(_findings(console, found.strongest))
     if found.not_compared:

@@ -11,15 +11,19 @@ from einstellung.cli.output import JSON, print_json
 
 @click.command("perceive")
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The weights: a file *.safetensors.")
-@click.option("--scenes", default=20_000, show_default=True, help="Scenes to learn from.")
-@click.option("--held-out", default=2_000, show_default=True, help="Scenes to measure on.")
-@click.option("--size", default=64, show_default=True, help="Side of the pictures in pixels.")
-@click.option("--objects", default=4, show_default=True, help="Objects in a scene.")
-@click.option("--epochs", default=20, show_default=True, help="How often the scenes are gone through.")
-@click.option("--seed", default=0, show_default=True, help="Of scenes, weights and their order.")
+@click.option("--scenes", type=click.IntRange(1), default=20_000, show_default=True, help="Scenes to learn from.")
+@click.option("--held-out", type=click.IntRange(1), default=2_000, show_default=True, help="Scenes to measure on.")
+@click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Pixels a side.")
+@click.option("--objects", type=click.IntRange(1), default=4, show_default=True, help="Objects in a scene.")
+@click.option(
+    "--epochs", type=click.IntRange(1), default=20, show_default=True, help="How often scenes are gone through."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of scenes, weights and their order."
+)
 @click.option("--backend", default="auto", show_default=True, help="Renderer: auto, numba, torch or bpy.")
-@click.option("--workers", default=1, show_default=True, help="Processes that draw scenes.")
-@click.option("--threads", type=int, help="Threads to train with.  [default: torch's choice]")
+@click.option("--workers", type=click.IntRange(1), default=1, show_default=True, help="Processes that draw scenes.")
+@click.option("--threads", type=click.IntRange(1), help="Threads to train with.  [default: torch's choice]")
 @JSON
 def perceive(
     out: Path,
@@ -41,13 +45,10 @@ def perceive(
     """
     import torch
 
-    from einstellung.errors import InputError
     from einstellung.perception import Pretraining, pretrain
     from einstellung.perception.pretraining import in_words
     from einstellung.training.devices import torch_threads
 
-    if threads is not None and threads < 1:
-        raise InputError(f"--threads is {threads}: give at least 1")
     settings = Pretraining(
         scenes=scenes, held_out=held_out, size=size, objects=objects, epochs=epochs, seed=seed, backend=backend
     )

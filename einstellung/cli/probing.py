@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -43,14 +42,11 @@ def at_least_one(threads: int | None) -> int:
 def check_out(out: Path | None) -> None:
     """Whether results can be written into ``out``, before anything is computed; nothing is made yet."""
     from einstellung.errors import InputError
+    from einstellung.files import require_writable
 
     if out is None:
         return
-    there = next(place for place in (out, *out.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        raise InputError(f"{there} is a file; choose a folder for --out")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write into {there}; choose another folder for --out")
+    require_writable(out)
     if (out / "config.yaml").exists():
         raise InputError(f"{out} is the results folder of a study: choose another folder for --out")
 

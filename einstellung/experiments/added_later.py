@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 # section and key of the configuration
@@ -18,14 +19,30 @@ SETTINGS: dict[tuple[str, str], Any] = {
     ("training", "lr_end"): 0.0,
     ("evaluation", "subsets"): "every-epoch",
 }
-# options of learners
-OPTIONS: dict[str, Any] = {"joined": False, "passes": 1}
+# learner and option; those of a method once more under another name (``gdumb~2``) are its own
+OPTIONS: dict[tuple[str, str], Any] = {("der", "joined"): False, ("derpp", "joined"): False, ("gdumb", "passes"): 1}
+_BEFORE_COMBINATIONS = (
+    "joined"  # it came before methods could be put together: in combinations it always shaped the key
+)
 
 
-def known_before(options: dict[str, Any]) -> dict[str, Any]:
-    """A learner's options without those that came later and are not used.
+def known_before(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """A learner's options without those that came later and are not used; of a combination, those of its parts.
 
-    >>> known_before({"buffer": 500, "joined": False})
+    >>> known_before("der", {"buffer": 500, "joined": False})
     {'buffer': 500}
+    >>> known_before("gdumb-then-naive", {"gdumb": {"buffer": 100, "passes": 1}, "naive": {}})
+    {'gdumb': {'buffer': 100}, 'naive': {}}
     """
-    return {key: value for key, value in options.items() if key not in OPTIONS or value != OPTIONS[key]}
+    return _without(method, options, inside=False)
+
+
+def _without(method: str, options: Mapping[str, Any], inside: bool) -> dict[str, Any]:
+    own = method.partition("~")[0]
+    kept: dict[str, Any] = {}
+    for key, value in options.items():
+        if isinstance(value, Mapping):
+            kept[key] = _without(key, value, inside=True)
+        elif (inside and key == _BEFORE_COMBINATIONS) or (own, key) not in OPTIONS or value != OPTIONS[own, key]:
+            kept[key] = value
+    return kept

@@ -111,7 +111,7 @@ class ResultsFolder:
             _require_same(section, new[section], old[section], self.path)
         for method, options in old["learners"].items():
             given = new["learners"].get(method, options)
-            _require_same(f"learners.{method}", known_before(given), known_before(options), self.path)
+            _require_same(f"learners.{method}", known_before(method, given), known_before(method, options), self.path)
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}

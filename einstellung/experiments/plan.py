@@ -121,7 +121,7 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
         }  # what is in it, not where it lies
     if plugins := plugins_behind(named_in(config, method)):
         shape["plugins"] = plugins
-    return {**shape, "method": method, "options": added_later.known_before(options), "seed": seed}
+    return {**shape, "method": method, "options": added_later.known_before(method, options), "seed": seed}
 
 
 def named_in(config: StudyConfig, method: str) -> list[Any]:

@@ -86,7 +86,9 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     # Of learners only what was changed: which of them are asked for must not matter.
     chosen = {name: learner_options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
-        name: known_before(options.__dict__) for name, options in chosen.items() if options != learner_options(name, {})
+        name: known_before(name, options.__dict__)
+        for name, options in chosen.items()
+        if options != learner_options(name, {})
     }
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 

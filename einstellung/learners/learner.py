@@ -138,8 +138,13 @@ class Learner:
 
     @classmethod
     def price(cls, options: Any, sizes: Sequence[int], number: int, batch_size: int) -> float:
-        """:meth:`cost` and :meth:`beside` together: plain steps per image of phase ``number``."""
-        return cls.cost(options, sizes, number) + cls.beside(options, sizes, number) / batch_size
+        """:meth:`cost` and :meth:`beside` together: plain steps per image of phase ``number``, a batch being no larger than that.
+
+        >>> from einstellung.learners import learners
+        >>> learners["er"].price(learners["er"].Options(draw=8, replay="earlier"), [100, 4], 1, 16)
+        3.0
+        """
+        return cls.cost(options, sizes, number) + cls.beside(options, sizes, number) / min(batch_size, sizes[number])
 
     @classmethod
     def closing_cost(cls, options: Any, size: int) -> float:

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from einstellung.errors import InputError
-from einstellung.files import digest, read_json, write_bytes, write_json
+from einstellung.files import digest, read_json, require_writable, write_bytes, write_json
 from einstellung.perception.accuracy import perception_accuracy
 from einstellung.perception.perceiving import Tell, load_perception, outputs_of, perception_bytes
 from einstellung.perception.slot_attention import SlotOptions
@@ -69,6 +69,7 @@ def pretrain(out: Path, settings: Pretraining, workers: int = 1, tell: Tell = la
     """
     if out.suffix != ".safetensors":
         raise InputError(f"{out}: the name of the weights must end in .safetensors")
+    require_writable(out.parent)
     key = settings.key
     if out.exists():
         return _finished(out, key)

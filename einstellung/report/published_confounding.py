@@ -64,13 +64,30 @@ _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
     "NN": {
         "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
         "backbone": {"name": "resnet18", "width": 64},
-        "training": {"epochs": (50, 50, 50), "batch_size": 64, "optimiser": "adam", "lr": 0.001},
+        "training": {"epochs": (50, 50, 50), "batch_size": 64, "optimiser": "adam", "lr": 0.001, "schedule": "steps"},
     },
     "NeSy": {
         "stream": {"sees": "attributes", "train": 3000, "val": 750, "test": 750, "rules": None},
         "backbone": {"name": "set_transformer"},
-        "training": {"epochs": (150, 150, 150), "batch_size": 64, "optimiser": "adam", "lr": 0.001},
+        "training": {
+            "epochs": (150, 150, 150),
+            "batch_size": 64,
+            "optimiser": "adam",
+            "lr": 0.001,
+            "schedule": "cosine",
+        },
     },
+}
+
+#: The methods as the preset ``concon-paper`` has them, by model where they differ. The paper says how large buffers are, how
+#: strong EWC is and for how many epochs FROMP learns; the rest is what its authors' code or those of the methods do.
+_LEARNERS: dict[str, dict[str, Any]] = {
+    "ewc": {"e_lambda": 1.0},
+    "fromp": {"buffer": 100, "draw": None, "epochs": {"NN": 30, "NeSy": None}},
+    "er": {"buffer": 100, "draw": 64},
+    "der": {"buffer": 100, "draw": 64},
+    "bgs": {"buffer": 100, "draw": 64, "last_layer_epochs": {"NN": 50, "NeSy": 150}},
+    "gdumb": {"buffer": 100, "passes": 1},
 }
 
 
@@ -119,6 +136,8 @@ def protocol_differences(configuration: Mapping[str, Any], model: str | None) ->
 
     >>> protocol_differences({"stream": {"size": 64}, "training": {"batch_size": 64}}, "NN")
     ['stream.size 64 (paper: 224)']
+    >>> protocol_differences({"learners": {"fromp": {"epochs": 2, "draw": None}, "er": {"draw": 64}}}, "NN")
+    ['learners.fromp.epochs 2 (concon-paper: 30)']
     """
     found = []
     for section, settings in _PROTOCOL.get(model or "", {}).items():
@@ -129,10 +148,19 @@ def protocol_differences(configuration: Mapping[str, Any], model: str | None) ->
             own = tuple(given[key]) if isinstance(given[key], list) else given[key]
             if own != printed and not (section == "training" and key == "epochs" and set(own) == set(printed)):
                 found.append(f"{section}.{key} {_plain(own)} (paper: {_plain(printed)})")
+    for method, options in (configuration.get("learners") or {}).items():
+        for key, printed in _LEARNERS.get(method, {}).items() if model in _PROTOCOL else ():
+            expected = printed[model] if isinstance(printed, dict) else printed
+            if key in options and options[key] != expected:
+                found.append(f"learners.{method}.{key} {_option(options[key])} (concon-paper: {_option(expected)})")
     seeds = configuration.get("seeds")
     if seeds is not None and len(seeds) != SEEDS:
         found.append(f"{len(seeds)} seed{'s' if len(seeds) != 1 else ''} (paper: {SEEDS})")
     return found
+
+
+def _option(value: Any) -> str:
+    return "null" if value is None else f"{value:g}"
 
 
 def _plain(value: Any) -> str:

@@ -46,11 +46,17 @@ def audit_files(rules: RuleBook | None, path: Path, variant: str | None = None) 
     """
     found = []
     for file in _files(path):
-        book = rules or made_rules(file.absolute().parents[2]) or PAPER_RULES
+        book = rules or _made_rules(file) or PAPER_RULES
         scenes = read_audited(file)
         chosen = variant or _variant_named(file) or best_variant(book, scenes)
         found.append(AuditedFile(file, audit(book, scenes, chosen, _laid_out_like(book, scenes, chosen))))
     return found
+
+
+def _made_rules(file: Path) -> RuleBook | None:
+    """Those of the folder that a case's ``SPLIT/scenes.jsonl`` lies in, if it has been made here."""
+    above = file.absolute().parents
+    return made_rules(above[2]) if len(above) > 2 else None
 
 
 def read_audited(path: Path) -> AuditedScenes:

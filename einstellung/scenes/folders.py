@@ -12,13 +12,15 @@ from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
 from einstellung.scenes.lots import LABELS
-from einstellung.scenes.made import RECORDS, read_made
+from einstellung.scenes.made import RECORDS, made_rules, read_made
 from einstellung.scenes.published import CASES
 from einstellung.scenes.records import Recorded, read_records, recorded
+from einstellung.scenes.rule_book import RuleBook
 from einstellung.scenes.sampling import SPLITS
 from einstellung.scenes.store import SceneSet
 from einstellung.sources.pictures import read_pictures
 
+_NAMES = {name for variant, case in CASES.items() for name in (variant, case)}
 _TASK = re.compile(r"t(0|[1-9]\d*)")
 
 
@@ -73,7 +75,9 @@ def _read(
     if height != width:
         raise InputError(f"{files[0]} is {width} pixels wide and {height} high: images must be square")
     if size is not None and size > width:
-        raise InputError(f"{files[0]} is {width} pixels wide: it cannot be averaged down to {size}")
+        raise InputError(
+            f"{files[0]} is {width} pixels wide: it cannot be averaged down to {size}, give at most {width}"
+        )
     pictures = read_pictures(files, size or width, [str(file.parent) for file in files])
     others = (pictures.sizes != width).any(axis=1)
     if others.any():
@@ -103,8 +107,16 @@ def _case_folder(folder: Path, variant: str) -> Path:
             return case
     if (folder / f"{CASES[variant]}.zip").is_file():
         raise InputError(f"{folder} holds {CASES[variant]}.zip, but not unpacked: unpack it there first")
-    there = ", ".join(sorted(one.name for one in _folders(folder))[:5]) or "no folder at all"
-    raise InputError(f"{folder} does not hold the folder {' or '.join(names)}, but {there}: give the one above it")
+    there = sorted(one.name for one in _folders(folder))
+    advice = "that variant is missing" if _NAMES & set(there) else "give the folder above it"
+    raise InputError(
+        f"{folder} does not hold the folder {' or '.join(names)}, but {', '.join(there[:5]) or 'no folder at all'}: {advice}"
+    )
+
+
+def rules_of(folder: Path) -> RuleBook | None:
+    """The rules that a folder of cases, or the one that a case lies in, was made with here; None where it does not tell."""
+    return made_rules(folder.resolve().parent if folder.resolve().name in _NAMES else folder)
 
 
 def _check_finished(case: Path) -> None:

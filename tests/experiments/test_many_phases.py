@@ -199,9 +199,11 @@ def test_an_estimate_counts_the_measurements_of_every_phase(config):
 
 def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_done(config, tmp_path):
     learners["two_stages"].closing_cost = classmethod(lambda cls, options, size: 100.0 + size)
+    beside = config.training.batch_size  # as many as a batch, or all 16 images of a phase: a step has the price of two
+    learners["two_stages"].beside = classmethod(lambda cls, options, sizes, number: float(min(beside, 16)))
     _, (first, run) = jobs_in(tmp_path, config)
     closed = 2 * (100 + 16)  # T1 and T2; nothing comes after T3
-    assert run.job.work == 2 * (16 * 2 + 16) + closed
+    assert run.job.work == 2 * 2 * (16 * 2 + 16) + closed
     first.run()
 
     def stop(words, force=False):
@@ -215,7 +217,7 @@ def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_don
     _, (_, again) = jobs_in(tmp_path, config, lambda work, where: heard.append(work))
     again._save = lambda *_: again._tell("saved", force=True)
     again.run()
-    assert heard[0] > closed + 16 * 2 + 16  # all of T2, and the first epoch of T3
+    assert heard[0] > closed + 2 * (16 * 2 + 16)  # all of T2, and the first epoch of T3
     assert again._work == run.job.work
 
 

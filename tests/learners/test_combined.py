@@ -181,6 +181,11 @@ def test_the_price_is_that_of_the_parts():
     assert phase_work(config, "derpp+erm", sizes, 1) == 3 * 150
 
 
+def test_each_phase_has_the_price_of_the_method_at_work_in_it():
+    options = learner_options("erm-then-er", {"er": {"draw": 8}})
+    assert [learners["erm-then-er"].price(options, [100, 50], number, 32) for number in (0, 1)] == [1, 1.25]
+
+
 def test_a_draw_has_the_price_of_the_batch_that_it_joins():
     """Two nets see lff's batches, and so a draw that joins them; one that is a pass of its own goes through one net."""
     sizes = [100, 50]

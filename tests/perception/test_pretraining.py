@@ -119,4 +119,21 @@ def test_what_a_user_types(tmp_path):
     again = CliRunner().invoke(perceive, [*words, "--json"])
     assert json.loads(again.stdout) == read_json(tmp_path / "eyes.json")
     assert again.stderr == ""
-    assert isinstance(CliRunner().invoke(perceive, [*words, "--threads", "0"]).exception, InputError)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [("--threads", "0"), ("--workers", "-1"), ("--seed", "-1"), ("--size", "8"), ("--epochs", "0"), ("--scenes", "0")],
+)
+def test_what_is_typed_wrongly_is_refused_by_name(tmp_path, wrong):
+    refused = CliRunner().invoke(perceive, ["--out", str(tmp_path / "eyes.safetensors"), *wrong])
+    assert refused.exit_code == 2
+    assert f"'{wrong[0]}': {wrong[1]} is not in the range" in refused.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_place_that_cannot_be_written_to_is_noticed_before_anything_is_drawn(tmp_path, monkeypatch):
+    monkeypatch.setattr("einstellung.perception.pretraining.unruled_scenes", lambda *_, **__: pytest.fail("drawn"))
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file is a file; choose a folder for --out"):
+        pretrain(tmp_path / "file" / "eyes.safetensors", SETTINGS)

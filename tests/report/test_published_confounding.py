@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from einstellung.experiments.assembly import resolve
+from einstellung.experiments.config import read_preset
+from einstellung.experiments.family import Family
 from einstellung.report.published_confounding import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
 
 # Table 1, copied apart from Table 4.
@@ -66,7 +69,8 @@ def test_reported_numbers_are_shares_and_joint_has_no_old_tasks():
 PAPER = {
     "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
     "backbone": {"name": "resnet18", "width": 64},
-    "training": {"epochs": [50, 50, 50], "batch_size": 64, "optimiser": "adam", "lr": 0.001},
+    "training": {"epochs": [50, 50, 50], "batch_size": 64, "optimiser": "adam", "lr": 0.001, "schedule": "steps"},
+    "learners": {"er": {"buffer": 100, "draw": 64, "replay": "earlier"}, "gdumb": {"buffer": 100, "passes": 1}},
     "seeds": [1, 2, 3, 4, 5],
 }
 
@@ -79,11 +83,23 @@ PAPER = {
         ("backbone", {"width": 16}, "backbone.width 16 (paper: 64)"),
         ("training", {"epochs": [5, 5, 10]}, "training.epochs 5, 5, 10 (paper: 50, 50, 50)"),
         ("training", {"optimiser": "sgd"}, "training.optimiser sgd (paper: adam)"),
+        ("training", {"schedule": "cosine"}, "training.schedule cosine (paper: steps)"),
+        ("learners", {"er": {"draw": 8}}, "learners.er.draw 8 (concon-paper: 64)"),
+        ("learners", {"gdumb": {"passes": 16}}, "learners.gdumb.passes 16 (concon-paper: 1)"),
+        ("learners", {"fromp": {"epochs": None}}, "learners.fromp.epochs null (concon-paper: 30)"),
     ],
 )
 def test_what_differs_from_the_papers_protocol_is_said(section, change, words):
     assert protocol_differences(PAPER, "NN") == []
     assert protocol_differences({**PAPER, section: {**PAPER[section], **change}}, "NN") == [words]
+
+
+@pytest.mark.parametrize(("study", "model"), [("nn-strict", "NN"), ("nesy-strict", "NeSy")])
+def test_the_preset_in_the_papers_sizes_differs_in_nothing(study, model):
+    config = Family.of(read_preset("concon-paper"), "concon-paper").studies("concon-paper")[study]
+    resolved = resolve(config).model_dump(mode="json")
+    assert set(resolved["learners"]) >= {"ewc", "fromp", "er", "der", "bgs", "gdumb"}
+    assert protocol_differences(resolved, model) == []
 
 
 def test_seeds_count_and_one_phase_is_no_difference():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -166,6 +167,23 @@ def test_the_command(tmp_path):
     assert "no unintended rule found among" in spoken.stdout
     assert "unintended rules" in spoken.stdout
     assert "2 identical objects" in spoken.stdout
+
+
+def test_a_file_right_below_the_root_has_no_folder_that_it_was_made_in(monkeypatch):
+    scenes = drawn("strict", 40, 1)
+    monkeypatch.setattr(files, "_files", lambda path: [path])
+    monkeypatch.setattr(files, "read_audited", lambda path: scenes)
+    (found,) = files.audit_files(None, Path("/scenes.jsonl"))
+    assert found.audit.variant == "strict"
+
+
+def test_scenes_of_tasks_that_the_rules_do_not_have_are_not_called_clean(tmp_path):
+    scenes = drawn("strict", 40, 1)
+    write_records(tmp_path / "strict" / "val" / "scenes.jsonl", replace(scenes, tasks=scenes.tasks + 3))
+    done = CliRunner().invoke(audit_command, [str(tmp_path)], catch_exceptions=False)
+    assert "40 positives of t3 do not obey the rule of their class" in done.stdout
+    assert "nothing was compared: the rules have none of these tasks" in done.stdout
+    assert "no unintended rule found" not in done.stdout
 
 
 def test_a_folder_is_held_against_the_rules_that_it_was_made_with(tmp_path):

@@ -201,7 +201,7 @@ def records_of_a_lost_task(root: Path) -> None:
         (only_a_zip, r"holds case_strict_main\.zip, but not unpacked"),
         (
             another_case,
-            "does not hold the folder case_strict_main or strict, but case_disjoint_main: give the one above it",
+            "does not hold the folder case_strict_main or strict, but case_disjoint_main: that variant is missing",
         ),
         (no_split, "train/images is missing"),
         (no_first_task, "images lacks t0, though t1 is there"),

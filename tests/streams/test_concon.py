@@ -13,10 +13,11 @@ from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
+from einstellung.scenes.folders import rules_of
 from einstellung.scenes.lots import Recipe
 from einstellung.scenes.made import Order
 from einstellung.scenes.making import make_scenes
-from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.rules import PAPER_RULES, RuleBook
 from einstellung.scenes.tables import table_to_attributes
 from einstellung.streams import Presentation, prove
 from einstellung.streams.concon import concon
@@ -48,7 +49,7 @@ def pictures(tmp_path_factory):
             lambda done, total: None,
         )
         drawn = concon(size=32, seed=7, backend="numba", **counts)
-        read = concon(path=str(place / "made"), **counts)
+        read = concon(path=str(place / "made"), size=32, **counts)
     return place / "made", drawn, read
 
 
@@ -244,7 +245,7 @@ def test_a_run_is_known_by_what_its_pictures_show_not_by_where_they_lie(pictures
     keys = []
     for folder in (made, moved):
         values = {
-            "stream": {"name": "concon", "path": str(folder)},
+            "stream": {"name": "concon", "path": str(folder), "size": 32, "train": 3, "val": 2, "test": 4},
             "training": {"epochs": [1, 1, 1]},
             "methods": ["naive"],
         }
@@ -262,14 +263,65 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     made, *_ = pictures
     bare = tmp_path / "bare"
     shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
-    stream = concon(path=str(bare), train=3, val=2, test=4)
+    few = {"path": str(bare), "size": 32, "train": 3, "val": 2, "test": 4}
+    stream = concon(**few)
     assert not any(split.name.endswith("_twin") for split in stream.splits)
     assert stream.phases[0].train.features is None
     proof = prove(stream)
     assert proof.holds
     assert sum("not checked" in check.detail for check in proof.checks) == 3
     with pytest.raises(InputError, match=r"has no scenes\.jsonl to tell them"):
-        concon(path=str(bare), sees="attributes")
+        concon(**few, sees="attributes")
+
+
+def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictures, tmp_path, monkeypatch):
+    """The first images of each class, averaged down; more, or larger ones, than there are cannot be had."""
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    made, _, whole = pictures
+    few = {"path": str(made), "size": 32, "train": 2, "val": 1, "test": 3}
+    stream = concon(**few)
+    for own, all_of_them in zip(stream.phases, whole.phases, strict=True):
+        firsts = [(all_of_them.train.labels == label).nonzero().flatten()[:2] for label in (1, 0)]
+        assert torch.equal(own.train.images, all_of_them.train.images[torch.cat(firsts).sort().values])
+    assert {len(split.images) for split in stream.splits if split.name.endswith("_val")} == {2}
+    assert len(stream.split("unconfounded_positive").images) == 3
+    for change, words in (
+        ({"train": 4}, r"the train images of 'strict' in t0 are only 3 of a class, stream\.train is 4: give at most 3"),
+        ({"test": 5}, r"stream\.test is 5: give at most 4"),
+        ({"size": 64}, "is 32 pixels wide: it cannot be averaged down to 64, give at most 32"),
+    ):
+        with pytest.raises(InputError, match=words):
+            concon(**{**few, **change})
+    import shutil
+
+    bare = tmp_path / "bare"
+    shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
+    smaller = concon(**{**few, "path": str(bare), "size": 16})
+    assert smaller.phases[0].train.images.shape[-2:] == (16, 16)
+
+
+def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    book = RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders[:2])
+    made, counts = tmp_path / "made", {"train": 2, "val": 1, "test": 2}
+    order = Order(Recipe(book, 32, 7, "numba"), ("strict", "unconfounded"), counts)
+    make_scenes(order, made, 1, lambda done, total: None)
+    read = {"path": str(made), "size": 32, **counts}
+    assert [phase.name for phase in concon(**read).phases] == ["T1", "T2"]
+    assert len(rules_of(made / "case_strict_main").confounders) == 2
+    (tmp_path / "one.yaml").write_text("ground_truth: [{shape: sphere}]\nconfounders: [[{color: blue}]]\n")
+    one = str(tmp_path / "one.yaml")
+    with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those that .*made was made with: leave"):
+        concon(**read, rules=one)
+    (made / "made.json").unlink()
+    with pytest.raises(
+        InputError, match="the train images of 'strict' are of 2 tasks, the rules of 1 task: see stream"
+    ):
+        concon(**read, rules=one)
+    with pytest.raises(
+        InputError, match="the train images of 'strict' are of 2 tasks, the rules of 3 tasks: see stream"
+    ):
+        concon(**read)
 
 
 @pytest.mark.parametrize(

@@ -117,12 +117,14 @@ class Lots:
 
     def _read(self, variant: str, split: str, task: int) -> SceneSet:
         assert self.folder is not None
+        what = f"{self.folder}: the {split} images of '{variant}'"
         if (variant, split) not in self._cases:
-            self._cases[variant, split] = load_case(self.folder, variant, split)
+            self._cases[variant, split] = load_case(self.folder, variant, split, self.making.size)
         case = self._cases[variant, split]
-        if task not in case:
-            raise InputError(f"{self.folder}: the {split} images of '{variant}' hold no task t{task}")
-        return case[task]
+        tasks = 1 if variant == UNCONFOUNDED else len(self.book.confounders)
+        if set(case) != set(range(tasks)):
+            raise InputError(f"{what} are of {_counted(len(case))}, the rules of {_counted(tasks)}: see stream.rules")
+        return _first_of_each(case[task], self.making.counts[split], f"{what} in t{task}", split)
 
     def _shown(self, scenes: SceneSet, first: int) -> ImageSet:
         labels = torch.from_numpy(np.array(scenes.labels, dtype=np.int64))
@@ -146,6 +148,19 @@ class Lots:
             return pixels
         assert self.perception is not None
         return perceived_tables(pixels, self.perception, _tell).unsqueeze(1)
+
+
+def _first_of_each(scenes: SceneSet, count: int, what: str, split: str) -> SceneSet:
+    """The first so many scenes of each class: as many as the configuration says, so that it can be believed."""
+    rows = [np.flatnonzero(scenes.labels == label) for label in (1, 0)]
+    least = min(map(len, rows))
+    if least < count:
+        raise InputError(f"{what} are only {least:,} of a class, stream.{split} is {count:,}: give at most {least}")
+    return scenes.take(np.sort(np.concatenate([own[:count] for own in rows])))
+
+
+def _counted(tasks: int) -> str:
+    return f"{tasks} task{'' if tasks == 1 else 's'}"
 
 
 def resolved_making(counts: dict[str, int], size: int, seed: int, backend: str) -> Making:

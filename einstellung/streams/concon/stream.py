@@ -16,7 +16,8 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.files import digest
-from einstellung.scenes.rules import read_rules
+from einstellung.scenes.folders import rules_of
+from einstellung.scenes.rules import PAPER_RULES, RuleBook, read_rules
 from einstellung.streams.concon.checks import CHECKS
 from einstellung.streams.concon.lots import UNCONFOUNDED, Lot, Lots, Making, resolved_making
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
@@ -40,7 +41,8 @@ def concon(
 ) -> Stream:
     """ConCon, drawn and rendered here (once, then kept), or read from a folder in the published layout.
 
-    ``train``, ``val`` and ``test`` are numbers of images per class and task. ``sees``: what a net is shown of a scene: its
+    ``train``, ``val`` and ``test`` are numbers of images per class and task; of a folder, the first ones. Its images are averaged
+    down to ``size``. ``sees``: what a net is shown of a scene: its
     pixels, a table of its objects' attributes, or the table that a slot attention model (its weights in ``perception``) reads
     off the pixels.
     """
@@ -48,7 +50,7 @@ def concon(
         raise InputError(
             "stream.sees 'slots' needs stream.perception, weights made by 'einstellung concon perceive', and nothing else does"
         )
-    book = read_rules(Path(rules) if rules else None)
+    book = _rules(rules, path)
     making = resolved_making({"train": train, "val": val, "test": test}, size, seed, backend)
     lots = Lots(book, variant, sees, making, Path(path) if path else None, Path(perception) if perception else None)
     phases, splits, scenes = [], [], {}
@@ -100,6 +102,15 @@ def concon(
             "content": _content([phase.train for phase in phases] + [split.images for split in splits]),
         },
     )
+
+
+def _rules(rules: str | None, path: str | None) -> RuleBook:
+    """Those asked for, or those that the folder was made with, or the paper's."""
+    asked = read_rules(Path(rules)) if rules else None
+    made = rules_of(Path(path)) if path else None
+    if asked is not None and made is not None and asked != made:
+        raise InputError(f"stream.rules {rules} are not those that {path} was made with: leave stream.rules out")
+    return asked or made or PAPER_RULES
 
 
 def _task_splits(lots: Lots, name: str, task: int, training: Lot, test: Lot) -> dict[str, Lot]:
