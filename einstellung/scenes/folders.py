@@ -116,7 +116,8 @@ def _case_folder(folder: Path, variant: str) -> Path:
 
 def rules_of(folder: Path) -> RuleBook | None:
     """The rules that a folder of cases, or the one that a case lies in, was made with here; None where it does not tell."""
-    return made_rules(folder.resolve().parent if folder.resolve().name in _NAMES else folder)
+    found = made_rules(folder)
+    return made_rules(folder.resolve().parent) if found is None and folder.resolve().name in _NAMES else found
 
 
 def _check_finished(case: Path) -> None:

@@ -309,6 +309,10 @@ def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch
     read = {"path": str(made), "size": 32, **counts}
     assert [phase.name for phase in concon(**read).phases] == ["T1", "T2"]
     assert len(rules_of(made / "case_strict_main").confounders) == 2
+    named = tmp_path / "there" / "strict"  # a folder of cases that has the name of one
+    named.mkdir(parents=True)
+    (named / "made.json").write_bytes((made / "made.json").read_bytes())
+    assert len(rules_of(named).confounders) == 2
     (tmp_path / "one.yaml").write_text("ground_truth: [{shape: sphere}]\nconfounders: [[{color: blue}]]\n")
     one = str(tmp_path / "one.yaml")
     with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those that .*made was made with: leave"):
