@@ -1,4 +1,4 @@
-"""Values of command-line options: lists of numbers, grids, how many workers, where data lie."""
+"""Values of command-line options: lists of names and numbers, grids, how many workers, where data lie."""
 
 from __future__ import annotations
 
@@ -25,6 +25,18 @@ def numbers(option: str, text: str, count: int | None = None) -> list[float]:
     if not values or not all(map(math.isfinite, values)) or (count is not None and len(values) != count):
         raise InputError(f"{option} {text}: give {count or 'some'} numbers separated by commas")
     return values
+
+
+def names(option: str, text: str) -> list[str]:
+    """A comma list of names.
+
+    >>> names("--methods", "sgd, derpp")
+    ['sgd', 'derpp']
+    """
+    found = [part.strip() for part in text.split(",") if part.strip()]
+    if not found:
+        raise InputError(f"{option} '{text}': give names separated by commas")
+    return found
 
 
 def whole_numbers(option: str, text: str) -> list[int]:

@@ -78,6 +78,7 @@ class FamilyOnDisk:
 
     root: Path
     names: tuple[str, ...]
+    order: tuple[str, ...] = ()  # of all that the configuration has, where only some are run
 
     def check(self) -> None:
         from einstellung.experiments.family import check_family_root
@@ -98,7 +99,7 @@ class FamilyOnDisk:
     def write(self) -> None:
         from einstellung.experiments.family import write_family
 
-        write_family(self.root, self.names)
+        write_family(self.root, self.names, self.order)
 
     def show(self, as_json: bool) -> None:
         from einstellung.experiments.family import read_family

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import look_for_data_in, whole_numbers, workers_from
+from einstellung.arguments import look_for_data_in, names, whole_numbers, workers_from
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide
 from einstellung.errors import InputError
 
@@ -47,6 +47,7 @@ WORKERS = click.option(
 @click.option(
     "--sweep", "sweeps", multiple=True, metavar="KEY=V,V,...", help="A study for each value, e.g. cue.size=2,4,6,8."
 )
+@click.option("--only", metavar="NAME,NAME,...", help="Of a configuration with several studies, these.")
 @DATA
 @WORKERS
 @click.option("--dry-run", is_flag=True, help="Only show the runs, what they share, and how long they would take.")
@@ -59,6 +60,7 @@ def run(
     seeds: str | None,
     assignments: tuple[str, ...],
     sweeps: tuple[str, ...],
+    only: str | None,
     data: Path | None,
     workers: Workers | None,
     dry_run: bool,
@@ -80,8 +82,11 @@ def run(
     family = Family.of(values, where)
     if sweep and family:
         raise InputError(f"{where} describes several studies: --sweep goes with a single one")
+    if only is not None and not family:
+        raise InputError(f"{where} describes a single study: --only chooses among several")
     if family:
-        studies = _members(family, where, methods, seeds, assignments)
+        chosen = family if only is None else family.some(names("--only", only), where)
+        studies = _members(chosen, where, methods, seeds, assignments)
     else:
         studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
@@ -90,7 +95,7 @@ def run(
     if sweep:
         together = SweepOnDisk(root, sweep)
     elif family:
-        together = FamilyOnDisk(root, tuple(studies))
+        together = FamilyOnDisk(root, tuple(studies), tuple(family.members))
     if dry_run:
         _dry_run(root, studies, workers, together, as_json)
     elif together:
@@ -178,7 +183,7 @@ def _values(
         raise InputError(f"{where}: {error}") from None
     values = with_guide_keys(with_assignments(values, assignments), _tell)
     if methods is not None:
-        values["methods"] = [name.strip() for name in methods.split(",") if name.strip()]
+        values["methods"] = names("--methods", methods)
     if seeds is not None:
         values["seeds"] = whole_numbers("--seeds", seeds)
     return values, where

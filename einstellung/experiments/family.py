@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from einstellung.errors import InputError
 from einstellung.experiments.config import PlainName, StudyConfig, build_config, merged, with_assignments
 from einstellung.files import write_text
+from einstellung.registry import suggestion
 
 KEY = "studies"
 _TAKEN = (
@@ -70,6 +71,18 @@ class Family:
             result[name] = build_config({**values, **(last_word or {}), "name": name}, f"{where}, study {name}")
         return result
 
+    def some(self, names: Sequence[str], where: str) -> Family:
+        """The same family with no other members than these, in its own order.
+
+        >>> family = Family({}, {"a": {}, "b": {}, "c": {}})
+        >>> list(family.some(["c", "a"], "x.yaml").members)
+        ['a', 'c']
+        """
+        for name in names:
+            if name not in self.members:
+                raise InputError(f"{where} has no study '{name}'; {suggestion(name, self.members)}")
+        return Family(self.common, {name: change for name, change in self.members.items() if name in names})
+
 
 def family_file(root: Path) -> Path:
     return root / "family.yaml"
@@ -85,11 +98,16 @@ def check_family_root(root: Path) -> None:
         raise InputError(f"{root} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
 
 
-def write_family(root: Path, names: Sequence[str]) -> None:
-    """Remember which studies below the root belong together; those of an earlier call stay."""
+def write_family(root: Path, names: Sequence[str], order: Sequence[str] = ()) -> None:
+    """Remember which studies below the root belong together; those of an earlier call stay.
+
+    They are kept as ``order`` has them, whichever was run first; behind them, those that it does not name.
+    """
     known = read_family(root) if family_file(root).exists() else []
-    names = [*known, *(name for name in names if name not in known)]
-    write_text(family_file(root), yaml.safe_dump({KEY: names}, sort_keys=False))
+    together = [*known, *(name for name in names if name not in known)]
+    kept = [name for name in order if name in together]
+    kept += [name for name in together if name not in kept]
+    write_text(family_file(root), yaml.safe_dump({KEY: kept}, sort_keys=False))
 
 
 def read_family(root: Path) -> list[str]:

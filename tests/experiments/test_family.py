@@ -76,3 +76,20 @@ def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatc
         FamilyOnDisk(tmp_path, names).write()
     FamilyOnDisk(tmp_path, ("b", "c")).show(as_json=True)
     assert shown == ["a", "b", "c"]
+
+
+def test_studies_that_are_run_later_stand_in_the_order_of_their_configuration(tmp_path):
+    order = ("a", "b", "c")
+    for names in (("c",), ("a",), ("b",)):
+        FamilyOnDisk(tmp_path, names, order).write()
+    assert read_family(tmp_path) == ["a", "b", "c"]
+    FamilyOnDisk(tmp_path, ("z", "y"), ("z", "y")).write()  # another configuration
+    assert read_family(tmp_path) == ["z", "y", "a", "b", "c"]
+
+
+def test_some_members_are_chosen_by_name():
+    family = Family.of(VALUES, "x.yaml")
+    assert list(family.some(["slow"], "x.yaml").studies("x.yaml")) == ["slow"]
+    assert list(family.some(["slow", "wide"], "x.yaml").members) == ["wide", "slow"]
+    with pytest.raises(InputError, match=r"x.yaml has no study 'slwo'; did you mean 'slow'\?"):
+        family.some(["slow", "slwo"], "x.yaml")
