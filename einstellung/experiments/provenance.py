@@ -14,7 +14,7 @@ from typing import Any
 
 import einstellung
 
-_PACKAGES = ("torch", "numpy", "pandas", "scipy", "lifelines", "matplotlib", "pydantic", "safetensors")
+_PACKAGES = ("torch", "numpy", "pandas", "scipy", "matplotlib", "pydantic", "safetensors")
 
 
 def provenance(command: str, digests: dict[str, str]) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -52,19 +51,12 @@ def kaplan_meier(runs: Sequence[TimeToThreshold]) -> SurvivalCurve:
     >>> curve.times.tolist(), curve.share.round(3).tolist(), curve.median
     ([0.0, 3.0, 5.0, 10.0], [1.0, 0.667, 0.333, 0.333], 5.0)
     """
-    observed = [run.reached is not None for run in runs]
-    durations = [run.budget if run.reached is None else run.reached for run in runs]
-    return _fitted(tuple(sorted(zip(durations, observed, strict=True))))
-
-
-@lru_cache(maxsize=1024)
-def _fitted(runs: tuple[tuple[float, bool], ...]) -> SurvivalCurve:
-    """Fitting takes some milliseconds, and every method is compared with the same baseline."""
-    from lifelines import KaplanMeierFitter  # its import takes about a second, and only scoring needs it
-
-    durations, observed = zip(*runs, strict=True)
-    table = KaplanMeierFitter().fit(durations, observed).survival_function_
-    return SurvivalCurve(table.index.to_numpy(dtype=np.float64), table.iloc[:, 0].to_numpy(dtype=np.float64))
+    ends = np.array([run.budget if run.reached is None else run.reached for run in runs], dtype=np.float64)
+    reached = np.array([run.reached is not None for run in runs])
+    times = np.union1d(0.0, ends)
+    watched = len(ends) - np.searchsorted(np.sort(ends), times)  # still watched and below just before each time
+    reaching = (times[:, None] == ends[reached]).sum(axis=1)
+    return SurvivalCurve(times, np.cumprod(1.0 - reaching / watched))
 
 
 def restricted_mean(curve: SurvivalCurve, horizon: float) -> tuple[float, float]:
