@@ -341,9 +341,15 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     root = tmp_path / "out"
     joined = {"stream": {"phases": [[0.75, 0.5], [0.75, 0.75]]}}
     config = configured(tmp_path / "small.yaml", studies={"switch": {}, "joined": joined})
-    assert typed(monkeypatch, "run", config, "--out", root, "--workers", 1) == 0
-    printed = capsys.readouterr().out
+    run = ("run", config, "--out", root, "--workers", 1)
+    assert typed(monkeypatch, *run, "--only", "joined") == 0
+    assert "nothing is certain: so in joined." in capsys.readouterr().out
+    assert not (root / "switch").exists()
+    assert typed(monkeypatch, *run) == 0
+    said = capsys.readouterr()
+    printed = said.out
     assert "With a single seed nothing is certain: so in switch and joined." in printed
+    assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
     assert f"report: {root / 'family.html'}" in printed
     page = (root / "family.html").read_text(encoding="utf-8")
     assert {row["study"] for row in rows(root, "last_phase")} == {"switch", "joined"}
