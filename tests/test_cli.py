@@ -138,6 +138,9 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["run", "--preset", "demo", "--only", "nn-strict"], "describes a single study: --only chooses among several"),
         (["run", "--preset", "concon-fast", "--only", "nn-stric"], "has no study 'nn-stric'; did you mean 'nn-strict'"),
         (["run", "--preset", "demo", "--set", "trainin.lr=1"], "did you mean 'training'"),
+        (["run", "--preset", "demo", "--set", "training.lr=2024-13-45"], "the value is not valid YAML"),
+        (["run", "date.yaml"], "date.yaml is not valid YAML"),
+        (["run", "--preset", "demo", "--sweep", "cue.size=2024-13-45,2"], "the values are not valid YAML"),
         (["validate", "--preset", "dem"], "did you mean 'demo'"),
         (["report", "absent"], "no such folder"),
         (["report", "."], "is not a results folder"),
@@ -160,6 +163,7 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
 def test_bad_input_is_one_line_and_exit_code_two(tmp_path, words, message, monkeypatch, capsys):
     timeline(tmp_path / "good.csv")
     (tmp_path / "empty.csv").write_text("")
+    (tmp_path / "date.yaml").write_text("name: 2024-13-45\n")  # looks like a date, and there is no such month
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "no_column.csv").write_text("method,seed,phase,epoch,split,loss,n\nsgd,1,T2,1,T1_all,0,5\n")
     before = sorted(path.name for path in tmp_path.iterdir())

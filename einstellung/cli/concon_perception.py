@@ -18,6 +18,7 @@ from einstellung.cli.output import JSON, print_json
 @click.option(
     "--epochs", type=click.IntRange(1), default=20, show_default=True, help="How often scenes are gone through."
 )
+@click.option("--lr", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of scenes, weights and their order."
 )
@@ -32,6 +33,7 @@ def perceive(
     size: int,
     objects: int,
     epochs: int,
+    lr: float,
     seed: int,
     backend: str,
     workers: int,
@@ -50,7 +52,7 @@ def perceive(
     from einstellung.training.devices import torch_threads
 
     settings = Pretraining(
-        scenes=scenes, held_out=held_out, size=size, objects=objects, epochs=epochs, seed=seed, backend=backend
+        scenes=scenes, held_out=held_out, size=size, objects=objects, epochs=epochs, lr=lr, seed=seed, backend=backend
     )
     was_there = out.exists()
     with torch_threads(threads or torch.get_num_threads()):

@@ -292,7 +292,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"no such configuration: {path}; 'einstellung ls presets' lists the built-in ones") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: what looks like a date and is none
         raise InputError(f"{path} is not valid YAML: {error}") from None
     if values is None:
         values = {}
@@ -331,7 +331,7 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
             raise InputError(f"--set {assignment}: write it as key=value, for instance --set training.lr=0.1")
         try:
             value = yaml.safe_load(text)
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             raise InputError(f"--set {assignment}: the value is not valid YAML") from None
         result = with_value(result, key.strip(), value)
     return result

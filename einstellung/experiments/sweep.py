@@ -43,7 +43,7 @@ class Sweep:
             )
         try:
             values = yaml.safe_load(f"[{listed}]")
-        except yaml.YAMLError:
+        except (yaml.YAMLError, ValueError):
             raise InputError(f"--sweep {text}: the values are not valid YAML") from None
         names = [folder_name(key, value) for value in values]
         if len(values) < 2 or len(set(names)) < len(names):

@@ -3,6 +3,8 @@
 The gap is the ceiling minus the accuracy on unconfounded images at the end. The ceiling is what this kind of model reaches when
 it is trained on the unconfounded set, where that was measured; else the method's own mean accuracy over its tasks, each taken
 right after it was learned. A 95 % interval of the gap above the margin: confounded; below it: not; across it: undecided.
+Confounded becomes insidious where joint training on the same data is not confounded and cumulative training, which ends with all
+of it too, is: then the order of the tasks does it, and not what was forgotten or never kept.
 A study on the unconfounded set is judged by nothing: there its task's own test images are unconfounded, and any gap is zero.
 """
 
@@ -22,7 +24,7 @@ NOT_LEARNED = "tasks not learned"
 UNDECIDED = "undecided"
 SANITY_CHECK = "sanity check"
 VERDICTS = (INSIDIOUS, CONFOUNDED, NOT_CONFOUNDED, NOT_LEARNED, UNDECIDED, SANITY_CHECK)
-JOINT = "joint"
+JOINT, CUMULATIVE = "joint", "cumulative"
 
 
 class Gap(NamedTuple):
@@ -37,10 +39,9 @@ def with_verdicts(card: Mapping[str, Any], ceiling: Mapping[str, Any] | None) ->
     """The card with a verdict for every method, against ``ceiling`` or, without one, against each method's own tasks."""
     verdict_on = sanity_check if card.get("variant") == UNCONFOUNDED else judge
     plain = {method: verdict_on(record, card, ceiling) for method, record in card["methods"].items()}
-    joint = plain.get(JOINT)
     methods = {}
     for method, record in card["methods"].items():
-        verdict = _beside_joint(plain[method], method, card["baseline"], joint)
+        verdict = _beside_all_data(plain[method], method, card["baseline"], plain)
         sentence = " ".join(part for part in (verdict["sentence"], twins_in_words(card, record)) if part)
         methods[method] = {**record, "verdict": {**verdict, "sentence": sentence}}
     return {**card, "ceiling": dict(ceiling) if ceiling else None, "methods": methods}
@@ -204,21 +205,30 @@ def _sentence(name: str, gap: Gap, margin: float, record: Mapping[str, Any], cei
     )
 
 
-def _beside_joint(
-    verdict: Mapping[str, Any], method: str, baseline: str, joint: Mapping[str, Any] | None
+_TOO = {CONFOUNDED: "is confounded too", NOT_LEARNED: "did not learn the tasks", UNDECIDED: "is undecided"}
+_OPEN = "was not run: whether the order of the tasks does it is open"
+
+
+def _beside_all_data(
+    verdict: Mapping[str, Any], method: str, baseline: str, plain: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Insidious: joint training on the very same data is not confounded, learning the tasks one after the other is."""
+    """What those say that end with all data: ``joint`` training and, where that succeeds, ``cumulative`` training."""
+    joint, cumulative = plain.get(JOINT), plain.get(CUMULATIVE)
     if verdict["name"] != CONFOUNDED or method in (JOINT, baseline, DEFAULT_BASELINE) or joint is None:
         return dict(verdict)
-    if joint["name"] == NOT_CONFOUNDED:
-        sentence = verdict["sentence"].replace("Confounded:", "Insidiously confounded:", 1)
-        return {
-            **verdict,
-            "name": INSIDIOUS,
-            "sentence": f"{sentence} Joint training on the same data is not confounded.",
-        }
-    words = {CONFOUNDED: "is confounded too", NOT_LEARNED: "did not learn the tasks", UNDECIDED: "is undecided"}
-    return {**verdict, "sentence": f"{verdict['sentence']} Joint training {words[joint['name']]}."}
+    sentence = verdict["sentence"]
+    if joint["name"] != NOT_CONFOUNDED:
+        return {**verdict, "sentence": f"{sentence} Joint training {_TOO[joint['name']]}."}
+    sentence += " Joint training on the same data is not confounded"
+    if cumulative is not None and cumulative["name"] == CONFOUNDED:
+        others = "." if method == CUMULATIVE else ", cumulative training is."
+        sentence = sentence.replace("Confounded:", "Insidiously confounded:", 1)
+        return {**verdict, "name": INSIDIOUS, "sentence": sentence + others}
+    if cumulative is None:
+        said = _OPEN
+    else:
+        said = "is not confounded either" if cumulative["name"] == NOT_CONFOUNDED else _TOO[cumulative["name"]]
+    return {**verdict, "sentence": f"{sentence}; cumulative training {said}."}
 
 
 def twins_in_words(card: Mapping[str, Any], record: Mapping[str, Any]) -> str:

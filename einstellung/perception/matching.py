@@ -15,6 +15,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from einstellung.errors import InputError
 from einstellung.perception.columns import CENTRE, GROUPS, PRESENCE
 from einstellung.perception.unruled import KnownScenes
 
@@ -78,6 +79,6 @@ def assignment(costs: Tensor) -> Tensor:
     from scipy.optimize import linear_sum_assignment
 
     if not bool(torch.isfinite(costs).all()):
-        raise FloatingPointError("the outputs of slots are no numbers any more: lower the learning rate")
+        raise InputError("the outputs of slots are no numbers any more: lower the learning rate (--lr)")
     slots = [torch.from_numpy(linear_sum_assignment(scene)[1]) for scene in costs.detach().cpu().numpy()]
     return torch.stack(slots).to(costs.device)

@@ -21,6 +21,7 @@ from einstellung.metrics.confounding_verdict import (
 from einstellung.report.notation import join
 
 _MODELS = {"NN": "a net that sees pixels", "NeSy": "a set transformer that sees the objects' attributes"}
+_SLOTS = "a set transformer that sees the objects which slot attention reads off the pixels"
 _SENTENCES = {
     INSIDIOUS: "{names} {verb} insidiously confounded: {range} on unconfounded images, while joint training on the same data "
     "({joint}) is not confounded.",
@@ -55,7 +56,26 @@ def _what(card: Mapping[str, Any]) -> list[str]:
     """What was studied, as far as it is known."""
     variant, model = card["variant"], card["model"]
     words = [f"Variant {variant}."] if variant else []
-    return [*words, f"{model}: {_MODELS[model]}."] if model in _MODELS else words
+    if model not in _MODELS:
+        return words
+    seen = _SLOTS if card.get("sees") == "slots" else _MODELS[model]
+    reading = reading_in_words(card)
+    return [*words, f"{model}: {seen}{f' ({reading})' if reading else ''}."]
+
+
+def reading_in_words(card: Mapping[str, Any]) -> str:
+    """How well slot attention read the unconfounded test images; empty where it did not, or where that is not known.
+
+    >>> reading_in_words({"perceived": {"whole_scenes": 0.5, "ground_truth": 0.9}})
+    'of the unconfounded test images it reads 50.0 % wholly right, and by what it reads the ground truth is told right of 90.0 %'
+    """
+    perceived = card.get("perceived")
+    if not perceived:
+        return ""
+    return (
+        f"of the unconfounded test images it reads {percent(perceived['whole_scenes'])} wholly right, and by what it reads the "
+        f"ground truth is told right of {percent(perceived['ground_truth'])}"
+    )
 
 
 def _range(card: Mapping[str, Any], methods: Sequence[str]) -> str:

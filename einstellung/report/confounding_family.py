@@ -43,9 +43,9 @@ def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str,
 
 
 def _model_key(folder: ResultsFolder) -> str:
-    """The same for studies whose ceilings are comparable: the same net that sees the same of a scene."""
+    """The same for studies whose ceilings are comparable: the same net that sees the same of a scene, and the same question."""
     config = folder.config()
-    seen = {key: config.stream.options.get(key) for key in ("sees", "size")}
+    seen = {key: config.stream.options.get(key) for key in ("sees", "size", "perception", "rules")}
     return digest({"backbone": config.backbone.model_dump(mode="json"), **seen})
 
 
@@ -127,7 +127,7 @@ def _family_table(cards: Cards, *, spread: bool) -> Table:
                 sources["reported"] = dict(reported)
             for source, estimates in sources.items():
                 verdict = record["verdict"]["name"] if source == "measured" else ""
-                lead = (card["variant"] or DASH, card["model"] or DASH, method, source)
+                lead = (card["variant"] or DASH, _model(card), method, source)
                 cells = [Cell(per_cent(estimates.get(column), spread=spread)) for column in columns]
                 rows.append((*map(Cell, lead), *cells, Cell(verdict)))
                 numbers = {
@@ -148,6 +148,15 @@ def _family_table(cards: Cards, *, spread: bool) -> Table:
     return Table(title, " ".join(notes), head, tuple(rows), tuple(values), words=4)
 
 
+def _model(card: Mapping[str, Any]) -> str:
+    """
+    >>> _model({"model": "NeSy", "sees": "slots"}), _model({"model": "NN"}), _model({"model": None})
+    ('NeSy, slots', 'NN', '–')
+    """
+    model = card["model"] or DASH
+    return f"{model}, slots" if card.get("sees") == "slots" else model
+
+
 def _sanity_table(cards: Cards) -> Table:
     rows, values = [], []
     for name, card in cards.items():
@@ -157,7 +166,7 @@ def _sanity_table(cards: Cards) -> Table:
         reported = card["reported"]["ceiling"]
         rows.append(
             (
-                Cell(card["model"] or DASH),
+                Cell(_model(card)),
                 Cell(name),
                 Cell(per_cent(ceiling, spread=True)),
                 Cell(per_cent(reported, spread=True)),
@@ -165,7 +174,7 @@ def _sanity_table(cards: Cards) -> Table:
             )
         )
         numbers = {"mean": ceiling["mean"], "sd": ceiling["sd"], "reported": (reported or {}).get("mean")}
-        values.append({"model": card["model"], "study": name, **numbers, "n": ceiling["n"]})
+        values.append({"model": _model(card), "study": name, **numbers, "n": ceiling["n"]})
     return Table(
         "Sanity check: trained on the unconfounded set",
         "Accuracy on unconfounded test images, per cent, mean ± standard deviation over seeds: the ceiling of the verdicts.",

@@ -20,7 +20,7 @@ from einstellung.metrics.confounding_verdict import (
 )
 from einstellung.report import measured
 from einstellung.report.answer import failed_checks
-from einstellung.report.confounding_answer import confounding_answer
+from einstellung.report.confounding_answer import confounding_answer, reading_in_words
 from einstellung.report.confounding_tables import per_cent
 from einstellung.report.figures.catalogue import Drawn
 from einstellung.report.figures.style import styles_of
@@ -32,7 +32,8 @@ from einstellung.report.undefined import Missing
 #: The class of a verdict's pill; it is a word in any case.
 PILLS = {INSIDIOUS: "red-flag", CONFOUNDED: "shared-shortcut", NOT_CONFOUNDED: "benign-transfer"}
 GLOSSARY = {
-    INSIDIOUS: "Confounded, although joint training on the very same data is not: the order of the tasks does it.",
+    INSIDIOUS: "Confounded, as cumulative training is, although joint training on the very same data is not: the order of the "
+    "tasks does it.",
     CONFOUNDED: "Unconfounded accuracy stays below the ceiling by more than the margin, and the interval agrees.",
     NOT_CONFOUNDED: "The gap to the ceiling is smaller than the margin, and the interval agrees.",
     NOT_LEARNED: "At least one task stays below the level right after it was learned: nothing can be concluded.",
@@ -101,6 +102,7 @@ def _setting(card: Mapping[str, Any]) -> dict[str, str]:
     ceiling = card["ceiling"]
     smoothing = measured.smoothing_in_words(card)
     named = {"ground truth": card["ground_truth"], "variant": card["variant"], "model": card["model"]}
+    named["perception"] = reading_in_words(card)
     if card["variant"] == "unconfounded" and (reported := card["reported"]["ceiling"]):
         named["the paper's sanity check"] = f"{per_cent(reported, spread=True)} per cent (its section 4.1)"
     confounders = zip(card["tasks"], card["confounders"], strict=False)

@@ -92,6 +92,7 @@ def _read(
         told.places if told else None,
         labels,
         names,
+        width,
     )
 
 
@@ -152,7 +153,7 @@ def _images(place: Path, label: int) -> list[Path]:
             )
     if not (place / str(label)).is_dir():
         raise InputError(f"{place / str(label)} is missing: every task has images of both labels")
-    files = sorted(file for file in (place / str(label)).iterdir() if file.suffix.lower() == ".png" and _shown(file))
+    files = sorted(file for file in _entries(place / str(label)) if file.suffix.lower() == ".png" and _shown(file))
     if not files:
         raise InputError(f"{place / str(label)} holds no PNG file")
     return files
@@ -167,7 +168,14 @@ def _size_of(file: Path) -> tuple[int, int]:
 
 
 def _folders(place: Path) -> list[Path]:
-    return [one for one in place.iterdir() if one.is_dir() and _shown(one)]
+    return [one for one in _entries(place) if one.is_dir() and _shown(one)]
+
+
+def _entries(place: Path) -> list[Path]:
+    try:
+        return list(place.iterdir())
+    except OSError as error:
+        raise InputError(f"cannot look into {place}: {error.strerror or error}") from None
 
 
 def _shown(path: Path) -> bool:

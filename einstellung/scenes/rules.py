@@ -56,7 +56,13 @@ def read_rules(path: Path | None) -> RuleBook:
     data = _read(path)
     if isinstance(data, Mapping) and data and all(str(key).isdigit() for key in data):
         truth_file, confounder_file = _pair_of(path)
-        book = _book(path, _same_for_all(truth_file), _published(confounder_file), _OBJECTS)
+        truths, rules = _published(truth_file), _published(confounder_file)
+        truth = _same_for_all(truth_file, truths)
+        if len(truths) != len(rules):
+            raise InputError(
+                f"{truth_file} is of {len(truths)} tasks, {confounder_file.name} beside it of {len(rules)}: a task is missing"
+            )
+        book = _book(path, truth, rules, _OBJECTS)
         check_rules(book, str(path))
         return book
     return rules_in(path, data)
@@ -137,8 +143,7 @@ def _published(path: Path) -> list[Rule]:
     return [_rule(path, f"'{number}'", by_task[str(number)]) for number in range(len(by_task))]
 
 
-def _same_for_all(path: Path) -> Rule:
-    rules = _published(path)
+def _same_for_all(path: Path, rules: list[Rule]) -> Rule:
     for task, rule in enumerate(rules):
         if rule != rules[0]:
             raise InputError(
@@ -185,5 +190,5 @@ def _read(path: Path) -> Any:
 
     try:
         return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: what looks like a date and is none
         raise InputError(f"{path} is not valid YAML: {error}") from None

@@ -31,6 +31,7 @@ class SceneSet:
     """Scenes of one task and split: first all positives (label 1), then all negatives, each in the order of their names.
 
     ``images`` [N, S, S, 3] and ``masks`` [N, S, S] (0 ground, k the k-th object) are bytes; what is not known is None.
+    ``file_size``: of how many pixels a side the files are that the images were averaged down from, if from any.
     """
 
     images: npt.NDArray[np.uint8] | None
@@ -40,6 +41,7 @@ class SceneSet:
     places: Codes | None
     labels: npt.NDArray[np.int64]
     names: tuple[str, ...]
+    file_size: int | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -54,6 +56,7 @@ class SceneSet:
             None if self.places is None else self.places[rows],
             self.labels[rows],
             tuple(self.names[row] for row in rows.tolist()),
+            self.file_size,
         )
 
 

@@ -6,10 +6,11 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from einstellung.errors import InputError
 from einstellung.files import digest
@@ -23,11 +24,19 @@ from einstellung.scenes.scene import Scenes
 from einstellung.scenes.store import SceneSet, made_once
 from einstellung.scenes.twins import Bools, Rows, Twins, with_confounder, without_confounder
 from einstellung.sources.cache import Arrays
+from einstellung.sources.pictures import averaged
 
 _LAYOUT = 1  # of the cached arrays, and of how twins are drawn; another one is another entry
 _LOT = 250  # scenes
-_ALIKE = 1.0  # grey levels, on average: our own backends differ by less, other renderers by more
+_ALIKE = 0.1  # grey levels, on average: our own backends differ by less, other renderers and sizes by more
 _COUNTS = ("wrong_start", "no_candidate", "no_room", "others_changed")
+
+
+class Sizes(NamedTuple):
+    """Pixels a side: as a picture is rendered, and as it is shown."""
+
+    rendered: int
+    shown: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,8 @@ def twin_set(
     """The negatives with the task's confounder put in, or the positives with it taken away; all else is as it was.
 
     Layout, camera and lamps stay; a twin whose objects would touch or hide each other is left out. Sets without images get twins
-    without images, of which only the attributes count. A twin has its original's name and label.
+    without images, of which only the attributes count. A twin has its original's name and label. It is rendered in the size of
+    the original's file and averaged down with it, so that nothing but the confounder tells them apart.
     """
     if originals.attributes is None:
         raise InputError("twins need to know what an image shows: these images have no scenes.jsonl beside them")
@@ -66,24 +76,35 @@ def twin_set(
         raise InputError("twins are rendered from whole scenes: the scenes.jsonl beside these images holds no layout")
     backend = resolve_backend(backend)
     first = originals.take(np.arange(1))
-    key = [_LAYOUT, RENDERER_VERSION, rules_digest(book), task, size, backend, put_in, _content(some), _look(first)]
+    sizes = Sizes(originals.file_size or size, size)
+    key = [_LAYOUT, RENDERER_VERSION, rules_digest(book), task, sizes, backend, put_in, _content(some), _look(first)]
     what = f"twins of t{task}, {'with' if put_in else 'without'} {book.confounder_words(task)}"
 
     def make() -> Arrays:
-        _check_alike(first, size, backend)
+        _check_alike(first, sizes, backend)
         twins = _twins(some, book, task, put_in)
         return _arrays(twins) | _rendered(
-            _scenes(some, twins.rows, twins.attributes), size, backend, workers, what, tell
+            _scenes(some, twins.rows, twins.attributes), sizes, backend, workers, what, tell
         )
 
     return _assembled(some, asked, made_once(f"twins-{digest(key, length=32)}", make, what, tell))
 
 
-def _check_alike(original: SceneSet, size: int, backend: str) -> None:
+def _pictures(scenes: Scenes, sizes: Sizes, backend: str) -> tuple[Codes, Codes]:
+    """Images and masks as they are shown; masks, whose numbers have no mean, of every so many pixels."""
+    images, masks = render(scenes, sizes.rendered, backend)
+    if sizes.rendered == sizes.shown:
+        return images, masks
+    middles = (np.arange(sizes.shown) * 2 + 1) * sizes.rendered // (2 * sizes.shown)
+    smaller = [averaged(Image.fromarray(image), sizes.shown) for image in images]
+    return np.stack(smaller), masks[:, middles][:, :, middles]
+
+
+def _check_alike(original: SceneSet, sizes: Sizes, backend: str) -> None:
     """Refuse to hold pictures by one renderer against twins by another: they would differ in everything."""
     assert original.scenes is not None
     assert original.images is not None
-    again, _ = render(original.scenes, size, backend)
+    again, _ = _pictures(original.scenes, sizes, backend)
     if again.shape != original.images.shape or np.abs(again.astype(np.int64) - original.images).mean() > _ALIKE:
         raise InputError(
             f"twins drawn by {backend} would not look like these images, which were made otherwise: give the backend and size "
@@ -114,15 +135,15 @@ def _scenes(some: SceneSet, rows: Rows, attributes: Codes) -> Scenes:
     return replace(some.scenes.take(rows), attributes=attributes)
 
 
-def _rendered(scenes: Scenes, size: int, backend: str, workers: int, what: str, tell: Tell) -> dict[str, Codes]:
+def _rendered(scenes: Scenes, sizes: Sizes, backend: str, workers: int, what: str, tell: Tell) -> dict[str, Codes]:
     heard, done = in_lines(what, tell), 0
-    images = np.empty((len(scenes), size, size, 3), dtype=np.uint8)
-    masks = np.empty((len(scenes), size, size), dtype=np.uint8)
+    images = np.empty((len(scenes), sizes.shown, sizes.shown, 3), dtype=np.uint8)
+    masks = np.empty((len(scenes), sizes.shown, sizes.shown), dtype=np.uint8)
     workers = worth_starting(workers, len(scenes))
     if workers > 1 and backend == "numba":
         render(scenes.take(slice(1)), 16, backend)  # what is compiled is then on the disk for all of them
     lots = [scenes.take(slice(first, first + _LOT)) for first in range(0, len(scenes), _LOT)]
-    for some_images, some_masks in carried_out(partial(render, size=size, backend=backend), lots, workers):
+    for some_images, some_masks in carried_out(partial(_pictures, sizes=sizes, backend=backend), lots, workers):
         end = done + len(some_images)
         images[done:end], masks[done:end] = some_images, some_masks
         done = end

@@ -47,8 +47,17 @@ def _decoded(files: Sequence[Path], size: int, places: Sequence[str]) -> Arrays:
     for number, (file, place) in enumerate(zip(files, places, strict=True)):
         picture = _opened(file, place)
         sizes[number] = picture.height, picture.width
-        images[number] = np.asarray(picture.resize((size, size), Image.Resampling.BOX)).transpose(2, 0, 1)
+        images[number] = averaged(picture, size).transpose(2, 0, 1)
     return {"images": images, "sizes": sizes}
+
+
+def averaged(picture: Image.Image, size: int) -> npt.NDArray[np.uint8]:
+    """A picture as a square of bytes [size, size, 3]: each pixel the mean of the area that it stands for.
+
+    >>> averaged(Image.fromarray(np.array([[0, 10], [20, 30]], dtype=np.uint8)).convert("RGB"), 1).tolist()
+    [[[15, 15, 15]]]
+    """
+    return np.asarray(picture.resize((size, size), Image.Resampling.BOX))
 
 
 def _opened(file: Path, place: str) -> Image.Image:

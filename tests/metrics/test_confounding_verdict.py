@@ -146,23 +146,32 @@ def test_a_ceiling_at_chance_decides_nothing():
 
 
 @pytest.mark.parametrize(
-    ("joint", "naive", "scratch", "words"),
+    ("joint", "cumulative", "naive", "words"),
     [
-        (0.96, INSIDIOUS, CONFOUNDED, "Joint training on the same data is not confounded."),
-        (0.5, CONFOUNDED, CONFOUNDED, "Joint training is confounded too."),
-        (0.9, CONFOUNDED, CONFOUNDED, "Joint training is undecided."),
-        (None, CONFOUNDED, CONFOUNDED, ""),
+        (0.96, 0.7, INSIDIOUS, "Joint training on the same data is not confounded, cumulative training is."),
+        (0.96, 0.96, CONFOUNDED, "is not confounded; cumulative training is not confounded either."),
+        (0.96, 0.9, CONFOUNDED, "is not confounded; cumulative training is undecided."),
+        (0.96, None, CONFOUNDED, "cumulative training was not run: whether the order of the tasks does it is open."),
+        (0.5, 0.5, CONFOUNDED, "Joint training is confounded too."),
+        (0.9, 0.5, CONFOUNDED, "Joint training is undecided."),
+        (None, 0.5, CONFOUNDED, ""),
     ],
 )
-def test_insidious_needs_joint_training_that_succeeds(joint, naive, scratch, words):
-    methods = {"scratch": record(0.5), "naive": record(0.5), **({} if joint is None else {"joint": record(joint)})}
+def test_insidious_needs_joint_training_that_succeeds_and_cumulative_training_that_does_not(
+    joint, cumulative, naive, words
+):
+    ends = {"scratch": 0.5, "naive": 0.5, "cumulative": cumulative, "joint": joint}
+    methods = {method: record(end) for method, end in ends.items() if end is not None}
     card = with_verdicts(
         {**SETTINGS, "tasks": ["T1", "T2"], "confounders": [], "baseline": "scratch", "methods": methods}, None
     )
     found = {method: own["verdict"] for method, own in card["methods"].items()}
-    assert (found["naive"]["name"], found["scratch"]["name"]) == (naive, scratch)
+    assert (found["naive"]["name"], found["scratch"]["name"]) == (naive, CONFOUNDED)
     assert words in found["naive"]["sentence"]
     assert found["naive"]["sentence"].startswith(naive.capitalize())
+    if naive == INSIDIOUS:
+        assert found["cumulative"]["name"] == INSIDIOUS
+        assert found["cumulative"]["sentence"].endswith("Joint training on the same data is not confounded.")
 
 
 def test_twins_are_evidence_in_the_sentence():

@@ -110,6 +110,31 @@ def written(tmp_path_factory) -> Written:
     return Written(folder, timeline, card, page.read_text(encoding="utf-8"))
 
 
+def test_a_task_whose_positives_have_no_twin_is_reported_without_them(tmp_path, monkeypatch):
+    monkeypatch.setattr(catalogue, "save", save_as_svg)
+    frame = study(three_tasks(), spread=0.01).frame
+    lost = ("T1_positive_paired", "T1_positive_twin")
+    timeline = Timeline(frame[~frame["split"].isin(lost)].reset_index(drop=True))
+    with np.load(write_samples(tmp_path / "all.npz")) as samples:
+        np.savez(tmp_path / "samples.npz", **{name: samples[name] for name in samples.files if name not in lost})
+    card = card_of(timeline)
+    twins = card["methods"]["naive"]["twins"]["T1"]["end"]
+    assert twins["positive_twin"]["mean"] is None
+    assert twins["negative_twin"]["mean"] is not None
+    assert "positives of T1" not in card["methods"]["naive"]["verdict"]["sentence"]
+    page = write_confounding_report(
+        tmp_path / "report",
+        timeline,
+        card,
+        proof=PROOF,
+        provenance=None,
+        configuration=None,
+        samples=tmp_path / "samples.npz",
+        title="x",
+    )
+    assert "insidiously confounded" in page.read_text(encoding="utf-8")
+
+
 @pytest.fixture
 def quick(monkeypatch):
     """Figures are not what is looked at here."""
@@ -278,6 +303,10 @@ def test_the_answer_names_what_is_not_judged():
     card = confounding_score(study(ends), variant="strict", model="NeSy")
     first, second = confounding_answer(card)
     assert first.startswith("Variant strict. NeSy: a set transformer that sees the objects' attributes.")
+    read = {"sees": "slots", "perceived": {"whole_scenes": 0.25, "ground_truth": 0.8}}
+    first, _ = confounding_answer({**card, **read})
+    assert "NeSy: a set transformer that sees the objects which slot attention reads off the pixels (of the" in first
+    assert "reads 25.0 % wholly right, and by what it reads the ground truth is told right of 80.0 %)." in first
     assert "gdumb did not learn the tasks themselves, so nothing can be concluded." in first
     assert "below 75.0 % is not judged" in second
 

@@ -109,6 +109,9 @@ def test_wrong_pairs_are_named(pair):
         read_rules(pair / "IF-conf.json")
     with pytest.raises(InputError, match=r"holds 0 files named \*-gt.json"):
         read_rules(pair)
+    (pair / "IF-gt.json").write_text(json.dumps({"0": TRUTH}))
+    with pytest.raises(InputError, match=r"IF-gt\.json is of 1 tasks, IF-conf\.json beside it of 3: a task is missing"):
+        read_rules(pair)
     (pair / "IF-gt.json").write_text(json.dumps({"1": TRUTH}))
     with pytest.raises(InputError, match="must map the numbers of the tasks, from '0' on"):
         read_rules(pair)
@@ -117,9 +120,10 @@ def test_wrong_pairs_are_named(pair):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="no such file of rules"):
         read_rules(tmp_path / "none.json")
-    (tmp_path / "broken.yaml").write_text("a: [")
-    with pytest.raises(InputError, match="is not valid YAML"):
-        read_rules(tmp_path / "broken.yaml")
+    for text in ("a: [", "objects: 2024-13-45"):  # the second looks like a date, and there is no such month
+        (tmp_path / "broken.yaml").write_text(text)
+        with pytest.raises(InputError, match="is not valid YAML"):
+            read_rules(tmp_path / "broken.yaml")
 
 
 def test_names_that_no_file_can_have_are_told():

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
+from einstellung.perception.perceiving import perception_bytes
+from einstellung.perception.slot_attention import SlotOptions, SlotPerception
+from einstellung.randomness import seeded_globally
+from einstellung.scenes.attributes import ATTRIBUTES
 from einstellung.scenes.folders import rules_of
 from einstellung.scenes.lots import Recipe
 from einstellung.scenes.made import Order
@@ -257,8 +264,6 @@ def test_a_run_is_known_by_what_its_pictures_show_not_by_where_they_lie(pictures
 def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_not_check(
     pictures, tmp_path, monkeypatch
 ):
-    import shutil
-
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     made, *_ = pictures
     bare = tmp_path / "bare"
@@ -272,6 +277,67 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     assert sum("not checked" in check.detail for check in proof.checks) == 3
     with pytest.raises(InputError, match=r"has no scenes\.jsonl to tell them"):
         concon(**few, sees="attributes")
+
+
+def test_twins_of_pictures_that_are_averaged_down_are_averaged_down_too(pictures, tmp_path, monkeypatch):
+    """Rendered in the smaller size they would differ from their originals at every edge."""
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    made, _, whole = pictures
+    smaller = concon(path=str(made), size=16, train=3, val=2, test=4)
+    for name in ("T1_positive_twin", "T1_negative_twin", "T2_positive_twin", "T3_negative_twin"):
+        large = whole.split(name).images.images.permute(0, 2, 3, 1).numpy()
+        averages = np.stack([np.asarray(Image.fromarray(one).resize((16, 16), Image.Resampling.BOX)) for one in large])
+        assert np.array_equal(smaller.split(name).images.images.permute(0, 2, 3, 1).numpy(), averages)
+    assert prove(smaller).holds
+
+
+def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(pictures, tmp_path, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    made, _, whole = pictures
+    known = tmp_path / "known"
+    shutil.copytree(made, known, ignore=shutil.ignore_patterns("made.json", "masks"))
+    for file in known.rglob("scenes.jsonl"):
+        lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        kept = [{key: line[key] for key in ("image", "task", "label", "objects")} for line in lines]
+        for line in kept:
+            line["objects"] = [{key: one[key] for key in (*ATTRIBUTES, "position")} for one in line["objects"]]
+        file.write_text("".join(json.dumps(line) + "\n" for line in kept), encoding="utf-8")
+    stream = concon(path=str(known), size=32, train=3, val=2, test=4)
+    assert torch.equal(stream.phases[0].train.features, whole.phases[0].train.features)  # what bgs must know
+    assert not any(split.name.endswith("_twin") for split in stream.splits)
+    proof = prove(stream)
+    assert proof.holds
+    assert any("T1_positive none of 4" in check.detail for check in proof.checks)
+
+
+def test_a_confounder_that_cannot_be_taken_away_leaves_the_study_without_these_twins(tmp_path):
+    (tmp_path / "blue.yaml").write_text(
+        "ground_truth: [{shape: sphere, color: blue}]\nconfounders: [[{color: blue}], [{material: metal}]]\n"
+    )
+    stream = concon(sees="attributes", rules=str(tmp_path / "blue.yaml"), **FEW)
+    names = {split.name for split in stream.splits}
+    assert "T1_positive_twin" not in names
+    assert {"T1_negative_twin", "T2_positive_twin", "T2_negative_twin"} <= names
+    proof = prove(stream)
+    assert proof.holds, proof
+    (twins,) = (check for check in proof.checks if "twin" in check.name)
+    assert "T1_positive none of 20" in twins.detail
+
+
+def test_of_slots_it_is_told_how_well_the_scenes_were_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
+    options = SlotOptions(slots=5, channels=8, hidden=8)
+    with seeded_globally(0, "test"):
+        net = SlotPerception(options)
+    (tmp_path / "eyes.safetensors").write_bytes(perception_bytes(net, options, 16, "key"))
+    few = {"size": 16, "train": 20, "val": 2, "test": 10}
+    stream = concon(sees="slots", perception=str(tmp_path / "eyes.safetensors"), **few)
+    assert stream.phases[0].train.images.shape[1:] == (1, 5, 16)
+    assert prove(stream).holds
+    read = stream.facts["perceived"]
+    assert read["whole_scenes"] == 0.0  # untrained eyes
+    assert read["ground_truth"] <= 0.8
+    assert "perceived" not in concon(sees="attributes", **FEW).facts
 
 
 def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictures, tmp_path, monkeypatch):
@@ -292,8 +358,6 @@ def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictu
     ):
         with pytest.raises(InputError, match=words):
             concon(**{**few, **change})
-    import shutil
-
     bare = tmp_path / "bare"
     shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
     smaller = concon(**{**few, "path": str(bare), "size": 16})
@@ -337,9 +401,14 @@ def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch
         ({"size": 4}, "stream.size is 4"),
         ({"rules": "absent.yaml"}, "absent.yaml"),
         ({"path": "absent"}, "absent"),
+        ({"sees": "attributes", "rules": "left.yaml"}, "does not tell where objects are, but the rules speak of sides"),
     ],
 )
-def test_what_is_given_wrongly_is_named(options, words):
+def test_what_is_given_wrongly_is_named(options, words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "left.yaml").write_text(
+        "ground_truth: [{shape: sphere}]\nconfounders: [[{color: blue, side: left}], [{material: metal}]]\n"
+    )
     with pytest.raises(InputError, match=words):
         concon(**options)
 

@@ -75,6 +75,8 @@ def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) 
             for word, put_in in (("positive", False), ("negative", True)):
                 key = f"{phase.name}_{word}"
                 if f"{key}_twin" not in scenes:
+                    if variant != "unconfounded" and not _nothing_known(scenes):
+                        words.append(f"{key} none of {len(scenes[key].labels)}")
                     continue
                 one, twin = scenes[f"{key}_paired"], scenes[f"{key}_twin"]
                 problems += [f"{key}: {problem}" for problem in _differences(book, task, one, twin, put_in)]

@@ -80,8 +80,12 @@ class Lots:
         return Lot(scenes, self._shown(scenes, number * _LOT))
 
     def twins(self, lot: Lot, task: int, put_in: bool) -> tuple[Lot, Lot] | None:
-        """Scenes of a lot that have a twin, and the twins: the confounder taken away, or put in. None: no record of them."""
-        if lot.scenes.attributes is None:
+        """Scenes of a lot that have a twin, and the twins: the confounder taken away, or put in.
+
+        None where there is none: nothing is known of these pictures, or not enough to render them again, or no scene has one.
+        """
+        pictures_alone = lot.scenes.images is not None and lot.scenes.scenes is None
+        if lot.scenes.attributes is None or pictures_alone:
             return None
         found = twin_set(
             lot.scenes,
@@ -93,6 +97,8 @@ class Lots:
             workers=_cores(),
             tell=_tell,
         )
+        if not len(found.twins):
+            return None
         originals = lot.take(torch.from_numpy(np.asarray(found.rows)))
         shown = self._shown(found.twins, 0)
         index = originals.images.index

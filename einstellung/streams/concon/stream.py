@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
 from torch import Tensor
 
 from einstellung.errors import InputError
@@ -20,6 +21,7 @@ from einstellung.scenes.folders import rules_of
 from einstellung.scenes.rules import PAPER_RULES, RuleBook, read_rules
 from einstellung.streams.concon.checks import CHECKS
 from einstellung.streams.concon.lots import UNCONFOUNDED, Lot, Lots, Making, resolved_making
+from einstellung.streams.concon.reading import read_rightly
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
 
 _SHOWN = 8  # images of each kind on a sheet
@@ -51,6 +53,11 @@ def concon(
             "stream.sees 'slots' needs stream.perception, weights made by 'einstellung concon perceive', and nothing else does"
         )
     book = _rules(rules, path)
+    if book.uses_places and sees != "pixels":
+        raise InputError(
+            f"stream.sees is '{sees}', a table that does not tell where objects are, but the rules speak of sides or depths: "
+            "give 'pixels'"
+        )
     making = resolved_making({"train": train, "val": val, "test": test}, size, seed, backend)
     lots = Lots(book, variant, sees, making, Path(path) if path else None, Path(perception) if perception else None)
     phases, splits, scenes = [], [], {}
@@ -99,6 +106,7 @@ def concon(
             "ground_truth": book.ground_truth_words(),
             "confounders": list(cues),
             "pictures": _pictures(sees, path, making),
+            **_perceived(sees, unconfounded, book),
             "content": _content([phase.train for phase in phases] + [split.images for split in splits]),
         },
     )
@@ -135,6 +143,14 @@ def _pictures(sees: str, path: str | None, making: Making) -> str:
     if sees == "attributes":
         return "none: scenes are drawn, and nothing of them is rendered"
     return f"rendered by the {making.backend} backend, {making.size}x{making.size}"
+
+
+def _perceived(sees: str, unconfounded: Lot, book: RuleBook) -> dict[str, Any]:
+    """Of slots: how well the unconfounded test images were read, where it is known what they show."""
+    attributes = unconfounded.scenes.attributes
+    if sees != "slots" or attributes is None:
+        return {}
+    return {"perceived": read_rightly(unconfounded.images.images[:, 0].numpy(), np.asarray(attributes), book)}
 
 
 def _measured_always(name: str) -> tuple[str, ...]:
