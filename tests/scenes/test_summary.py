@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -153,41 +149,3 @@ def test_the_metadata_say_what_the_format_asks_for(made):
         "pictures/task": ("2",),
         "pictures/label": ("1",),
     }
-
-
-def _interpreter() -> str | None:
-    """A Python that has the validator: this one, or the one that EINSTELLUNG_CROISSANT names."""
-    if importlib.util.find_spec("mlcroissant") is not None:
-        return sys.executable
-    return os.environ.get("EINSTELLUNG_CROISSANT")
-
-
-_READ = """
-import sys
-import mlcroissant
-found = mlcroissant.Dataset(jsonld=sys.argv[1])
-for one in found.metadata.ctx.issues.errors:
-    print("error", one)
-for one in found.records("pictures"):
-    values = {key.split("/")[-1]: value for key, value in one.items()}
-    image = values.pop("image")
-    words = [value.decode() if isinstance(value, bytes) else str(value) for value in values.values()]
-    print("picture", image.size, *words)
-"""
-
-
-@pytest.mark.skipif(_interpreter() is None, reason="mlcroissant is not installed, nor named by EINSTELLUNG_CROISSANT")
-def test_the_validator_accepts_the_metadata_and_reads_the_pictures(made):
-    python = _interpreter()
-    validated = subprocess.run(
-        [python, "-m", "mlcroissant.scripts.validate", "--jsonld", str(made / "croissant.json")],
-        capture_output=True,
-        text=True,
-    )
-    assert validated.returncode == 0, validated.stderr
-    read = subprocess.run(
-        [python, "-c", _READ, str(made / "croissant.json")], capture_output=True, text=True, check=True
-    )
-    lines = sorted(line for line in read.stdout.splitlines() if line.startswith(("picture", "error")))
-    assert len(lines) == 48
-    assert lines[0].endswith("case_disjoint_main/test/images/t0/0/000000.png case_disjoint_main test 0 0")
