@@ -159,7 +159,9 @@ class ResultsFolder:
         return [(file.parent.name, self.read_optional(file) or {}) for file in files]
 
     def merge_timelines(self) -> Timeline | None:
-        """One ``timeline.csv`` over all finished runs."""
+        """One ``timeline.csv`` over all finished runs; in a folder that was handed on without its runs, the one that is there."""
+        if not (self.path / "runs").exists():
+            return Timeline.read(self.timeline_file) if self.timeline_file.exists() else None
         done = [
             self.path / "runs" / name / "timeline.csv"
             for name, status in self._statuses()
