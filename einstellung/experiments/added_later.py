@@ -20,7 +20,12 @@ SETTINGS: dict[tuple[str, str], Any] = {
     ("evaluation", "subsets"): "every-epoch",
 }
 # learner and option; those of a method once more under another name (``gdumb~2``) are its own
-OPTIONS: dict[tuple[str, str], Any] = {("der", "joined"): False, ("derpp", "joined"): False, ("gdumb", "passes"): 1}
+OPTIONS: dict[tuple[str, str], Any] = {
+    ("der", "joined"): False,
+    ("derpp", "joined"): False,
+    ("gdumb", "passes"): 1,
+    ("joint", "epochs"): None,
+}
 _BEFORE_COMBINATIONS = (
     "joined"  # it came before methods could be put together: in combinations it always shaped the key
 )

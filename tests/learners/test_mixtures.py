@@ -8,7 +8,9 @@ from dataclasses import replace
 import pytest
 import torch
 
+from einstellung.errors import InputError
 from einstellung.learners import learners
+from einstellung.learners.learner import learner_options
 from einstellung.training import LoopSettings, PhaseLoop
 
 
@@ -109,7 +111,7 @@ def test_a_mixture_shows_every_image_of_both_phases_once_an_epoch(make, stream, 
 def test_joint_uses_the_budget_of_both_phases_and_cuts_the_last_pass_short(make, stream):
     t1, t2 = stream.phases
     sizes, epochs = [len(t1.train), len(t2.train)], [1, 3]
-    passes = learners["joint"].stages(None, sizes, epochs, 1)[0].passes
+    passes = learners["joint"].stages(learner_options("joint", {}), sizes, epochs, 1)[0].passes
     budget = sizes[0] * 1 + sizes[1] * 3
     assert passes == pytest.approx(budget / sum(sizes))
     assert passes % 1
@@ -118,6 +120,13 @@ def test_joint_uses_the_budget_of_both_phases_and_cuts_the_last_pass_short(make,
     assert taken == budget  # to the image: the last batch is cut, too
     assert effective[-1] == pytest.approx(sum(count["T2"] for count in counts) / sizes[1])
     assert int(passes) < effective[-1] < int(passes) + 1
+
+
+def test_joint_may_have_passes_of_its_own():
+    kind, options = learners["joint"], learner_options("joint", {"epochs": 6})
+    assert [stage.passes for stage in kind.stages(options, [100, 50], [3, 3], 1)] == [6]
+    with pytest.raises(InputError, match=r"^learners\.joint\.epochs is 0: it must be at least 1"):
+        learner_options("joint", {"epochs": 0})
 
 
 def test_the_first_phase_of_cumulative_is_plain(make, stream):
