@@ -23,12 +23,12 @@ SETTINGS: dict[tuple[str, str], Any] = {
 OPTIONS: dict[tuple[str, str], Any] = {
     ("der", "joined"): False,
     ("derpp", "joined"): False,
+    ("fromp", "joined"): False,
     ("gdumb", "passes"): 1,
     ("joint", "epochs"): None,
 }
-_BEFORE_COMBINATIONS = (
-    "joined"  # it came before methods could be put together: in combinations it always shaped the key
-)
+# these came before methods could be put together: in combinations they always shaped the key
+_BEFORE_COMBINATIONS = {("der", "joined"), ("derpp", "joined")}
 
 
 def known_before(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -48,6 +48,6 @@ def _without(method: str, options: Mapping[str, Any], inside: bool) -> dict[str,
     for key, value in options.items():
         if isinstance(value, Mapping):
             kept[key] = _without(key, value, inside=True)
-        elif (inside and key == _BEFORE_COMBINATIONS) or (own, key) not in OPTIONS or value != OPTIONS[own, key]:
+        elif (own, key) not in OPTIONS or value != OPTIONS[own, key] or (inside and (own, key) in _BEFORE_COMBINATIONS):
             kept[key] = value
     return kept

@@ -4,7 +4,10 @@ After a phase: its memorable points are the training images with the largest sco
 added to that of the phases before: Sigma = 1 / (curvature + prior), see :mod:`einstellung.learners.laplace`. For the memorable
 points of every phase s so far, with the net as it is: the probabilities m*_s, and the kernels K_s,c = J_c Sigma J_c^T + jitter I,
 J_c being the Jacobian of output c's probability. Later, with m_s the probabilities that the net gives them now, in evaluation
-mode, loss = CE + tau/2 sum_s sum_c (m_s,c - m*_s,c)^T K_s,c^-1 (m_s,c - m*_s,c).
+mode, loss = CE + tau/2 sum_s sum_c (m_s,c - m*_s,c)^T K_s,c^-1 (m_s,c - m*_s,c). With ``joined`` the points go through the net
+along with the batch, in training mode. The authors' nets have no batch norm. A net that has it normalises the batch by the
+batch's statistics and, in evaluation mode, the points by running ones: it is then pulled back in one mode and learns in
+another, and ConCon's later tasks are not learned (see the study). Joined, both are normalised alike.
 
 Scores: ``choice = "lambda"``, tr Lambda, as in the authors' code; ``"leverage"``, tr(Lambda J Sigma J^T), the leverage in
 Laplace's approximation. As many points are chosen of each class, as in the authors' code.
@@ -12,7 +15,7 @@ Laplace's approximation. As many points are chosen of each class, as in the auth
 Differs from the original in that the buffer is one for all phases, shared evenly by those seen (a phase keeps its points with
 the largest scores when others join), and in that all classes share one head. The authors divide the data's term by tau and
 clip the gradient of the sum at 100; with their tau of 10 that is 1000 here. With ``draw``, a step takes so many of the M points,
-B, with K_BB^-1, that of the Gaussian process's marginal, and weighs the sum by M / |B|.
+B, with K_BB^-1, that of the Gaussian process's marginal, and weighs the sum by M / |B|. ``joined`` is ours, too.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.errors import InputError
@@ -42,6 +46,7 @@ class FROMPOptions:
     jitter: float = option(1e-6, "the authors' code for Split CIFAR: on the kernels' diagonal")
     choice: str = option("lambda", "the authors' code; 'leverage': Laplace's, a gradient for every image and output")
     draw: int | None = option(None, "ours; null, as in the authors' code: every memorable point in every step")
+    joined: bool = option(False, "the authors' code; true: points and batch in one pass, batch norm over both")
     clip: float | None = option(1000.0, "the authors' code for Split CIFAR: the largest norm of a gradient; null: any")
     curvature_images: int | None = option(None, "ours; null, as in the authors' code: every training image")
     epochs: int | None = option(None, "ours; null: as others have; the ConCon paper has 30 where others have 50")
@@ -112,24 +117,42 @@ class FunctionalRegularisation(Learner):
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
         self._draws = generator(self.context.seed, "memorable", phase.name, epoch)
 
-    def observe(self, batch: Batch) -> Tensor:
+    def objective(self, batch: Batch) -> Tensor:
+        if self.memorable and self.options.joined:
+            return self._joined(batch)
         loss = self.cross_entropy(batch.inputs, batch.labels)
-        return self.step(loss + self.penalty() if self.memorable else loss)
+        return loss + self.penalty() if self.memorable else loss
 
     def penalty(self) -> Tensor:
-        """tau/2 sum_c (m_c - m*_c)^T K_c^-1 (m_c - m*_c), over all memorable points or a draw of them."""
-        inputs, means, inverse, count = self._inputs, self.means, self._inverses, len(self.means)
-        if self.options.draw is not None and self.options.draw < count:
-            rows = torch.randperm(count, generator=self._draws)[: self.options.draw]
-            inverse = to_device(inverses(self.kernels[:, rows][:, :, rows]), self.context.device)
-            rows = to_device(rows, self.context.device)
-            inputs, means = inputs[rows], means[rows]
+        """tau/2 sum_c (m_c - m*_c)^T K_c^-1 (m_c - m*_c), over all memorable points or a draw of them, in evaluation mode."""
+        inputs, means, inverse = self._drawn()
         self.net.eval()
-        logits = self.net(inputs).float()  # in full precision: where the net is sure, kernels are small, inverses huge
+        logits = self.net(inputs)
         self.training_mode()
-        change = (logits.softmax(dim=1) - means).T.unsqueeze(1)  # [C, 1, points]
+        return self._pull(logits, means, inverse)
+
+    def _joined(self, batch: Batch) -> Tensor:
+        """Cross entropy of the batch and the pull of the points that went through the net with it."""
+        inputs, means, inverse = self._drawn()
+        logits = self.net(torch.cat((batch.inputs, inputs)))
+        count = len(batch.inputs)
+        return F.cross_entropy(logits[:count].float(), batch.labels) + self._pull(logits[count:], means, inverse)
+
+    def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
+        """The memorable points of a step as the net sees them, with m* and K^-1."""
+        count = len(self.means)
+        if self.options.draw is None or self.options.draw >= count:
+            return self._inputs, self.means, self._inverses
+        rows = torch.randperm(count, generator=self._draws)[: self.options.draw]
+        inverse = to_device(inverses(self.kernels[:, rows][:, :, rows]), self.context.device)
+        rows = to_device(rows, self.context.device)
+        return self._inputs[rows], self.means[rows], inverse
+
+    def _pull(self, logits: Tensor, means: Tensor, inverse: Tensor) -> Tensor:
+        """In full precision: where the net is sure, kernels are small and inverses huge."""
+        change = (logits.float().softmax(dim=1) - means).T.unsqueeze(1)  # [C, 1, points]
         distance: Tensor = (change @ inverse @ change.transpose(1, 2)).sum()
-        return distance.mul(self.options.tau / 2 * count / len(means))
+        return distance.mul(self.options.tau / 2 * len(self.means) / len(means))
 
     def adjust_gradients(self) -> None:
         if self.memorable and self.options.clip is not None:

@@ -153,6 +153,45 @@ def test_a_step_by_hand(make, batch_of, tasks, clip):
     assert learner.net.training
 
 
+def test_joined_the_points_share_the_batchs_statistics(make, batch_of, tasks):
+    """One pass in training mode over batch and points: its statistics, its running means, its gradient."""
+    learner = after(make, batch_of, tasks, count=2, buffer=12, tau=3.0, clip=None, joined=True)
+    twin, batch = copy.deepcopy(learner.net), batch_of(tasks[2], range(8, 16))
+    points = [shown(learner, phase.train.take(learner.memorable[phase.name])) for phase in tasks[:2]]
+    twin.train()
+    logits = twin(torch.cat((batch.inputs, *points)))
+    whole = torch.zeros(())
+    for start, output in ((start, output) for start in (0, 6) for output in range(logits.shape[1])):
+        here = slice(start, start + 6)
+        likely = logits[8:].softmax(dim=1)[here, output]
+        change = (likely - learner.means[here, output]).double()
+        whole = whole + 1.5 * change @ torch.linalg.inv(learner.kernels[output, here, here]) @ change
+    assert float(whole.detach()) > 1e-3
+    loss = F.cross_entropy(logits[:8], batch.labels) + whole
+    loss.backward()
+    assert torch.allclose(learner.observe(batch), loss.float(), rtol=1e-4)
+    for ours, theirs in zip(learner.net.parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(ours, theirs - 0.05 * theirs.grad, rtol=1e-3, atol=1e-5)
+    for name, value in twin.named_buffers():
+        assert torch.allclose(value, learner.net.get_buffer(name)), name
+    assert any("running_mean" in name for name, _ in twin.named_buffers())
+
+
+def test_joined_a_draw_is_the_one_that_is_made_in_evaluation_mode(make, batch_of, tasks):
+    learner = after(make, batch_of, tasks, buffer=12, draw=5, joined=True)
+    drawn = []
+    for _ in range(2):
+        learner.begin_epoch(tasks[1], 4)
+        drawn.append(learner._drawn())
+    learner.begin_epoch(tasks[1], 4)
+    batch, seen = batch_of(tasks[1], range(8)), []
+    learner.net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
+    learner.observe(batch)
+    assert len(seen) == 1
+    assert torch.equal(seen[0], torch.cat((batch.inputs, drawn[0][0])))
+    assert torch.equal(drawn[0][0], drawn[1][0])
+
+
 def test_the_penaltys_gradient_by_finite_differences(make, batch_of, tasks):
     learner = after(make, batch_of, tasks, buffer=12)
     parameters = list(learner.net.parameters())
