@@ -6,7 +6,15 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from einstellung.metrics.confounding_verdict import CONFOUNDED, INSIDIOUS, JOINT, NOT_CONFOUNDED, percent, points
+from einstellung.metrics.confounding_verdict import (
+    CONFOUNDED,
+    INSIDIOUS,
+    JOINT,
+    NOT_CONFOUNDED,
+    NOT_LEARNED,
+    percent,
+    points,
+)
 from einstellung.report.notation import join
 from einstellung.report.tables import Cell, Table
 
@@ -52,13 +60,20 @@ def _learns_the_truth(card: Card) -> Outcome:
 
 
 def _all_confounded(card: Card) -> Outcome:
+    """Of methods that learned their tasks; open as long as joint training, or any other of them, is not decided."""
     names = {method: record["verdict"]["name"] for method, record in card["methods"].items()}
-    judged = {method: name for method, name in names.items() if name in (CONFOUNDED, INSIDIOUS, NOT_CONFOUNDED)}
-    free = [method for method, name in judged.items() if name == NOT_CONFOUNDED]
-    aside = [method for method in names if method not in judged]
-    words = f"not confounded: {join(free)}" if free else f"{join(judged)} confounded"
-    words += f"; not judged: {join(aside)}" if aside else ""
-    return (not free if judged else None), words
+    learned = {method: name for method, name in names.items() if name != NOT_LEARNED}
+    free = [method for method, name in learned.items() if name == NOT_CONFOUNDED]
+    caught = [method for method, name in learned.items() if name in (CONFOUNDED, INSIDIOUS)]
+    open_ = [method for method in learned if method not in (*free, *caught)]
+    parts = [("not confounded", free), ("confounded", caught), ("undecided", open_)]
+    parts.append(("tasks not learned", [method for method in names if method not in learned]))
+    words = "; ".join(f"{word}: {join(methods)}" for word, methods in parts if methods)
+    if free:
+        return False, words
+    if JOINT not in learned:
+        return None, f"{words}; joint {'did not learn the tasks' if JOINT in names else 'was not run'}"
+    return (None if open_ else True), words
 
 
 def _replay_keeps(card: Card) -> Outcome:
@@ -123,7 +138,12 @@ def _cumulative_overfits(card: Card) -> Outcome:
 BOTH = ("NN", "NeSy")
 CLAIMS = (
     Claim("trained on unconfounded images, the model learns the ground truth", "unconfounded", BOTH, _learns_the_truth),
-    Claim("every method, joint training included, is confounded", "disjoint", BOTH, _all_confounded),
+    Claim(
+        "every method that learns the tasks, joint training included, is confounded",
+        "disjoint",
+        BOTH,
+        _all_confounded,
+    ),
     Claim("naive training and EWC forget old tasks", "disjoint", BOTH, _naive_forgets),
     Claim("replay and cumulative training keep old tasks", "disjoint", BOTH, _replay_keeps),
     Claim("joint training finds the ground truth", "strict", BOTH, _joint_succeeds),

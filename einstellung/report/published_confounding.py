@@ -59,12 +59,23 @@ strict NeSy cumulative 99.8 0.09 92.5 0.71 88.8 0.51 88.6 0.65 92.3 0.65 69.9 0.
 strict NeSy joint 88.4 0.40 92.6 0.21 89.8 0.23 - - - - 70.8 0.33
 """
 
+#: What the paper asks of every picture, and what goes with the answer, in the words of a stream's facts.
+_QUESTION = {"ground_truth": "sphere and small cube", "confounders": ["blue", "metal", "large"]}
+
 #: What the paper trained with, by section and key of a configuration; None among the values: not a setting of that model.
 _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
     "NN": {
         "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
         "backbone": {"name": "resnet18", "width": 64},
-        "training": {"epochs": (50, 50, 50), "batch_size": 64, "optimiser": "adam", "lr": 0.001, "schedule": "steps"},
+        "training": {
+            "epochs": (50, 50, 50),
+            "batch_size": 64,
+            "optimiser": "adam",
+            "lr": 0.001,
+            "weight_decay": 0.0,
+            "schedule": "steps",
+            "milestones": (),
+        },
     },
     "NeSy": {
         "stream": {"sees": "attributes", "train": 3000, "val": 750, "test": 750, "rules": None},
@@ -74,7 +85,9 @@ _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
             "batch_size": 64,
             "optimiser": "adam",
             "lr": 0.001,
+            "weight_decay": 0.0,
             "schedule": "cosine",
+            "lr_end": 1e-6,
         },
     },
 }
@@ -82,12 +95,24 @@ _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
 #: The methods as the preset ``concon-paper`` has them, by model where they differ. The paper says how large buffers are, how
 #: strong EWC is and for how many epochs FROMP learns; the rest is what its authors' code or those of the methods do.
 _LEARNERS: dict[str, dict[str, Any]] = {
-    "ewc": {"e_lambda": 1.0},
-    "fromp": {"buffer": 100, "draw": None, "epochs": {"NN": 30, "NeSy": None}},
-    "er": {"buffer": 100, "draw": 64},
-    "der": {"buffer": 100, "draw": 64},
+    "ewc": {"e_lambda": 1.0, "fisher_images": None},
+    "fromp": {
+        "buffer": 100,
+        "tau": 10.0,
+        "prior": 1e-4,
+        "jitter": 1e-6,
+        "choice": "lambda",
+        "draw": None,
+        "joined": {"NN": True, "NeSy": False},
+        "clip": 1000.0,
+        "curvature_images": None,
+        "epochs": {"NN": 30, "NeSy": None},
+    },
+    "er": {"buffer": 100, "draw": 64, "replay": "earlier"},
+    "der": {"buffer": 100, "draw": 64, "replay": "earlier", "alpha": 0.3, "joined": False},
     "bgs": {"buffer": 100, "draw": 64, "last_layer_epochs": {"NN": 50, "NeSy": 150}},
     "gdumb": {"buffer": 100, "passes": 1},
+    "joint": {"epochs": None},
 }
 
 
@@ -159,19 +184,36 @@ def protocol_differences(configuration: Mapping[str, Any], model: str | None) ->
     return found
 
 
+def question_differences(card: Mapping[str, Any]) -> list[str]:
+    """In what a study asks another question than the paper, by what its stream says of itself; the unconfounded set has one, too.
+
+    >>> question_differences({"ground_truth": "sphere", "confounders": []})
+    ["ground truth 'sphere' (paper: 'sphere and small cube')"]
+    """
+    found = []
+    if (truth := card.get("ground_truth")) is not None and truth != _QUESTION["ground_truth"]:
+        found.append(f"ground truth '{truth}' (paper: '{_QUESTION['ground_truth']}')")
+    if (own := list(card.get("confounders") or ())) and own != _QUESTION["confounders"]:
+        found.append(f"confounders {', '.join(own)} (paper: {', '.join(_QUESTION['confounders'])})")
+    return found
+
+
 def _option(value: Any) -> str:
-    return "null" if value is None else f"{value:g}"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return value if isinstance(value, str) else f"{value:g}"
 
 
 def _plain(value: Any) -> str:
     if value is None:
         return "the paper's"
-    return ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return ", ".join(map(str, value)) or "none" if isinstance(value, tuple) else str(value)
 
 
 def with_reported(card: Mapping[str, Any], configuration: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The card with what the paper reports for its variant and model, and in what the protocol differs."""
     variant, model = card["variant"], card["model"]
+    differences = protocol_differences(configuration, model) if configuration is not None else []
     return {
         **card,
         "reported": {
@@ -179,6 +221,6 @@ def with_reported(card: Mapping[str, Any], configuration: Mapping[str, Any] | No
             "seeds": SEEDS,
             "methods": reported_for(variant, model),
             "ceiling": reported_ceiling(model),
-            "differences": protocol_differences(configuration, model) if configuration is not None else [],
+            "differences": question_differences(card) + differences,
         },
     }

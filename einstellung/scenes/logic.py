@@ -218,10 +218,9 @@ def _left_open(counted: MaskCounts, classes: list[tuple[Bools, Bools]], truth: B
 
 def _best_without_g(book: RuleBook, counted: MaskCounts, classes: list[tuple[Bools, Bools]]) -> Fraction:
     """The highest accuracy on all tasks together of any rule that looks at nothing but which confounders are there."""
-    present = np.zeros(len(counted.masks), dtype=np.int64)
-    for task, predicate in enumerate(confounders(book)):
-        present |= predicate.holds(counted.masks).astype(np.int64) << task
-    kinds, group = np.unique(present, return_inverse=True)
+    present = np.stack([predicate.holds(counted.masks) for predicate in confounders(book)], axis=1)
+    kinds, group = np.unique(present, axis=0, return_inverse=True)
+    group = group.reshape(-1)  # one release of numpy gives it a second axis
 
     def numbers(members: Bools) -> Any:
         """Of a class, how many scenes have each of the sets of confounders: Python's integers, which have no largest one."""

@@ -69,7 +69,15 @@ def test_reported_numbers_are_shares_and_joint_has_no_old_tasks():
 PAPER = {
     "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
     "backbone": {"name": "resnet18", "width": 64},
-    "training": {"epochs": [50, 50, 50], "batch_size": 64, "optimiser": "adam", "lr": 0.001, "schedule": "steps"},
+    "training": {
+        "epochs": [50, 50, 50],
+        "batch_size": 64,
+        "optimiser": "adam",
+        "lr": 0.001,
+        "weight_decay": 0.0,
+        "schedule": "steps",
+        "milestones": [],
+    },
     "learners": {"er": {"buffer": 100, "draw": 64, "replay": "earlier"}, "gdumb": {"buffer": 100, "passes": 1}},
     "seeds": [1, 2, 3, 4, 5],
 }
@@ -84,6 +92,13 @@ PAPER = {
         ("training", {"epochs": [5, 5, 10]}, "training.epochs 5, 5, 10 (paper: 50, 50, 50)"),
         ("training", {"optimiser": "sgd"}, "training.optimiser sgd (paper: adam)"),
         ("training", {"schedule": "cosine"}, "training.schedule cosine (paper: steps)"),
+        ("training", {"milestones": [35, 45]}, "training.milestones 35, 45 (paper: none)"),
+        ("training", {"weight_decay": 1e-4}, "training.weight_decay 0.0001 (paper: 0.0)"),
+        ("learners", {"der": {"alpha": 5.0}}, "learners.der.alpha 5 (concon-paper: 0.3)"),
+        ("learners", {"er": {"replay": "within"}}, "learners.er.replay within (concon-paper: earlier)"),
+        ("learners", {"fromp": {"joined": False}}, "learners.fromp.joined false (concon-paper: true)"),
+        ("learners", {"fromp": {"choice": "leverage"}}, "learners.fromp.choice leverage (concon-paper: lambda)"),
+        ("learners", {"joint": {"epochs": 6}}, "learners.joint.epochs 6 (concon-paper: null)"),
         ("learners", {"er": {"draw": 8}}, "learners.er.draw 8 (concon-paper: 64)"),
         ("learners", {"gdumb": {"passes": 16}}, "learners.gdumb.passes 16 (concon-paper: 1)"),
         ("learners", {"fromp": {"epochs": None}}, "learners.fromp.epochs null (concon-paper: 30)"),
@@ -100,12 +115,29 @@ def test_the_preset_in_the_papers_sizes_differs_in_nothing(study, model):
     resolved = resolve(config).model_dump(mode="json")
     assert set(resolved["learners"]) >= {"ewc", "fromp", "er", "der", "bgs", "gdumb"}
     assert protocol_differences(resolved, model) == []
+    for method, options in resolved["learners"].items():  # none of its options is overlooked
+        for key, value in options.items():
+            other = {"learners": {method: {**options, key: "other" if isinstance(value, str) else 12345}}}
+            assert len(protocol_differences(other, model)) == 1, (method, key)
 
 
 def test_seeds_count_and_one_phase_is_no_difference():
     assert protocol_differences({**PAPER, "seeds": [1]}, "NN") == ["1 seed (paper: 5)"]
     once = {**PAPER, "training": {**PAPER["training"], "epochs": [50]}}
     assert protocol_differences(once, "NN") == []
+
+
+def test_another_question_than_the_papers_is_said():
+    """Whatever file or folder its rules came from."""
+    asked = {"variant": "strict", "model": "NN", "ground_truth": "sphere and small cube"}
+    card = {**asked, "confounders": ["blue", "metal", "large"]}
+    assert with_reported(card, PAPER)["reported"]["differences"] == []
+    assert with_reported({**card, "confounders": ["red"], "ground_truth": "cube"}, PAPER)["reported"][
+        "differences"
+    ] == [
+        "ground truth 'cube' (paper: 'sphere and small cube')",
+        "confounders red (paper: blue, metal, large)",
+    ]
 
 
 def test_a_card_without_variant_has_nothing_reported():

@@ -118,6 +118,14 @@ def test_section_3_1(paper):
     assert paper.variant("disjoint").left_open[-1].worst < Fraction(1, 10)
 
 
+def test_tasks_that_come_again_change_nothing():
+    """More of them than a whole number has bits."""
+    twice = RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders[:2])
+    often = RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders[:2] * 40)
+    once, again = (analyse(book).variant("strict").best_without_g for book in (twice, often))
+    assert once == again
+
+
 def test_tasks_narrow_the_bounds(paper):
     for variant in ("strict", "disjoint"):
         shares = [(one.positive, one.negative) for one in paper.variant(variant).left_open]

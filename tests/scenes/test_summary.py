@@ -125,7 +125,7 @@ def test_a_picture_that_cannot_be_shown_is_named(made, tmp_path):
 
 
 def test_the_metadata_say_what_the_format_asks_for(made):
-    """The format's own validator says more; see below."""
+    """The format's own validator says more: tests/bridges_environment/test_croissant.py, by ``make test-bridges``."""
     found = read_json(made / "croissant.json")
     assert {"@context", "@type", "name", "description", "conformsTo", "license", "url", "datePublished"} <= set(found)
     kinds = [one["@type"] for one in found["distribution"]]

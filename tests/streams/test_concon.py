@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -24,7 +26,7 @@ from einstellung.scenes.folders import rules_of
 from einstellung.scenes.lots import Recipe
 from einstellung.scenes.made import Order
 from einstellung.scenes.making import make_scenes
-from einstellung.scenes.rules import PAPER_RULES, RuleBook
+from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
 from einstellung.scenes.tables import table_to_attributes
 from einstellung.streams import Presentation, prove
 from einstellung.streams.concon import concon
@@ -120,6 +122,13 @@ def test_the_unconfounded_variant_is_one_phase_measured_on_the_unconfounded_test
     assert torch.equal(stream.split("T1_positive").images.images, stream.split("unconfounded_positive").images.images)
 
 
+def test_more_tasks_than_an_image_can_remember_are_refused(tmp_path):
+    rules = PAPER_RULES.to_dict()
+    (tmp_path / "many.json").write_text(json.dumps(rules | {"confounders": rules["confounders"] * 21}))
+    with pytest.raises(InputError, match=r"^the rules have 63 tasks; a study has at most 62$"):
+        concon(sees="attributes", rules=str(tmp_path / "many.json"), **FEW)
+
+
 # ------------------------------------------------------------------ a proof can fail
 
 
@@ -138,6 +147,7 @@ def scenes(tables):
     lots, found = lots_of_strict(), {}
     for task, phase in enumerate(tables.phases):
         found[phase.name] = lots.lot("strict", "train", task).scenes
+        found[f"{phase.name}_val"] = lots.lot("strict", "val", task).scenes
         test = lots.lot("strict", "test", task)
         for word, label, put_in in (("positive", 1, False), ("negative", 0, True)):
             own = test.of_label(label)
@@ -183,6 +193,59 @@ def test_twins_that_are_no_twins_are_found(tables, scenes):
     ).passed
 
 
+@pytest.mark.parametrize("put_in", [False, True])
+def test_twins_of_other_scenes_are_found(tables, scenes, put_in):
+    """One place further, they have g and their confounder as they should, and everything else is another scene's."""
+    key = f"T1_{'negative' if put_in else 'positive'}_twin"
+    rolled = np.roll(scenes[key].attributes, 1, axis=0)
+    found = checked(2, tables, {**scenes, key: replace(scenes[key], attributes=rolled)})
+    assert not found.passed
+    assert "something else than what the confounder is about changed in some twins" in found.detail
+
+
+def test_a_twin_in_which_an_object_without_the_confounder_changed_is_found(tables, scenes):
+    before, after = scenes["T1_positive_paired"].attributes, scenes["T1_positive_twin"].attributes.copy()
+    scene, thing = np.argwhere(before[..., 3] != 2)[0]
+    after[scene, thing, 3] = 0 if before[scene, thing, 3] else 1
+    found = checked(2, tables, {**scenes, "T1_positive_twin": replace(scenes["T1_positive_twin"], attributes=after)})
+    assert found.detail == "T1_positive: objects without the confounder changed in some twins"
+
+
+@pytest.mark.parametrize("what", ["position", "rotation", "camera", "lamps"])
+def test_a_twin_that_was_moved_is_found(pictures, what):
+    _, drawn, _ = pictures
+    lots = Lots(
+        PAPER_RULES, "strict", "pixels", resolved_making({"train": 3, "val": 2, "test": 4}, 32, 7, "numba"), None, None
+    )
+    found = {}
+    for task, phase in enumerate(drawn.phases):
+        for word, label, put_in in (("positive", 1, False), ("negative", 0, True)):
+            own = lots.lot("strict", "test", task).of_label(label)
+            found[f"{phase.name}_{word}"] = own.scenes
+            if pair := lots.twins(own, task, put_in):
+                found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = (one.scenes for one in pair)
+    assert checked(2, drawn, found).passed
+    twin = found["T1_positive_twin"]
+    moved = replace(twin.scenes, **{what: getattr(twin.scenes, what) + 0.01})
+    broken = checked(2, drawn, {**found, "T1_positive_twin": replace(twin, scenes=moved)})
+    assert broken.detail == "T1_positive: objects, camera or lamps were moved in some twins"
+
+
+def test_twins_that_change_another_confounder_are_counted():
+    """A blue metal object that is no longer blue is no blue metal object, either."""
+    blue, metal = Pattern(color="blue"), Pattern(color="blue", material="metal")
+    book = RuleBook((Pattern(shape="sphere"),), ((blue,), (metal,), (Pattern(size="large"),)))
+    lots = Lots(book, "strict", "attributes", resolved_making(FEW, 64, 0, "numba"), None, None)
+    own = lots.lot("strict", "test", 0).of_label(1)
+    one, twin = lots.twins(own, 0, put_in=False)
+    also = int((book.truths(one.scenes.attributes)[:, 2] & ~book.truths(twin.scenes.attributes)[:, 2]).sum())
+    assert also > 0
+    sets = {"T1_positive": own.scenes, "T1_positive_paired": one.scenes, "T1_positive_twin": twin.scenes}
+    phase = SimpleNamespace(name="T1")
+    found = CHECKS[2](book, "strict", sets | {"T1_negative": own.scenes})(SimpleNamespace(phases=[phase]))
+    assert f"T1_positive {len(twin.scenes)} of 20 ({also} change another confounder, too)" in found.detail
+
+
 def test_a_training_image_among_the_test_images_is_found(pictures):
     _, drawn, _ = pictures
     train = drawn.phases[1].train
@@ -199,15 +262,33 @@ def test_a_training_image_among_the_test_images_is_found(pictures):
     )
 
 
-def test_a_training_scene_among_the_test_scenes_is_found_in_tables_too(tables):
-    train = tables.phases[1].train
-    leaky = tuple(
-        replace(split, images=train.take(torch.tensor([0, 3]))) if split.name == "T3_val" else split
-        for split in tables.splits
-    )
-    check = CHECKS[3](PAPER_RULES, "strict", {})
-    assert check(tables).passed
-    assert check(replace(tables, splits=leaky)).detail == "T3_val holds 2 training images of T2"
+def test_a_training_picture_among_the_test_pictures_of_a_folder_is_found_in_tables_too(pictures, tmp_path):
+    """The copy of a picture and of its record under another name."""
+    folder = tmp_path / "leaky"
+    shutil.copytree(pictures[0], folder)
+    case = folder / "case_strict_main"
+    source, target = (case / split / "images" / "t1" / "1" / "000000.png" for split in ("train", "test"))
+    shutil.copy(source, target)
+    lines = {split: (case / split / "scenes.jsonl").read_text().splitlines() for split in ("train", "test")}
+    for number, line in enumerate(lines["test"]):
+        if Path(json.loads(line)["image"]).parts[-3:] == target.parts[-3:]:
+            copied = next(
+                one for one in lines["train"] if Path(json.loads(one)["image"]).parts[-3:] == source.parts[-3:]
+            )
+            lines["test"][number] = json.dumps({**json.loads(copied), "image": json.loads(line)["image"]})
+    (case / "test" / "scenes.jsonl").write_text("\n".join(lines["test"]) + "\n")
+    sizes = {"size": 32, "train": 3, "val": 2, "test": 4}
+    for path, passed in ((pictures[0], True), (folder, False)):
+        checks = prove(concon(path=str(path), sees="attributes", **sizes)).checks
+        found = next(check for check in checks if check.name == "no image is shared by phases, training and test")
+        assert found.passed == passed
+        assert passed or found.detail == "T2_positive holds 1 training images of T2"
+
+
+def test_tables_without_pictures_are_not_told_apart_and_the_proof_says_so(tables, scenes):
+    found = checked(3, tables, scenes)
+    assert found.passed
+    assert found.detail.startswith("not checked: scenes without pictures and layout are alike by chance")
 
 
 def test_uneven_classes_are_found(tables):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from itertools import combinations
 
 import numpy as np
-import torch
 
+from einstellung.scenes.attributes import COLUMNS
 from einstellung.scenes.audit import AuditedScenes, audit
 from einstellung.scenes.rules import RuleBook
 from einstellung.scenes.store import SceneSet
@@ -21,6 +21,10 @@ from einstellung.streams.stream import ImageSet, Stream
 SceneSets = Mapping[str, SceneSet]
 Checker = Callable[[Stream], Check]
 _UNKNOWN = "not checked: no record tells what is in the pictures"
+_RECUR = (
+    "not checked: scenes without pictures and layout are alike by chance, and each was drawn by a generator of its own"
+)
+_OF_OTHERS = ("_train", "_paired", "_twin")  # sets whose scenes are those of another set, or made from them
 
 
 def scenes_obey_rules(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
@@ -30,15 +34,14 @@ def scenes_obey_rules(book: RuleBook, variant: str, scenes: SceneSets) -> Checke
         name = "every scene obeys the rule of its task and label"
         if _nothing_known(scenes):
             return Check(name, True, _UNKNOWN)
-        amiss, seen = [], 0
-        for where, lot in scenes.items():
-            if where.endswith("_twin"):
-                continue
+        own = {where: lot for where, lot in scenes.items() if not where.endswith(_OF_OTHERS)}
+        amiss = []
+        for where, lot in own.items():
             wrong = int((~_allowed(book, variant, where, lot)).sum())
-            seen += len(lot.labels)
             if wrong:
                 amiss.append(f"{wrong} of {len(lot.labels)} scenes of {where} break their rule")
-        return Check(name, not amiss, "; ".join(amiss) or f"{seen:,} scenes of {len(scenes)} sets, variant {variant}")
+        seen = sum(len(lot.labels) for lot in own.values())
+        return Check(name, not amiss, "; ".join(amiss) or f"{seen:,} scenes of {len(own)} sets, variant {variant}")
 
     return check
 
@@ -80,32 +83,38 @@ def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) 
                     continue
                 one, twin = scenes[f"{key}_paired"], scenes[f"{key}_twin"]
                 problems += [f"{key}: {problem}" for problem in _differences(book, task, one, twin, put_in)]
-                words.append(f"{key} {len(twin.labels)} of {len(scenes[key].labels)}")
+                words.append(f"{key} {len(twin.labels)} of {len(scenes[key].labels)}{_others(book, task, one, twin)}")
         return Check(name, not problems, "; ".join(problems) or "; ".join(words) or "no twins in this study")
 
     return check
 
 
 def nothing_shared(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
-    """No image is in two phases, and none that was trained on is held out or tested on."""
+    """No image is in two phases, and none that was trained on is held out or tested on.
+
+    Of tables, the pictures that they were read off are compared, or the scenes with their layout: tables themselves recur.
+    """
 
     def check(stream: Stream) -> Check:
+        name = "no image is shared by phases, training and test"
         pixels = stream.phases[0].train.images.shape[1] == 3
-        found = []
-        for one, other in combinations(stream.phases, 2):
-            if count := _shared(one.train, other.train, pixels):
-                found.append(f"{one.name} and {other.name} share {count} training images")
-        for phase in stream.phases:
-            for split in stream.splits:
-                if split.name.endswith(("_train", "_twin", "_paired")):
-                    continue
-                if count := _shared(phase.train, split.images, pixels):
-                    found.append(f"{split.name} holds {count} training images of {phase.name}")
+        shown = {phase.name: phase.train for phase in stream.phases}
+        shown |= {split.name: split.images for split in stream.splits if not split.name.endswith(_OF_OTHERS)}
+        looks = {where: _pictures(one) if pixels else _looks(scenes[where]) for where, one in shown.items()}
+        told = {where: look for where, look in looks.items() if look is not None}
         sizes = ", ".join(f"{phase.name} {len(phase.train):,} training images" for phase in stream.phases)
-        note = (
-            "" if pixels else "; tables of attributes recur by chance, so they are told apart by their scenes' numbers"
-        )
-        return Check("no image is shared by phases, training and test", not found, "; ".join(found) or sizes + note)
+        if len(told) < len(looks):
+            return Check(name, True, f"{_RECUR}; {sizes}")
+        found = []
+        phases = {phase.name: set(told.pop(phase.name)) for phase in stream.phases}
+        for one, other in combinations(phases, 2):
+            if count := len(phases[one] & phases[other]):
+                found.append(f"{one} and {other} share {count} training images")
+        for phase, known in phases.items():
+            for split, look in told.items():
+                if count := sum(picture in known for picture in look):
+                    found.append(f"{split} holds {count} training images of {phase}")
+        return Check(name, not found, "; ".join(found) or sizes)
 
     return check
 
@@ -198,21 +207,39 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_i
     changed = np.asarray(one.attributes) != np.asarray(twin.attributes)
     if not changed.any(axis=(1, 2)).all():
         problems.append("some twins are the scene itself")
+    rule = book.confounders[task]
+    named = [column for column, name in enumerate(COLUMNS) if any(getattr(pattern, name) for pattern in rule)]
+    if np.delete(changed, named, axis=2).any():
+        problems.append("something else than what the confounder is about changed in some twins")
+    bears = np.any([pattern.matches(np.asarray(one.attributes), one.places) for pattern in rule], axis=0)
+    if not put_in and (changed.any(axis=2) & ~bears).any():
+        problems.append("objects without the confounder changed in some twins")
     if one.scenes is not None and twin.scenes is not None:
-        same = np.array_equal(one.scenes.position, twin.scenes.position)
-        same &= np.array_equal(one.scenes.camera, twin.scenes.camera) and np.array_equal(
-            one.scenes.lamps, twin.scenes.lamps
-        )
+        kept = ("position", "rotation", "camera", "lamps")
+        same = all(np.array_equal(getattr(one.scenes, name), getattr(twin.scenes, name)) for name in kept)
         if not same:
             problems.append("objects, camera or lamps were moved in some twins")
     return problems
 
 
-def _shared(one: ImageSet, other: ImageSet, pixels: bool) -> int:
-    if not pixels:
-        return int(torch.isin(other.index, one.index).sum())
-    known = {image.tobytes() for image in one.images.numpy()}
-    return sum(image.tobytes() in known for image in other.images.numpy())
+def _others(book: RuleBook, task: int, one: SceneSet, twin: SceneSet) -> str:
+    """How many twins could not but change another task's confounder along with their own."""
+    changed = np.delete(_truths(book, one) != _truths(book, twin), [0, 1 + task], axis=1).any(axis=1)
+    return f" ({int(changed.sum())} change another confounder, too)" if changed.any() else ""
+
+
+def _pictures(shown: ImageSet) -> list[bytes]:
+    return [image.tobytes() for image in shown.images.numpy()]
+
+
+def _looks(lot: SceneSet) -> list[bytes] | None:
+    """What tells a scene from others: its picture, or else what stands where; None where neither is known."""
+    if lot.images is not None:
+        return [np.asarray(image).tobytes() for image in lot.images]
+    if lot.scenes is None:
+        return None
+    pairs = zip(lot.scenes.attributes, lot.scenes.position, strict=True)
+    return [codes.tobytes() + position.tobytes() for codes, position in pairs]
 
 
 CHECKS = (

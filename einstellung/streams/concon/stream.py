@@ -25,6 +25,7 @@ from einstellung.streams.concon.reading import read_rightly
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
 
 _SHOWN = 8  # images of each kind on a sheet
+_MOST_TASKS = 62  # an image's confounders are the bits of one whole number
 
 
 @streams.register("concon")
@@ -53,6 +54,8 @@ def concon(
             "stream.sees 'slots' needs stream.perception, weights made by 'einstellung concon perceive', and nothing else does"
         )
     book = _rules(rules, path)
+    if book.tasks > _MOST_TASKS:
+        raise InputError(f"the rules have {book.tasks} tasks; a study has at most {_MOST_TASKS}")
     if book.uses_places and sees != "pixels":
         raise InputError(
             f"stream.sees is '{sees}', a table that does not tell where objects are, but the rules speak of sides or depths: "
