@@ -77,9 +77,10 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
 def phase_work(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> float:
     """The size of a phase of a run, in images of plain training."""
     options = learner_options(method, config.learners.get(method, {}))
-    passes = sum(stage.passes * stage.share for stage in stages(config, method, sizes, number))
-    price = learners[method].price(options, sizes, number, config.training.batch_size)
-    return price * sizes[number] * passes
+    kind = learners[method]
+    alone, price = kind.cost(options, sizes, number), kind.price(options, sizes, number, config.training.batch_size)
+    parts = stages(config, method, sizes, number)
+    return sizes[number] * sum(part.passes * part.share * (alone if part.by_itself else price) for part in parts)
 
 
 def stages(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> tuple[Stage, ...]:

@@ -67,7 +67,7 @@ class BalancedGreedySampling(RetrainsLastLayer):
         if not options.last_layer_epochs:
             return (train,)
         share = options.last_layer_epochs * own_share(options.buffer, sizes, number)
-        return (train, Stage(BALANCE, 1.0, share))
+        return (train, Stage(BALANCE, 1.0, share, by_itself=True))
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

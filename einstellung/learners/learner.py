@@ -69,13 +69,15 @@ class Stage:
     """A part of a phase: how often its images are gone through, the last time cut short where that is not a whole number.
 
     ``share`` is the number of these images as a share of the phase's own, for estimates of time. ``preparatory``: the net that it
-    trains is not yet what the method gives, so nothing is measured in it.
+    trains is not yet what the method gives, so nothing is measured in it. ``by_itself``: its steps show nothing beside their batch,
+    whatever those of other stages do.
     """
 
     name: str
     passes: float
     share: float = 1.0
     preparatory: bool = False
+    by_itself: bool = False
 
     @property
     def epochs(self) -> int:

@@ -53,7 +53,7 @@ def read_records(path: Path) -> dict[str, dict[str, Any]]:
                 try:
                     one = json.loads(line)
                     name = str(one["image"])
-                except (json.JSONDecodeError, TypeError, KeyError, RecursionError):
+                except (ValueError, TypeError, KeyError, RecursionError):
                     raise InputError(f"{path}, line {number}: no record of an image; make the folder anew") from None
                 if name in found:
                     raise InputError(f"{path}, line {number}: {name} has a record already; make the folder anew")

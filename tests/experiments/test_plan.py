@@ -6,7 +6,7 @@ import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.config import build_config, merged
-from einstellung.experiments.plan import plan
+from einstellung.experiments.plan import phase_work, plan
 
 from .conftest import SMALL
 
@@ -95,3 +95,11 @@ def test_replay_from_earlier_phases_only_shares_its_first_phase():
 def test_every_key_is_its_own():
     keys = [job.key for job in jobs()]
     assert len(set(keys)) == len(keys)
+
+
+def test_a_stage_by_itself_is_not_charged_for_what_others_show_beside():
+    """Of bgs: two epochs of 40 images with 8 replayed beside 16, then 10 passes over its buffer's 12 images of the phase."""
+    change = {"methods": ["bgs"], "learners": {"bgs": {"buffer": 24, "draw": 8, "last_layer_epochs": 10}}}
+    training = {"training": {"epochs": [2, 2], "batch_size": 16}}
+    config = resolve(build_config(merged({**SMALL, "seeds": [1]}, change | training)))
+    assert phase_work(config, "bgs", [40, 40], 1) == pytest.approx(2 * 40 * 1.5 + 10 * 12)

@@ -66,6 +66,7 @@ def own(**changes):
     [
         ("{", "is not valid JSON"),
         ("[" * 100_000, "is not valid JSON"),
+        ("9" * 5_000, "is not valid JSON"),
         ("[]", "must hold 'ground_truth' and 'confounders', not a list"),
         ("{}", "'ground_truth' is missing"),
         (own(grund=1), r"unknown key 'grund': did you mean 'ground_truth'\?|unknown key 'grund'"),
