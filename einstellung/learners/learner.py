@@ -69,8 +69,8 @@ class Stage:
     """A part of a phase: how often its images are gone through, the last time cut short where that is not a whole number.
 
     ``share`` is the number of these images as a share of the phase's own, for estimates of time. ``preparatory``: the net that it
-    trains is not yet what the method gives, so nothing is measured in it. ``by_itself``: its steps show nothing beside their batch,
-    whatever those of other stages do.
+    trains is not yet what the method gives, so nothing is measured in it. ``by_itself``: its steps show nothing beside their
+    batch, whatever those of other stages do.
     """
 
     name: str
