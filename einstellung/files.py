@@ -92,7 +92,10 @@ def read_json(path: Path | str) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
-    except (ValueError, RecursionError) as error:  # ValueError: of the text, of its encoding, of a number without end
+    except (
+        ValueError,
+        RecursionError,
+    ) as error:  # ValueError: of the text, of its encoding, of a number with too many digits
         raise InputError(f"{path} is not valid JSON ({error}); delete it or restore it") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

@@ -59,9 +59,10 @@ def test_json_is_strict(tmp_path):
     with pytest.raises(ValueError, match="not JSON compliant"):
         write_json(tmp_path / "a.json", {"mean": float("nan")})
     assert not (tmp_path / "a.json").exists()
-    (tmp_path / "b.json").write_text("{half")
-    with pytest.raises(InputError, match=r"b\.json is not valid JSON"):
-        read_json(tmp_path / "b.json")
+    for text in ("{half", "[" * 100_000, "9" * 5_000):
+        (tmp_path / "b.json").write_text(text)
+        with pytest.raises(InputError, match=r"b\.json is not valid JSON"):
+            read_json(tmp_path / "b.json")
     with pytest.raises(InputError, match="is missing"):
         read_json(tmp_path / "c.json")
 

@@ -38,6 +38,10 @@ def known_before(method: str, options: Mapping[str, Any]) -> dict[str, Any]:
     {'buffer': 500}
     >>> known_before("gdumb-then-naive", {"gdumb": {"buffer": 100, "passes": 1}, "naive": {}})
     {'gdumb': {'buffer': 100}, 'naive': {}}
+    >>> known_before("fromp-then-der", {"fromp": {"joined": False}, "der": {"joined": False}})
+    {'fromp': {}, 'der': {'joined': False}}
+    >>> known_before("joint", {"epochs": None}), known_before("joint", {"epochs": 6})
+    ({}, {'epochs': 6})
     """
     return _without(method, options, inside=False)
 

@@ -140,20 +140,22 @@ class JobExecution:
     def _closing_work(self, phase: Phase) -> float:
         return type(self.learner).closing_cost(self.learner.options, len(phase.train))
 
+    def _price(self, number: int, stage: Stage) -> float:
+        batch_size = self.config.training.batch_size
+        return type(self.learner).price(self.learner.options, self._sizes, number, batch_size, stage)
+
     def _learn(self, phases: list[Phase], position: int, done: int) -> None:
         """The stages of a phase, after the first ``done`` epochs of it."""
         phase = phases[position]
         number = self._number(phase)
         parts = self._stages(phase)
         total = sum(stage.epochs for stage in parts)
-        batch_size = self.config.training.batch_size
-        cost = type(self.learner).price(self.learner.options, self._sizes, number, batch_size)
         epoch = done
 
         def on_step(counts: dict[str, int]) -> None:
             for name, count in counts.items():
                 self.samples[name] += count
-            self._work += cost * counts[phase.name]
+            self._work += price * counts[phase.name]
             self._tell(f"{phase.name} epoch {epoch + 1}/{total}")
 
         def on_epoch(finished: int, effective: float) -> None:
@@ -164,11 +166,12 @@ class JobExecution:
             if finished < total or position < len(phases) - 1:
                 self._save(position, finished)
 
-        before, measured = 0, True
+        before, measured, price = 0, True, 1.0
         for stage in parts:
             measured = not stage.preparatory
+            price = self._price(number, stage)
             within = min(max(done - before, 0), stage.epochs)  # epochs of this stage that a stopped run had finished
-            self._work += within * stage.share * len(phase.train) * cost
+            self._work += within * stage.share * len(phase.train) * price
             if not within:
                 self.learner.begin_stage(phase, stage)
             loop = PhaseLoop(

@@ -77,10 +77,11 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
 def phase_work(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> float:
     """The size of a phase of a run, in images of plain training."""
     options = learner_options(method, config.learners.get(method, {}))
-    kind = learners[method]
-    alone, price = kind.cost(options, sizes, number), kind.price(options, sizes, number, config.training.batch_size)
-    parts = stages(config, method, sizes, number)
-    return sizes[number] * sum(part.passes * part.share * (alone if part.by_itself else price) for part in parts)
+    kind, batch_size = learners[method], config.training.batch_size
+    return sizes[number] * sum(
+        stage.passes * stage.share * kind.price(options, sizes, number, batch_size, stage)
+        for stage in stages(config, method, sizes, number)
+    )
 
 
 def stages(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> tuple[Stage, ...]:

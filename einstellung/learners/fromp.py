@@ -7,6 +7,7 @@ J_c being the Jacobian of output c's probability. Later, with m_s the probabilit
 mode, loss = CE + tau/2 sum_s sum_c (m_s,c - m*_s,c)^T K_s,c^-1 (m_s,c - m*_s,c). With ``joined`` the points go through the net
 along with the batch, in training mode. The authors' nets have no batch norm; one that has it normalises the batch by the
 batch's statistics and, in evaluation mode, the points by running ones, so it learns in one mode and is pulled back in another.
+What they are pulled back to, m* and K, is of evaluation mode in any case: at the end of a phase there is no batch.
 
 Scores: ``choice = "lambda"``, tr Lambda, as in the authors' code; ``"leverage"``, tr(Lambda J Sigma J^T), the leverage in
 Laplace's approximation. As many points are chosen of each class, as in the authors' code.
@@ -134,7 +135,7 @@ class FunctionalRegularisation(Learner):
         return self._pull(logits, means, inverse)
 
     def _joined(self, batch: Batch) -> Tensor:
-        """Cross entropy of the batch and the pull of the points that went through the net with it."""
+        """Cross entropy of the batch and the pull of the points that went through the net with it, all in full precision."""
         inputs, means, inverse = self._drawn()
         logits = self.net(torch.cat((batch.inputs, inputs)))
         count = len(batch.inputs)

@@ -139,14 +139,19 @@ class Learner:
         return 0.0
 
     @classmethod
-    def price(cls, options: Any, sizes: Sequence[int], number: int, batch_size: int) -> float:
+    def price(
+        cls, options: Any, sizes: Sequence[int], number: int, batch_size: int, stage: Stage | None = None
+    ) -> float:
         """:meth:`cost` and :meth:`beside` together: plain steps per image of phase ``number``, a batch being no larger than that.
+
+        Of a ``stage`` by itself, :meth:`cost` alone.
 
         >>> from einstellung.learners import learners
         >>> learners["er"].price(learners["er"].Options(draw=8, replay="earlier"), [100, 4], 1, 16)
         3.0
         """
-        return cls.cost(options, sizes, number) + cls.beside(options, sizes, number) / min(batch_size, sizes[number])
+        beside = 0.0 if stage is not None and stage.by_itself else cls.beside(options, sizes, number)
+        return cls.cost(options, sizes, number) + beside / min(batch_size, sizes[number])
 
     @classmethod
     def closing_cost(cls, options: Any, size: int) -> float:

@@ -31,5 +31,5 @@ def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, An
             return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 (not a dict)
     except (FileNotFoundError, IsADirectoryError):
         raise InputError(f"{path} is no file: give {what}") from None
-    except (SafetensorError, KeyError, json.JSONDecodeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise InputError(f"{path} is not {what}, or it is damaged ({error}): make it anew") from None

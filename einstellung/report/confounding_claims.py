@@ -71,9 +71,9 @@ def _all_confounded(card: Card) -> Outcome:
     words = "; ".join(f"{word}: {join(methods)}" for word, methods in parts if methods)
     if free:
         return False, words
-    if JOINT not in learned:
-        return None, f"{words}; joint {'did not learn the tasks' if JOINT in names else 'was not run'}"
-    return (None if open_ else True), words
+    if JOINT not in names:
+        words += "; joint was not run"
+    return (None if open_ or JOINT not in learned else True), words
 
 
 def _replay_keeps(card: Card) -> Outcome:

@@ -46,9 +46,8 @@ def _model_key(folder: ResultsFolder) -> str:
     """The same for studies whose ceilings are comparable: the same net that sees the same of a scene, and the same question."""
     config = folder.config()
     seen = {key: config.stream.options.get(key) for key in ("sees", "size", "perception", "rules")}
-    facts = (folder.read_optional(folder.proof_file) or {}).get(
-        "facts"
-    ) or {}  # a folder of pictures has rules of its own
+    # a folder of pictures has rules of its own, whatever the configuration says
+    facts = (folder.read_optional(folder.proof_file) or {}).get("facts") or {}
     asked = facts.get("ground_truth")
     return digest({"backbone": config.backbone.model_dump(mode="json"), "asked": asked, **seen})
 

@@ -93,7 +93,8 @@ _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
 }
 
 #: The methods as the preset ``concon-paper`` has them, by model where they differ. The paper says how large buffers are, how
-#: strong EWC is and for how many epochs FROMP learns; the rest is what its authors' code or those of the methods do.
+#: strong EWC is and for how many epochs FROMP learns; the rest is what its authors' code or those of the methods do. FROMP in
+#: pictures has the prior and clip of its authors' Split MNIST; ``joined`` is ours.
 _LEARNERS: dict[str, dict[str, Any]] = {
     "ewc": {"e_lambda": 1.0, "fisher_images": None},
     "fromp": {

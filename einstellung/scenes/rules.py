@@ -184,7 +184,7 @@ def _read(path: Path) -> Any:
     if path.suffix.lower() == ".json":
         try:
             return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError: of the text, or of a number without end
+        except (ValueError, RecursionError) as error:  # ValueError: of the text, or of a number with too many digits
             raise InputError(f"{path} is not valid JSON: {error}") from None
     import yaml
 

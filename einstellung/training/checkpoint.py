@@ -43,7 +43,7 @@ def load_state(path: Path) -> dict[str, Any]:
         permuted, state = set(header["channels_last"]), dict(header["plain"])
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
-    except (SafetensorError, KeyError, json.JSONDecodeError, OSError) as error:
+    except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
     for key, value in tensors.items():
         if key in permuted:

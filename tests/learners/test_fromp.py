@@ -177,19 +177,21 @@ def test_joined_the_points_share_the_batchs_statistics(make, batch_of, tasks):
     assert any("running_mean" in name for name, _ in twin.named_buffers())
 
 
-def test_joined_a_draw_is_the_one_that_is_made_in_evaluation_mode(make, batch_of, tasks):
-    learner = after(make, batch_of, tasks, buffer=12, draw=5, joined=True)
-    drawn = []
-    for _ in range(2):
-        learner.begin_epoch(tasks[1], 4)
-        drawn.append(learner._drawn())
+def test_joined_a_step_shows_the_batch_and_a_draw_and_weighs_it_by_its_share(make, batch_of, tasks):
+    learner = after(make, batch_of, tasks, buffer=12, draw=5, tau=2.0, joined=True)
+    twin, batch = copy.deepcopy(learner.net).train(), batch_of(tasks[1], range(8))
+    rows = torch.randperm(12, generator=generator(learner.context.seed, "memorable", "T2", 4))[:5]
+    points = shown(learner, tasks[0].train.take(learner.memorable["T1"][rows]))
+    logits = twin(torch.cat((batch.inputs, points))).detach()
+    change = logits[8:].softmax(dim=1).double() - learner.means[rows]
+    pull = sum(
+        change[:, output] @ torch.linalg.inv(learner.kernels[output][rows][:, rows]) @ change[:, output]
+        for output in range(logits.shape[1])
+    )
     learner.begin_epoch(tasks[1], 4)
-    batch, seen = batch_of(tasks[1], range(8)), []
-    learner.net.register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0]))
-    learner.observe(batch)
-    assert len(seen) == 1
-    assert torch.equal(seen[0], torch.cat((batch.inputs, drawn[0][0])))
-    assert torch.equal(drawn[0][0], drawn[1][0])
+    expected = float(F.cross_entropy(logits[:8], batch.labels) + 12 / 5 * pull)
+    assert float(pull) > 1e-3
+    assert float(learner.observe(batch)) == pytest.approx(expected, rel=1e-4)
 
 
 def test_the_penaltys_gradient_by_finite_differences(make, batch_of, tasks):

@@ -97,7 +97,7 @@ def test_scenes_with_different_numbers_of_objects_are_named():
         recorded(["a", "b"], {"a": {"objects": [GOOD]}, "b": {"objects": [GOOD, GOOD]}}, HERE)
 
 
-@pytest.mark.parametrize("line", ["{", "[]", '"word"', "{}", '{"task": 1}'])
+@pytest.mark.parametrize("line", ["{", "[" * 100_000, "9" * 5_000, "[]", '"word"', "{}", '{"task": 1}'])
 def test_a_line_that_is_no_record_is_named(line, tmp_path):
     file = tmp_path / "scenes.jsonl"
     file.write_text('{"image": "a"}\n' + line + "\n")

@@ -6,6 +6,7 @@ Of pictures without a record of their scenes, only what pictures show can be che
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from itertools import combinations
 
@@ -16,14 +17,12 @@ from einstellung.scenes.audit import AuditedScenes, audit
 from einstellung.scenes.rules import RuleBook
 from einstellung.scenes.store import SceneSet
 from einstellung.streams.check import Check
-from einstellung.streams.stream import ImageSet, Stream
+from einstellung.streams.stream import Stream
 
 SceneSets = Mapping[str, SceneSet]
 Checker = Callable[[Stream], Check]
 _UNKNOWN = "not checked: no record tells what is in the pictures"
-_RECUR = (
-    "not checked: scenes without pictures and layout are alike by chance, and each was drawn by a generator of its own"
-)
+_RECUR = "not checked: scenes without pictures are alike by chance, and each was drawn by a generator of its own"
 _OF_OTHERS = ("_train", "_paired", "_twin")  # sets whose scenes are those of another set, or made from them
 
 
@@ -92,7 +91,7 @@ def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) 
 def nothing_shared(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
     """No image is in two phases, and none that was trained on is held out or tested on.
 
-    Of tables, the pictures that they were read off are compared, or the scenes with their layout: tables themselves recur.
+    Of tables, the pictures that they were read off are compared: tables themselves recur.
     """
 
     def check(stream: Stream) -> Check:
@@ -100,7 +99,7 @@ def nothing_shared(book: RuleBook, variant: str, scenes: SceneSets) -> Checker:
         pixels = stream.phases[0].train.images.shape[1] == 3
         shown = {phase.name: phase.train for phase in stream.phases}
         shown |= {split.name: split.images for split in stream.splits if not split.name.endswith(_OF_OTHERS)}
-        looks = {where: _pictures(one) if pixels else _looks(scenes[where]) for where, one in shown.items()}
+        looks = {where: _looks(one.images.numpy() if pixels else scenes[where].images) for where, one in shown.items()}
         told = {where: look for where, look in looks.items() if look is not None}
         sizes = ", ".join(f"{phase.name} {len(phase.train):,} training images" for phase in stream.phases)
         if len(told) < len(looks):
@@ -211,8 +210,9 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_i
     named = [column for column, name in enumerate(COLUMNS) if any(getattr(pattern, name) for pattern in rule)]
     if np.delete(changed, named, axis=2).any():
         problems.append("something else than what the confounder is about changed in some twins")
-    bears = np.any([pattern.matches(np.asarray(one.attributes), one.places) for pattern in rule], axis=0)
-    if not put_in and (changed.any(axis=2) & ~bears).any():
+    bearing = twin if put_in else one
+    bears = np.any([pattern.matches(np.asarray(bearing.attributes), bearing.places) for pattern in rule], axis=0)
+    if (changed.any(axis=2) & ~bears).any():
         problems.append("objects without the confounder changed in some twins")
     if one.scenes is not None and twin.scenes is not None:
         kept = ("position", "rotation", "camera", "lamps")
@@ -228,18 +228,11 @@ def _others(book: RuleBook, task: int, one: SceneSet, twin: SceneSet) -> str:
     return f" ({int(changed.sum())} change another confounder, too)" if changed.any() else ""
 
 
-def _pictures(shown: ImageSet) -> list[bytes]:
-    return [image.tobytes() for image in shown.images.numpy()]
-
-
-def _looks(lot: SceneSet) -> list[bytes] | None:
-    """What tells a scene from others: its picture, or else what stands where; None where neither is known."""
-    if lot.images is not None:
-        return [np.asarray(image).tobytes() for image in lot.images]
-    if lot.scenes is None:
+def _looks(images: np.ndarray | None) -> list[bytes] | None:
+    """A short hash of every picture: many large ones fit into memory once, not twice."""
+    if images is None:
         return None
-    pairs = zip(lot.scenes.attributes, lot.scenes.position, strict=True)
-    return [codes.tobytes() + position.tobytes() for codes, position in pairs]
+    return [hashlib.blake2b(np.ascontiguousarray(image).data, digest_size=16).digest() for image in images]
 
 
 CHECKS = (

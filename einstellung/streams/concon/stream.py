@@ -25,7 +25,7 @@ from einstellung.streams.concon.reading import read_rightly
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Phase, Stream, streams
 
 _SHOWN = 8  # images of each kind on a sheet
-_MOST_TASKS = 62  # an image's confounders are the bits of one whole number
+_MOST_TASKS = 62  # an image's confounders are bits of one whole number, beside its class
 
 
 @streams.register("concon")
