@@ -197,13 +197,18 @@ def test_an_estimate_counts_the_measurements_of_every_phase(config):
     assert seconds == {first.folder: (3 + 1) * images, run.folder: 2 * (4 + 1) * images}
 
 
-def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_done(config, tmp_path):
+@pytest.mark.parametrize("by_itself", [False, True])
+def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_done(config, tmp_path, by_itself):
+    finish = Stage("finish", 2.0, share=0.5, by_itself=by_itself)
+    learners["two_stages"].stages = classmethod(
+        lambda cls, options, sizes, epochs, number: (Stage("train", float(epochs[number])), finish)
+    )
     learners["two_stages"].closing_cost = classmethod(lambda cls, options, size: 100.0 + size)
     beside = config.training.batch_size  # as many as a batch, or all 16 images of a phase: a step has the price of two
     learners["two_stages"].beside = classmethod(lambda cls, options, sizes, number: float(min(beside, 16)))
     _, (first, run) = jobs_in(tmp_path, config)
     closed = 2 * (100 + 16)  # T1 and T2; nothing comes after T3
-    assert run.job.work == 2 * 2 * (16 * 2 + 16) + closed
+    assert run.job.work == 2 * (2 * 16 * 2 + (1 if by_itself else 2) * 16) + closed
     first.run()
 
     def stop(words, force=False):
