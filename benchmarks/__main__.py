@@ -21,9 +21,9 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # before torch starts
 from benchmarks.peers.places import remember_places
 from benchmarks.table import as_markdown
 from einstellung.errors import InputError
-from einstellung.experiments.provenance import code_hash, provenance
 from einstellung.files import write_json, write_text
 from einstellung.registry import suggestion
+from einstellung.results.provenance import code_hash, provenance
 
 HERE = Path(__file__).parent
 VERBS = {

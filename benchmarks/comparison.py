@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from einstellung.experiments.config import merged, read_preset
+from einstellung.results.config import merged, read_preset
 
 METHODS = ("scratch_t2", "sgd", "ewc_on", "derpp", "gpm", "dgr")
 FORMS = ("within", "earlier")  # of derpp's replay: as its authors do it, and with a T1 that it shares with others

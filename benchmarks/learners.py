@@ -14,11 +14,11 @@ import torch
 
 from einstellung.cues import PatchCue
 from einstellung.experiments.assembly import build_learner, resolve
-from einstellung.experiments.config import StudyConfig, build_config
 from einstellung.learners import Learner
 from einstellung.learners.gpm import GradientProjectionMemory
 from einstellung.learners.replay import ReplayLearner
 from einstellung.randomness import generator
+from einstellung.results.config import StudyConfig, build_config
 from einstellung.streams import Stream, shapes
 from einstellung.training import LoopSettings, PhaseLoop
 

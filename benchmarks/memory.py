@@ -53,9 +53,9 @@ def one(method: str) -> dict[str, int]:
 
     from einstellung.cues import PatchCue
     from einstellung.experiments.assembly import build_learner
-    from einstellung.experiments.config import build_config
     from einstellung.learners import Batch
     from einstellung.randomness import generator
+    from einstellung.results.config import build_config
     from einstellung.streams import ImageSet, shapes
     from einstellung.training import Evaluator
     from einstellung.training.checkpoint import save_state

@@ -24,10 +24,10 @@ from benchmarks.score import timeline
 from einstellung.files import write_bytes
 from einstellung.metrics.scorecard import score
 from einstellung.report.figures import canvas, catalogue
-from einstellung.report.run_files import RunPictures
 from einstellung.report.table_catalogue import make_tables
 from einstellung.report.table_formats import write_table
 from einstellung.report.writing import write_report
+from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 
 METHODS, SEEDS, EPOCHS = 7, 5, 50

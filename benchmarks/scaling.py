@@ -18,9 +18,9 @@ from benchmarks.measuring import ratios, row
 from benchmarks.sides import asked
 from benchmarks.time_left import TimeLeft
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config, merged, read_preset
 from einstellung.experiments.machine import usable_cores
 from einstellung.experiments.trials import Crew
+from einstellung.results.config import build_config, merged, read_preset
 
 Arrangement = tuple[int, int]  # workers, threads of each
 ONE: Arrangement = (1, 1)

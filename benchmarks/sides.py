@@ -28,12 +28,12 @@ from torch import Tensor, nn
 from benchmarks.bare import bare_steps, fisher_one_at_a_time
 from benchmarks.measuring import core_seconds, wall_seconds
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
-from einstellung.experiments.config import build_config
 from einstellung.experiments.execution import execute
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study, ready_kernels, run_study
 from einstellung.learners import ewc_on
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
 from einstellung.training import LoopSettings, PhaseLoop
 
 

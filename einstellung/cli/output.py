@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.results.folder import ResultsFolder
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")

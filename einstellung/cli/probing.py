@@ -64,7 +64,7 @@ def where_it_lies(folder: Path) -> Path:
 
 def measured_with(digests: Mapping[str, str]) -> dict[str, Any]:
     """Where numbers come from; ``digests``: the content of every folder of pictures. Call it before anything is computed."""
-    from einstellung.experiments.provenance import provenance
+    from einstellung.results.provenance import provenance
 
     record = provenance(command_line(), dict(digests))
     return {**record, "packages": {**record["packages"], **{name: _version(name) for name in _PACKAGES}}}
@@ -79,6 +79,6 @@ def _version(name: str) -> str | None:
 
 def finished(record: Mapping[str, Any]) -> dict[str, Any]:
     """The record with the time of its end."""
-    from einstellung.experiments.provenance import now
+    from einstellung.results.provenance import now
 
     return {**record, "finished": now()}

@@ -12,7 +12,7 @@ from einstellung.cli.output import JSON, print_json, show_card, show_family, sho
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
-    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.results.folder import ResultsFolder
 
 
 @click.command()
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 @JSON
 def report(folder: Path, as_json: bool) -> None:
     """Score a results folder (of a study, a sweep or a family) and write its figures, tables and page anew."""
-    from einstellung.experiments.family import family_file
-    from einstellung.experiments.folder import ResultsFolder
-    from einstellung.experiments.sweep import sweep_file
+    from einstellung.results.family import family_file
+    from einstellung.results.folder import ResultsFolder
+    from einstellung.results.sweep import sweep_file
 
     results = ResultsFolder(folder)
     if not folder.is_dir():
@@ -45,10 +45,10 @@ def report(folder: Path, as_json: bool) -> None:
 
 
 def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
-    from einstellung.experiments.folder import ResultsFolder
-    from einstellung.experiments.sweep import folder_name, read_sweep
     from einstellung.guide.reporting import report_with_guide_files
     from einstellung.report.study import report_sweep
+    from einstellung.results.folder import ResultsFolder
+    from einstellung.results.sweep import folder_name, read_sweep
 
     sweep = read_sweep(root.path)
     with root.in_use():
@@ -62,9 +62,9 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
 
 
 def _report_family(root: ResultsFolder, as_json: bool) -> None:
-    from einstellung.experiments.family import read_family
-    from einstellung.experiments.folder import ResultsFolder
     from einstellung.report.family import report_family
+    from einstellung.results.family import read_family
+    from einstellung.results.folder import ResultsFolder
 
     names = read_family(root.path)
     with ExitStack() as held:

@@ -164,8 +164,8 @@ def _by_phase(text: str, timeline: Timeline) -> dict[str, list[float]]:
 
 def _write_page(out: Path, timeline: Timeline, card: dict[str, Any], paths: tuple[Path, ...]) -> Path:
     """The page of somebody's logs; it says which files it was made from, by their hashes."""
-    from einstellung.experiments.provenance import file_hashes, now, provenance
     from einstellung.report import write_confounding_report, write_guide_report, write_report, write_shortcut_report
+    from einstellung.results.provenance import file_hashes, now, provenance
     from einstellung.timeline.reading import timeline_files
 
     if out.exists() and not out.is_dir():

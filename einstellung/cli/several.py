@@ -11,7 +11,7 @@ from einstellung.cli.output import show_family, show_sweep
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
-    from einstellung.experiments.sweep import Sweep
+    from einstellung.results.sweep import Sweep
 
 
 Splits = Mapping[str, Iterable[str]]  # by a study's name, what it is measured on
@@ -45,7 +45,7 @@ class SweepOnDisk:
     sweep: Sweep
 
     def check(self) -> None:
-        from einstellung.experiments.sweep import check_root
+        from einstellung.results.sweep import check_root
 
         check_root(self.root, self.sweep)
 
@@ -60,7 +60,7 @@ class SweepOnDisk:
                 )
 
     def write(self) -> None:
-        from einstellung.experiments.sweep import write_sweep
+        from einstellung.results.sweep import write_sweep
 
         write_sweep(self.root, self.sweep)
 
@@ -81,14 +81,14 @@ class FamilyOnDisk:
     order: tuple[str, ...] = ()  # of all that the configuration has, where only some are run
 
     def check(self) -> None:
-        from einstellung.experiments.family import check_family_root
+        from einstellung.results.family import check_family_root
 
         check_family_root(self.root)
 
     def check_kinds(self, splits: Splits) -> None:
-        from einstellung.experiments.family import family_file, read_family
-        from einstellung.experiments.folder import ResultsFolder
         from einstellung.report.family import family_kind
+        from einstellung.results.family import family_file, read_family
+        from einstellung.results.folder import ResultsFolder
         from einstellung.timeline import Timeline
 
         known = read_family(self.root) if family_file(self.root).exists() else []
@@ -97,13 +97,13 @@ class FamilyOnDisk:
         family_kind({**splits, **earlier})
 
     def write(self) -> None:
-        from einstellung.experiments.family import write_family
+        from einstellung.results.family import write_family
 
         write_family(self.root, self.names, self.order)
 
     def show(self, as_json: bool) -> None:
-        from einstellung.experiments.family import read_family
         from einstellung.report.family import report_family
+        from einstellung.results.family import read_family
 
         # all that the root remembers, as a later report of it shows them
         show_family(*report_family(self.root, read_family(self.root)), as_json)

@@ -14,11 +14,11 @@ from einstellung.errors import InputError
 
 if TYPE_CHECKING:
     from einstellung.cli.several import Together
-    from einstellung.experiments.config import StudyConfig
-    from einstellung.experiments.family import Family
-    from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.machine import Workers
     from einstellung.experiments.study import Outcome
+    from einstellung.results.config import StudyConfig
+    from einstellung.results.family import Family
+    from einstellung.results.folder import ResultsFolder
 
 CONFIG = click.argument("config", required=False, type=click.Path(path_type=Path), metavar="[CONFIG.yaml]")
 PRESET = click.option("--preset", help="A built-in configuration; see 'einstellung ls presets'.")
@@ -69,10 +69,10 @@ def run(
 ) -> None:
     """Run a study; what is finished already is not run again."""
     from einstellung.cli.several import FamilyOnDisk, SweepOnDisk
-    from einstellung.experiments.config import build_config
-    from einstellung.experiments.family import Family
-    from einstellung.experiments.folder import ResultsFolder
-    from einstellung.experiments.sweep import Sweep
+    from einstellung.results.config import build_config
+    from einstellung.results.family import Family
+    from einstellung.results.folder import ResultsFolder
+    from einstellung.results.sweep import Sweep
 
     look_for_data_in(data)
     values, where = _values(config, preset, methods, seeds, assignments)
@@ -110,8 +110,8 @@ def run(
 @JSON
 def demo(workers: Workers | None, out: Path | None, as_json: bool) -> None:
     """Four learners, three seeds, drawn shapes, a planted cue: a report in a few minutes, without any download."""
-    from einstellung.experiments.config import build_config
-    from einstellung.experiments.folder import ResultsFolder
+    from einstellung.results.config import build_config
+    from einstellung.results.folder import ResultsFolder
 
     config = build_config(*_values(None, "demo", None, None, ()))
     folder = ResultsFolder(out or Path("results") / config.name)
@@ -128,11 +128,11 @@ def validate(
     config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
 ) -> None:
     """Check a configuration and prove its stream, without training anything."""
-    from einstellung.experiments.config import build_config
-    from einstellung.experiments.family import Family
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
     from einstellung.report.family import family_kind
+    from einstellung.results.config import build_config
+    from einstellung.results.family import Family
 
     look_for_data_in(data)
     values, where = _values(config, preset, None, None, assignments)
@@ -169,8 +169,8 @@ def _values(
     path: Path | None, preset: str | None, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
 ) -> tuple[dict[str, Any], str]:
     """The configuration as it was given, and what to call it in a message."""
-    from einstellung.experiments.config import read_config, read_preset, with_assignments
     from einstellung.guide.settings import translated, with_guide_keys, with_its_backbone
+    from einstellung.results.config import read_config, read_preset, with_assignments
 
     if (path is None) == (preset is None):
         raise InputError("give a CONFIG.yaml or --preset NAME (one of the two); 'einstellung ls presets' lists presets")
@@ -224,11 +224,11 @@ def _several(
     root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together, as_json: bool
 ) -> None:
     """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
-    from einstellung.experiments.folder import ResultsFolder
     from einstellung.experiments.study import prepare_study, run_study
-    from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun
     from einstellung.experiments.workers import arrange
     from einstellung.guide.reporting import report_with_guide_files
+    from einstellung.results.folder import ResultsFolder
+    from einstellung.results.sweep import SHARED_FIRST_PHASES, as_begun
 
     together.check()
     studies = as_begun(root, studies)

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import AttentionConfig
 from einstellung.files import write_bytes, write_text
 from einstellung.probes.attention import AttentionProbe, AttentionSummary
 from einstellung.registry import suggestion
+from einstellung.results.config import AttentionConfig
 from einstellung.streams import ImageSet, Phase, Presentation, Stream
 from einstellung.timeline import NSC, SC_CLEAN, SC_MASK, SC_PATCH, T1_ALL
 

@@ -6,7 +6,7 @@ import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
-from einstellung.experiments.config import PRESETS, preset_names
+from einstellung.results.config import PRESETS, preset_names
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:

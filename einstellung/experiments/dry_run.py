@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.estimate import Estimate, estimate
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import in_words as duration
 from einstellung.experiments.study import jobs_to_do, prepare_study, ready_kernels
-from einstellung.experiments.sweep import SHARED_FIRST_PHASES, as_begun
 from einstellung.experiments.workers import Arrangement, Candidate, Tell, arrange
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import ResultsFolder
+from einstellung.results.sweep import SHARED_FIRST_PHASES, as_begun
 
 
 def look_ahead(

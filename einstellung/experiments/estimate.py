@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import torch
 
 from einstellung.experiments.assembly import build_learner
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.order import makespan
 from einstellung.experiments.plan import Job, stages
 from einstellung.learners import Batch
 from einstellung.randomness import generator
+from einstellung.results.config import StudyConfig
 from einstellung.streams import EvaluationSplit, Stream
 from einstellung.streams.containment import contained
 from einstellung.streams.transfer import to_device

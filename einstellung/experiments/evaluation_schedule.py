@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from einstellung.experiments.config import EvaluationConfig
+from einstellung.results.config import EvaluationConfig
 from einstellung.streams import EvaluationSplit, Phase, Stream
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 

@@ -16,9 +16,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, data_digests
 from einstellung.experiments.attention_log import AttentionLog
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.experiments.folder import fingerprint
 from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.last_measured import LastMeasured
 from einstellung.experiments.plan import Job, phase_work, stages
@@ -27,6 +25,8 @@ from einstellung.experiments.run_log import RunLog
 from einstellung.files import write_bytes, write_json, write_text
 from einstellung.learners import Learner, Stage
 from einstellung.randomness import seeded_globally
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import fingerprint
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop

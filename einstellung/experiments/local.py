@@ -11,11 +11,11 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.order import next_job, ordered
 from einstellung.experiments.plan import Job, named_in
 from einstellung.experiments.processes import Helper, handed_over, keep_freed_memory, start_helper, use_threads
 from einstellung.experiments.progress import Display
+from einstellung.results.config import StudyConfig
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,13 @@ from typing import Any
 from einstellung.backbones import backbones
 from einstellung.backbones.weights import weights_digest
 from einstellung.cues import covers, cues
-from einstellung.experiments import added_later
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import learners
 from einstellung.learners.combined import classes_behind
 from einstellung.learners.learner import Stage, learner_options
+from einstellung.results import added_later
+from einstellung.results.config import StudyConfig
 from einstellung.streams import Stream, streams
 
 

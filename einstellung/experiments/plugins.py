@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import PluginConfig
+from einstellung.results.config import PluginConfig
 
 _PREFIX = "einstellung_plugin_"
 _loaded: dict[str, PluginConfig] = {}  # by the name of the module that a file became

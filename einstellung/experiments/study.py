@@ -19,14 +19,11 @@ from einstellung.experiments.assembly import (
     data_digests,
     resolve,
 )
-from einstellung.experiments.config import StudyConfig
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.image_archive import image_archive
 from einstellung.experiments.local import Failure, run_jobs
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.processes import preload_kernels, warm_up
 from einstellung.experiments.progress import Display, display_for
-from einstellung.experiments.provenance import now, provenance
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
 from einstellung.metrics.confounding_settings import ConfoundingSettings
@@ -35,6 +32,9 @@ from einstellung.metrics.shortcuts_settings import ShortcutSettings
 from einstellung.metrics.shortcuts_splits import are_shortcuts
 from einstellung.randomness import generator
 from einstellung.registry import suggestion
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import ResultsFolder
+from einstellung.results.provenance import now, provenance
 from einstellung.streams import Presentation, Proof, Stream, prove
 from einstellung.timeline import Timeline
 from einstellung.training.checkpoint import check_whole

@@ -9,11 +9,11 @@ from typing import Any, Self
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.estimate import Pace, PaceMeter
 from einstellung.experiments.machine import own_memory
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.processes import Helper, handed_over, start_helper, use_threads
+from einstellung.results.config import StudyConfig
 
 _GONE = "a worker was ended while it was timed, perhaps for want of memory"
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from einstellung.experiments.config import StudyConfig
 from einstellung.experiments.estimate import Pace, seconds_of
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.machine import Workers, default_workers, free_memory, usable_cores
 from einstellung.experiments.order import makespan, most_at_once
 from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import in_words as duration
 from einstellung.experiments.study import Prepared, jobs_to_do
 from einstellung.experiments.trials import Crew, Timed, TrialFailedError
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import ResultsFolder
 from einstellung.training.devices import resolve_device
 
 Tell = Callable[[str], None]

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide.calculator import as_guide_writes
 from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.metrics.guide import BANDS, GUIDE_METRICS, guide_score
 from einstellung.metrics.guide_claims import guide_claims
 from einstellung.metrics.guide_tests import guide_tests
 from einstellung.metrics.scorecard import score
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 STUDIES = "studies"

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, merged
 from einstellung.guide.settings import backbone_name
+from einstellung.results.config import StudyConfig, merged
 
 #: The study's name is recorded, so that whoever reads its results later knows what they are.
 NAME = "guide-debug"

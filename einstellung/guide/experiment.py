@@ -14,10 +14,7 @@ from typing import Any, Literal, get_args
 from einstellung.arguments import workers_from
 from einstellung.backbones.weights import weights_digest
 from einstellung.errors import InputError
-from einstellung.experiments.added_later import known_before
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import StudyConfig
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.local import Failure
 from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job, plan
@@ -32,6 +29,9 @@ from einstellung.guide.reporting import report_with_guide_files
 from einstellung.guide.settings import Tell
 from einstellung.learners.learner import learner_options
 from einstellung.registry import suggestion
+from einstellung.results.added_later import known_before
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import ResultsFolder
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
 _NOT_SHAPING = ("name", "methods", "seeds", "score", "logging", "guide_files")

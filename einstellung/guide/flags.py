@@ -8,7 +8,6 @@ from typing import NoReturn
 
 from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, build_config, merged, read_preset, with_assignments
 from einstellung.guide.debug import check_mark, made_small
 from einstellung.guide.settings import (
     CODE_OPTIMIZATION,
@@ -22,6 +21,7 @@ from einstellung.guide.settings import (
     with_its_backbone,
 )
 from einstellung.registry import suggestion
+from einstellung.results.config import StudyConfig, build_config, merged, read_preset, with_assignments
 
 COMPARED = ("scratch_t2", *STRATEGIES, "interleaved")
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from einstellung.arguments import look_for_data_in
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, to_yaml
 from einstellung.guide.debug import debug_in_words
 from einstellung.guide.flags import configured, parsed
+from einstellung.results.config import StudyConfig, to_yaml
 
 if TYPE_CHECKING:
     from einstellung.guide.experiment import Checkpoints, Performed, Request

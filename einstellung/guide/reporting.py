@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE, write_guide_files
 from einstellung.metrics.guide import guide_score
 from einstellung.report.study import report_study
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 

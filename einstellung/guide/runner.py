@@ -11,13 +11,13 @@ from typing import Any
 
 from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, build_config, merged
 from einstellung.experiments.failures import failures_in_words
 from einstellung.experiments.machine import Workers
 from einstellung.files import read_json
 from einstellung.guide.experiment import Checkpoints, Performed, Request, perform
 from einstellung.guide.settings import KEYS, SEEDS, STRATEGIES, Tell, listed, translated
 from einstellung.registry import suggestion
+from einstellung.results.config import StudyConfig, build_config, merged
 
 SCENARIOS = ("sequential", "scratch_t2", "interleaved")
 

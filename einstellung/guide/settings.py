@@ -7,7 +7,8 @@ from dataclasses import fields
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import (
+from einstellung.registry import suggestion
+from einstellung.results.config import (
     PluginConfig,
     StudyConfig,
     build_config,
@@ -16,7 +17,6 @@ from einstellung.experiments.config import (
     with_assignments,
     with_value,
 )
-from einstellung.registry import suggestion
 
 Tell = Callable[[str], None]
 

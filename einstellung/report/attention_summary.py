@@ -7,7 +7,7 @@ from typing import Any
 
 from einstellung.metrics.attention import attention_gain, map_similarity
 from einstellung.metrics.statistics import mean_and_sd
-from einstellung.report.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment, Place
+from einstellung.results.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment, Place
 from einstellung.timeline import SC_CLEAN, SC_MASK, SC_PATCH, T1_ALL
 
 KEYS = ("AS_cue", "AS_clean", "AS_masked", "SAG", "CTAS", "CTAS_own", "ADI")

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import to_yaml
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_json, write_text
 from einstellung.report.notation import baseline_first
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Table
 from einstellung.report.undefined import Missing
+from einstellung.results.config import to_yaml
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 if TYPE_CHECKING:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.config import StudyConfig
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.metrics.confounding import confounding_score
 from einstellung.metrics.confounding_settings import ConfoundingSettings
 from einstellung.report.card_report import report_folder
 from einstellung.report.confounding_writing import write_confounding_report
 from einstellung.report.published_confounding import with_reported
+from einstellung.results.config import StudyConfig
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 NESY_BACKBONE = "set_transformer"

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import digest, write_json
 from einstellung.metrics.confounding_verdict import VERDICTS, ceiling_of
 from einstellung.report.confounding import CEILING_FILE, confounding_card, report_confounding
@@ -15,6 +14,7 @@ from einstellung.report.confounding_tables import column_value, columns_of, per_
 from einstellung.report.family_page import Cards, finished_timelines, write_family_page
 from einstellung.report.notation import DASH, join
 from einstellung.report.tables import Cell, Table
+from einstellung.results.folder import ResultsFolder
 
 _VARIANTS = ("disjoint", "strict", "unconfounded")
 _MODELS = ("NN", "NeSy")

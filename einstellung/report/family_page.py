@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from einstellung.errors import InputError
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_json, write_text
 from einstellung.report.measured import fewest_seeds
 from einstellung.report.notation import join
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Table
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 if TYPE_CHECKING:

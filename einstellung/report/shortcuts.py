@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.metrics.image_pairs import Predictions
 from einstellung.metrics.shortcuts import shortcut_score
 from einstellung.metrics.shortcuts_settings import ShortcutRule, ShortcutSettings
 from einstellung.report.card_report import report_folder
 from einstellung.report.published_shortcuts import with_reported
-from einstellung.report.run_files import read_predictions
 from einstellung.report.shortcuts_writing import write_shortcut_report
+from einstellung.results.folder import ResultsFolder
+from einstellung.results.run_files import read_predictions
 from einstellung.timeline import Timeline
 
 

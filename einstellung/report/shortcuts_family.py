@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.report.family_page import Cards, finished_timelines, write_family_page
 from einstellung.report.measured import seeds_in_words
 from einstellung.report.notation import baseline_first, join
 from einstellung.report.shortcuts import report_shortcuts
 from einstellung.report.shortcuts_family_tables import family_tables, images_in_words
 from einstellung.report.shortcuts_findings import carried_over, decided, loses_a_correlation, traded, whac_a_moles
+from einstellung.results.folder import ResultsFolder
 
 _LISTED = 5  # from so many names on, those that are missing may be told instead
 _CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label

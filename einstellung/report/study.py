@@ -6,24 +6,24 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import to_yaml
-from einstellung.experiments.folder import ResultsFolder
-from einstellung.experiments.sweep import folder_name, read_sweep
 from einstellung.files import read_json
 from einstellung.metrics.confounding_splits import is_confounding
 from einstellung.metrics.guide import guide_score
 from einstellung.metrics.per_image import per_image, per_image_checks
 from einstellung.metrics.scorecard import score
 from einstellung.metrics.shortcuts_splits import are_shortcuts
-from einstellung.report.attention_files import read_attention
 from einstellung.report.attention_summary import attention_summary
 from einstellung.report.confounding import report_confounding
 from einstellung.report.published import is_papers_protocol
 from einstellung.report.reported import reported_numbers
-from einstellung.report.run_files import find_pictures, read_predictions
 from einstellung.report.shortcuts import report_shortcuts
 from einstellung.report.sweep import write_sweep_report
 from einstellung.report.writing import write_report
+from einstellung.results.attention_files import read_attention
+from einstellung.results.config import to_yaml
+from einstellung.results.folder import ResultsFolder
+from einstellung.results.run_files import find_pictures, read_predictions
+from einstellung.results.sweep import folder_name, read_sweep
 
 
 def report_study(results: ResultsFolder) -> tuple[dict[str, Any], Path]:

@@ -18,7 +18,7 @@ def write_sweep_report(folder: Path, key: str, points: Sequence[tuple[Any, Mappi
     """Write ``figures/sweep.*``, ``tables/sweep.*``, ``sweep.json`` and, last, ``sweep.html``; return its path.
 
     ``points`` are (value, scorecard) pairs; the report of each lies in ``<key>=<value>/report.html``
-    (:func:`einstellung.experiments.sweep.folder_name`).
+    (:func:`einstellung.results.sweep.folder_name`).
     """
     from einstellung.report.figures.canvas import drawing, save  # matplotlib takes most of a second to import
     from einstellung.report.figures.catalogue import Drawn

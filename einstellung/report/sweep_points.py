@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.experiments.sweep import folder_name
 from einstellung.report.notation import FACETS, baseline_first, certainty_beside, deciding, mean_sd
 from einstellung.report.tables import Cell, Table
 from einstellung.report.undefined import why_undefined
+from einstellung.results.sweep import folder_name
 
 SWEPT = ("AD", "PD", "SFR_rel", "delta")
 _KEPT = ("n_seeds", *SWEPT, "delta_S", "pattern", "certainty", "high_rigidity")

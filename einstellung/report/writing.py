@@ -8,11 +8,11 @@ from types import MappingProxyType
 from typing import Any
 
 from einstellung.files import write_json, write_text
-from einstellung.report.attention_files import AttentionRuns
 from einstellung.report.notation import baseline_first
-from einstellung.report.run_files import RunPictures
 from einstellung.report.table_catalogue import make_tables
 from einstellung.report.table_formats import write_table
+from einstellung.results.attention_files import AttentionRuns
+from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 
 _LEVELS = {"chance": "chance", "cue_alone": "cue alone"}

@@ -16,9 +16,9 @@ from benchmarks.accuracies import Difference, at_the_end, compared, gathered, ro
 from benchmarks.comparison import FRAMEWORK, Comparison, Piece, configured, pieces_of
 from benchmarks.study import Done, costs
 from benchmarks.table import mark
-from einstellung.experiments.config import merged
 from einstellung.files import read_json
 from einstellung.learners.ewc_on import fisher_per_sample
+from einstellung.results.config import merged
 
 TINY = Comparison(
     "paper-fast",

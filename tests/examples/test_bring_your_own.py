@@ -11,8 +11,8 @@ import yaml
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
-from einstellung.experiments.config import build_config
 from einstellung.options import checked_options
+from einstellung.results.config import build_config
 from einstellung.streams import streams
 from einstellung.timeline import Timeline
 

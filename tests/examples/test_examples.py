@@ -14,10 +14,10 @@ import torch
 from einstellung.cues import cues
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
-from einstellung.experiments.config import build_config, merged, read_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.study import Outcome, prepare_study, run_study
 from einstellung.learners import Batch
+from einstellung.results.config import build_config, merged, read_config
+from einstellung.results.folder import ResultsFolder
 from einstellung.streams import Presentation, prove, shapes
 from einstellung.timeline import Timeline
 

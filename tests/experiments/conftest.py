@@ -11,9 +11,9 @@ import pytest
 import yaml
 
 from einstellung.cli import main
-from einstellung.experiments.config import build_config, merged, read_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.study import Outcome, prepare_study, run_study
+from einstellung.results.config import build_config, merged, read_config
+from einstellung.results.folder import ResultsFolder
 
 SMALL = {
     "name": "small",

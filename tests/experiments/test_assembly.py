@@ -8,10 +8,10 @@ import torch
 from einstellung.errors import InputError
 from einstellung.experiments import assembly
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
-from einstellung.experiments.config import build_config, merged
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.kernels.batch_norm import FusedBatchNorm2d
+from einstellung.results.config import build_config, merged
+from einstellung.results.folder import ResultsFolder
 
 from .conftest import SMALL
 

@@ -11,10 +11,10 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
+from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL, results, study
 

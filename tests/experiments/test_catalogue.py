@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from einstellung.experiments.catalogue import catalogue
-from einstellung.experiments.config import build_config, preset_names, read_preset
-from einstellung.experiments.family import Family
 from einstellung.learners.learner import learner_options
+from einstellung.results.config import build_config, preset_names, read_preset
+from einstellung.results.family import Family
 
 SEVEN = ("scratch_t2", "sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved")
 

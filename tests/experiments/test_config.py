@@ -8,7 +8,11 @@ from einstellung.arguments import grid, numbers
 from einstellung.cli import cli
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import (
+from einstellung.experiments.study import prepare_study
+from einstellung.metrics.confounding_settings import DEFAULT_TAU
+from einstellung.metrics.settings import Margins, ScoreSettings
+from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as SHORTCUTS_TAU
+from einstellung.results.config import (
     build_config,
     merged,
     preset_names,
@@ -17,11 +21,7 @@ from einstellung.experiments.config import (
     to_yaml,
     with_assignments,
 )
-from einstellung.experiments.family import Family
-from einstellung.experiments.study import prepare_study
-from einstellung.metrics.confounding_settings import DEFAULT_TAU
-from einstellung.metrics.settings import Margins, ScoreSettings
-from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as SHORTCUTS_TAU
+from einstellung.results.family import Family
 
 
 @pytest.mark.parametrize("name", preset_names())

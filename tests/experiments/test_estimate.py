@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.dry_run import look_ahead
 from einstellung.experiments.estimate import estimate, makespan
 from einstellung.experiments.plan import Job, plan
+from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL, einstellung, study
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import EvaluationConfig, build_config
 from einstellung.experiments.evaluation_schedule import splits_due
+from einstellung.results.config import EvaluationConfig, build_config
 
 from .conftest import SMALL
 

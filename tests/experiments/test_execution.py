@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
+from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL
 

@@ -6,8 +6,8 @@ import pytest
 
 from einstellung.cli.several import FamilyOnDisk
 from einstellung.errors import InputError
-from einstellung.experiments.family import Family, check_family_root, read_family, write_family
 from einstellung.report import family
+from einstellung.results.family import Family, check_family_root, read_family, write_family
 
 VALUES = {
     "name": "both",

@@ -8,11 +8,11 @@ import torch
 from torch import nn
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.estimate import Pace, seconds_of
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.last_measured import LastMeasured, answers_from_numbers_alone
 from einstellung.experiments.plan import plan
+from einstellung.results.config import build_config, merged
 
 VALUES = {
     "stream": {"name": "concon", "sees": "attributes", "train": 16, "val": 4, "test": 8},

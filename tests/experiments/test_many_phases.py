@@ -11,12 +11,12 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, check_groups, resolve
-from einstellung.experiments.config import EvaluationConfig, build_config, merged
 from einstellung.experiments.estimate import Pace, seconds_of
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
 from einstellung.learners import Learner, Stage, learners
+from einstellung.results.config import EvaluationConfig, build_config, merged
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, prove, streams
 from einstellung.streams.check import Check
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import phase_work, plan
+from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL
 

@@ -10,12 +10,12 @@ import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import PluginConfig, build_config, merged, read_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.study import prepare_study
 from einstellung.learners import learners
+from einstellung.results.config import PluginConfig, build_config, merged, read_config
+from einstellung.results.folder import ResultsFolder
 
 from .conftest import SMALL, study
 

@@ -10,9 +10,9 @@ import pytest
 
 from einstellung.experiments import local
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.processes import handed_over, keep_freed_memory, start_helper, use_threads
 from einstellung.experiments.trials import Crew, TrialFailedError
+from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL, results, study
 

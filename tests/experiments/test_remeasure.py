@@ -9,11 +9,11 @@ import pytest
 import torch
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import build_config, merged
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.remeasure import remeasure
 from einstellung.experiments.study import prepare_study, run_study
+from einstellung.results.config import build_config, merged
+from einstellung.results.folder import ResultsFolder
 
 from .conftest import SMALL
 

@@ -11,10 +11,10 @@ from torch import Tensor, nn
 
 from einstellung.backbones import backbones
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
 from einstellung.learners import Batch, Learner, learners
+from einstellung.results.config import build_config
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, streams
 from einstellung.training.checkpoint import load_state
 

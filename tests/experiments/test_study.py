@@ -17,8 +17,8 @@ import torch
 import yaml
 
 from einstellung.errors import InputError
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.report.study import report_study
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
 from .conftest import SMALL, einstellung, results, study
@@ -119,9 +119,9 @@ def test_killed_in_the_middle_of_phase_two_and_run_again(finished, small_config,
 def test_an_epoch_is_not_trained_twice_after_a_kill(small_config, tmp_path):
     """Resuming starts after the last whole epoch: the sample counter of the checkpoint goes on, not from nothing."""
     from einstellung.experiments.assembly import build_stream, resolve
-    from einstellung.experiments.config import build_config, read_config
     from einstellung.experiments.execution import JobExecution
     from einstellung.experiments.plan import plan
+    from einstellung.results.config import build_config, read_config
 
     config = resolve(build_config(read_config(small_config)))
     stream = build_stream(config)
@@ -283,10 +283,10 @@ def test_score_does_not_write_into_a_study(finished):
 def test_the_baselines_job_never_touches_a_t1_image(small_config, tmp_path, monkeypatch):
     """The job as a worker runs it, with every batch that reaches the learner watched."""
     from einstellung.experiments.assembly import build_stream, resolve
-    from einstellung.experiments.config import build_config, read_config
     from einstellung.experiments.execution import JobExecution
     from einstellung.experiments.plan import plan
     from einstellung.learners import Learner
+    from einstellung.results.config import build_config, read_config
 
     config = resolve(build_config(read_config(small_config)))
     stream = build_stream(config)

@@ -8,13 +8,13 @@ import pytest
 import yaml
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import build_config
 from einstellung.experiments.estimate import Pace
-from einstellung.experiments.folder import ResultsFolder, fingerprint
 from einstellung.experiments.local import Failure
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Outcome
-from einstellung.experiments.sweep import (
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder, fingerprint
+from einstellung.results.sweep import (
     SHARED_FIRST_PHASES,
     Sweep,
     as_begun,

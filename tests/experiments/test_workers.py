@@ -9,15 +9,15 @@ import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments import workers as module
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.estimate import Pace
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.order import makespan
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import prepare_study
 from einstellung.experiments.trials import Timed, TrialFailedError
 from einstellung.experiments.workers import Candidate, Trial, arrange, candidates, chosen, measure
 from einstellung.guide.experiment import Request
+from einstellung.results.config import build_config, merged
+from einstellung.results.folder import ResultsFolder
 
 from .conftest import SMALL, typed
 

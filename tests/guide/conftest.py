@@ -11,10 +11,10 @@ import torch
 
 from einstellung.experiments import study
 from einstellung.experiments.execution import execute, proved_stream
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.guide import reporting
 from einstellung.guide.front_door import main
 from einstellung.metrics.scorecard import score
+from einstellung.results.folder import ResultsFolder
 
 TINY = (
     "--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}",

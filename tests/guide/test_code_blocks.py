@@ -21,9 +21,9 @@ from PIL import Image
 import einstellung.guide
 from einstellung.backbones import VisionTransformer
 from einstellung.bridges.mammoth import integration, register_datasets
-from einstellung.experiments.config import build_config, read_config, with_assignments
 from einstellung.guide import flags
 from einstellung.guide.settings import translated
+from einstellung.results.config import build_config, read_config, with_assignments
 from einstellung.streams.two_phase import Split
 from einstellung.timeline import Timeline
 from tests.bridges import mammoth_stand_in as stand_in

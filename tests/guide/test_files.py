@@ -8,10 +8,10 @@ from statistics import fmean, stdev
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import build_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_json
 from einstellung.guide import EinstellungMetricsCalculator, write_guide_files
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 from tests.report.attention_made import write_attention
 from tests.report.hand_made import CURVES, timeline_frame

@@ -13,12 +13,12 @@ import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments.execution import execute
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
 from einstellung.guide import experiment, flags
 from einstellung.guide import front_door as module
 from einstellung.guide.experiment import Performed, study_folder
+from einstellung.results.folder import ResultsFolder
 from einstellung.sources import cifar100, load_cifar100
 from einstellung.sources.cache import cache_folder
 from tests.experiments.conftest import typed

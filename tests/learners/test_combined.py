@@ -10,11 +10,11 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, check_learners, resolve
-from einstellung.experiments.config import build_config
 from einstellung.experiments.plan import phase_work
 from einstellung.learners import Batch, Learner, learners
 from einstellung.learners.combined import classes_behind, parts_of
 from einstellung.learners.learner import learner_options, options_as_data
+from einstellung.results.config import build_config
 from einstellung.streams import Stream, streams
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}

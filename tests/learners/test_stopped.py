@@ -8,9 +8,9 @@ import torch
 
 from einstellung.backbones import backbones
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
+from einstellung.results.config import build_config
 from einstellung.streams import EvaluationSplit, Stream, streams
 from tests.learners.conftest import SmallNet
 

@@ -12,7 +12,7 @@ from einstellung.metrics.per_image import per_image
 from einstellung.metrics.scorecard import score
 from einstellung.report import write_report
 from einstellung.report.reported import reported_numbers
-from einstellung.report.run_files import RunPictures
+from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 
 from .hand_made import prediction_frame, scorecard, seed, timeline_frame, write_pictures, write_samples

@@ -7,7 +7,6 @@ import pytest
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from einstellung.report.attention_files import AttentionRun, Reading
 from einstellung.report.attention_summary import attention_summary
 from einstellung.report.curves import band
 from einstellung.report.figures.attention_epochs import box_area, draw_attention_epochs, shares_over_epochs
@@ -16,6 +15,7 @@ from einstellung.report.figures.attention_maps import draw_attention_maps, momen
 from einstellung.report.figures.attention_plans import attention_plans
 from einstellung.report.figures.canvas import drawing, render, settle
 from einstellung.report.notation import number
+from einstellung.results.attention_files import AttentionRun, Reading
 
 from .attention_made import PULLS, attention_files, share, wavy_map, weight
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.report.attention_files import ROLLOUT, read_attention, read_maps, read_readings
+from einstellung.results.attention_files import ROLLOUT, read_attention, read_maps, read_readings
 
 from .attention_made import attention_files, corner_map, share, weight, write_attention
 

@@ -16,9 +16,6 @@ from matplotlib.text import Text
 from rich.console import Console
 
 from einstellung.cli import main
-from einstellung.experiments.config import build_config
-from einstellung.experiments.family import write_family
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_bytes, write_json
 from einstellung.metrics.confounding import confounding_score
 from einstellung.report import render_terminal, write_confounding_report
@@ -38,6 +35,9 @@ from einstellung.report.figures.confounding_twins import draw_twins
 from einstellung.report.figures.confounding_verdict import draw_unconfounded
 from einstellung.report.published_confounding import with_reported
 from einstellung.report.study import report_study
+from einstellung.results.config import build_config
+from einstellung.results.family import write_family
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 from tests.metrics.confounded import both, figure_6_ends, study, three_tasks
 

@@ -7,9 +7,9 @@ import copy
 import pytest
 
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config, read_preset
 from einstellung.report.published import TABLE_I, is_papers_protocol
 from einstellung.report.reported import reported_numbers, reported_table
+from einstellung.results.config import build_config, read_preset
 
 PAPERS = {
     "stream": {

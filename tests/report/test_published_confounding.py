@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import read_preset
-from einstellung.experiments.family import Family
 from einstellung.report.published_confounding import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
+from einstellung.results.config import read_preset
+from einstellung.results.family import Family
 
 # Table 1, copied apart from Table 4.
 TABLE_1 = """

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.report.run_files import find_pictures, read_pictures, read_predictions
+from einstellung.results.run_files import find_pictures, read_pictures, read_predictions
 
 from .hand_made import prediction_frame, write_pictures
 

@@ -10,7 +10,7 @@ from einstellung.report.figures import catalogue
 from einstellung.report.figures.canvas import drawing
 from einstellung.report.figures.pictures import draw_pictures, sheet
 from einstellung.report.figures.samples import in_grey
-from einstellung.report.run_files import RunPictures
+from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 
 from .hand_made import timeline_frame, write_pictures

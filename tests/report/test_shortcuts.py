@@ -17,8 +17,6 @@ from matplotlib.text import Annotation, Text
 from rich.console import Console
 
 from einstellung.cli import main
-from einstellung.experiments.config import build_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_bytes, write_json
 from einstellung.metrics.shortcuts import shortcut_score
 from einstellung.metrics.shortcuts_splits import patterns_of
@@ -33,6 +31,8 @@ from einstellung.report.published_shortcuts import TABLE_3, protocol_differences
 from einstellung.report.shortcuts_answer import shortcut_answer
 from einstellung.report.shortcuts_tables import shortcut_tables
 from einstellung.report.study import report_study
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 from tests.metrics.several import PAPERLIKE, groups, predictions_of, rows_of, study, timeline_of, two_cues
 

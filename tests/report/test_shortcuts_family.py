@@ -15,9 +15,6 @@ from matplotlib.colors import to_hex
 
 from einstellung.cli.several import FamilyOnDisk
 from einstellung.errors import InputError
-from einstellung.experiments.config import build_config
-from einstellung.experiments.family import write_family
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_json
 from einstellung.metrics.shortcuts import shortcut_score
 from einstellung.metrics.shortcuts_splits import patterns_of
@@ -27,6 +24,9 @@ from einstellung.report.figures import shortcuts as catalogue
 from einstellung.report.figures.shortcuts_family import draw_family, has_gaps
 from einstellung.report.shortcuts_family import write_family_report
 from einstellung.report.shortcuts_family_tables import family_tables
+from einstellung.results.config import build_config
+from einstellung.results.family import write_family
+from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 from tests.experiments.conftest import typed
 from tests.metrics.several import rows_of, study, timeline_of, two_cues

@@ -8,8 +8,6 @@ import pytest
 
 from einstellung.cli import main
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_json
 from einstellung.metrics.shortcuts import shortcut_score
 from einstellung.metrics.shortcuts_settings import DEFAULT_TAU, ShortcutSettings
@@ -19,6 +17,8 @@ from einstellung.report.published_shortcuts import protocol_differences, reporte
 from einstellung.report.shortcuts import shortcut_card
 from einstellung.report.shortcuts_answer import shortcut_answer
 from einstellung.report.shortcuts_tables import shortcut_tables
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
 from tests.metrics.several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 from tests.metrics.test_shortcuts_turned import LEANS, TURNED
 from tests.metrics.test_shortcuts_verdict import EVEN, HALF, LEANING, two_phases

@@ -7,13 +7,13 @@ import json
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import build_config
-from einstellung.experiments.folder import ResultsFolder
-from einstellung.experiments.sweep import Sweep, write_sweep
 from einstellung.files import write_json
 from einstellung.report import study as study_report
 from einstellung.report.figures import catalogue
 from einstellung.report.study import report_study, report_sweep
+from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
+from einstellung.results.sweep import Sweep, write_sweep
 from einstellung.timeline import Timeline
 
 from .hand_made import CURVES, prediction_frame, scorecard, seed, timeline_frame, write_pictures

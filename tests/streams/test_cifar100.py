@@ -15,7 +15,7 @@ import torch
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, data_digests
-from einstellung.experiments.config import build_config
+from einstellung.results.config import build_config
 from einstellung.sources import load_cifar100
 from einstellung.sources.cifar100_duplicates import TRAIN_AND_TEST, WITHIN_TRAIN
 from einstellung.streams import ImageSet, Stream, cifar100, prove

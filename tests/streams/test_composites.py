@@ -15,8 +15,8 @@ from einstellung.composites.watermark_mask import watermarked
 from einstellung.composites.writing import write_composites
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config
 from einstellung.randomness import generator
+from einstellung.results.config import build_config
 from einstellung.streams import Presentation, prove
 from einstellung.streams.composites import composites
 from einstellung.streams.composites.stream import stream_of

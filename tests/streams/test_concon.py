@@ -12,12 +12,12 @@ from PIL import Image
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, merged
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
 from einstellung.perception.perceiving import perception_bytes
 from einstellung.perception.slot_attention import SlotOptions, SlotPerception
 from einstellung.randomness import seeded_globally
+from einstellung.results.config import build_config, merged
 from einstellung.scenes.attributes import ATTRIBUTES
 from einstellung.scenes.folders import rules_of
 from einstellung.scenes.lots import Recipe

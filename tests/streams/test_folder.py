@@ -16,8 +16,8 @@ from PIL import Image
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.config import build_config, read_config
 from einstellung.experiments.plan import plan
+from einstellung.results.config import build_config, read_config
 from einstellung.sources.pictures import read_pictures
 from einstellung.streams import Stream, folder, prove
 from einstellung.streams.boxed import scaled_box

@@ -8,7 +8,7 @@ import torch
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, data_digests
-from einstellung.experiments.config import build_config
+from einstellung.results.config import build_config
 from einstellung.streams import shapes
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 

@@ -4,7 +4,7 @@ import pytest
 from torch import Tensor
 
 from einstellung.cues import PatchCue
-from einstellung.experiments.config import StudyConfig, build_config
+from einstellung.results.config import StudyConfig, build_config
 from einstellung.streams import Stream, shapes, transfer
 
 SMALL = {"size": 12, "train_per_class": 6, "test_per_class": 2}

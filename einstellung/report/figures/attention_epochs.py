@@ -10,12 +10,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from einstellung.report.attention_files import ROLLOUT, AttentionRuns
 from einstellung.report.attention_summary import share
 from einstellung.report.curves import Band, band
 from einstellung.report.figures.canvas import draw_band, epoch_axis, halo, label_line_ends, new_figure
 from einstellung.report.figures.style import GREY, WIDTH, MethodStyle, styles_of
 from einstellung.report.notation import number, short_names
+from einstellung.results.attention_files import ROLLOUT, AttentionRuns
 from einstellung.timeline import SC_CLEAN, SC_MASK, SC_PATCH
 
 PANELS = {SC_PATCH: "with the cue", SC_CLEAN: "never painted", SC_MASK: "cue covered"}

@@ -14,11 +14,11 @@ from matplotlib.patches import Rectangle
 from matplotlib.patheffects import withStroke
 
 from einstellung.metrics.attention import attention_share, token_shares
-from einstellung.report.attention_files import AttentionRun, Moment
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.samples import enlarged
 from einstellung.report.figures.style import GREY, WIDTH
 from einstellung.report.notation import number
+from einstellung.results.attention_files import AttentionRun, Moment
 from einstellung.timeline import SC_CLEAN, SC_MASK, SC_PATCH
 
 VARIANTS = {SC_CLEAN: "never painted", SC_PATCH: "with the cue", SC_MASK: "cue covered"}

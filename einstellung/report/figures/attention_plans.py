@@ -9,12 +9,12 @@ from typing import Any
 from matplotlib.figure import Figure
 
 from einstellung.metrics.log_checks import Run
-from einstellung.report.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment
 from einstellung.report.attention_summary import share
 from einstellung.report.figures.attention_epochs import PANELS, box_area, draw_attention_epochs
 from einstellung.report.figures.attention_heads import draw_attention_heads, has_heads
 from einstellung.report.figures.attention_maps import MOST_EXAMPLES, VARIANTS, draw_attention_maps, moments_shown
 from einstellung.report.notation import join, number
+from einstellung.results.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment
 from einstellung.timeline import SC_PATCH
 
 _ONE = "a single seed"

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
-from einstellung.report.attention_files import AttentionRuns
 from einstellung.report.captions import captions
 from einstellung.report.curves import PhaseTwoCurves
 from einstellung.report.figures.accuracy import draw_accuracy
@@ -27,8 +26,9 @@ from einstellung.report.figures.samples import draw_samples, in_grey, read_sampl
 from einstellung.report.figures.survival import draw_survival
 from einstellung.report.figures.verdict import draw_verdict
 from einstellung.report.notation import is_compared
-from einstellung.report.run_files import RunPictures, read_pictures
 from einstellung.report.undefined import Missing
+from einstellung.results.attention_files import AttentionRuns
+from einstellung.results.run_files import RunPictures, read_pictures
 from einstellung.timeline import SC_MASK, SC_PATCH
 
 TITLES = {

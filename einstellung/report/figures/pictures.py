@@ -11,7 +11,7 @@ from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.samples import enlarged
 from einstellung.report.figures.style import WIDTH
 from einstellung.report.notation import join
-from einstellung.report.run_files import RunPictures
+from einstellung.results.run_files import RunPictures
 
 COLUMNS, ROWS = 8, 4
 _GAP = 0.03  # of an image's side

@@ -11,9 +11,9 @@ import torch
 from einstellung.backbones import backbones
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config
 from einstellung.learners import Batch, learners, make_learner
 from einstellung.learners.mitigation import augmix, bg_aug, cff_aug, cutmix, cutout, mixup, sd, txt_aug, wtm_aug
+from einstellung.results.config import build_config
 from einstellung.streams import Presentation, composites, streams
 from tests.learners.conftest import SmallNet
 from tests.learners.mitigation.framed import Repainted, framed

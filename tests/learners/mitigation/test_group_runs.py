@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.config import build_config
+from einstellung.results.config import build_config
 from einstellung.streams import Stream, streams
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of, two_cues, worst
 from tests.learners.test_stopped import FILES, ran

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import check_groups, resolve
-from einstellung.experiments.config import build_config
 from einstellung.learners import learners
 from einstellung.learners.learner import learner_options
 from einstellung.learners.mitigation.groups import balanced_batches, balanced_subset, cue_bits, group_numbers
+from einstellung.results.config import build_config
 from tests.learners.mitigation.points import made, one_cue, stream_of, two_cues
 
 METHODS = ("gdro", "di", "subg", "dfr")

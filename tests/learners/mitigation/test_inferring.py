@@ -12,9 +12,9 @@ from torch import nn
 
 from einstellung.backbones import backbones
 from einstellung.experiments.assembly import check_learners, resolve
-from einstellung.experiments.config import build_config
 from einstellung.learners import Context, learners, make_learner
 from einstellung.learners.mitigation import debian, eiil, jtt, lff  # noqa: F401
+from einstellung.results.config import build_config
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Presentation, Stream, streams
 from einstellung.training import LoopSettings, PhaseLoop
 from tests.learners.conftest import SmallNet

@@ -11,9 +11,9 @@ from typing import Any
 import yaml
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import StudyConfig, build_config, with_value
-from einstellung.experiments.folder import ResultsFolder
 from einstellung.files import write_text
+from einstellung.results.config import StudyConfig, build_config, with_value
+from einstellung.results.folder import ResultsFolder
 
 _SWEPT_SECTIONS = ("cue", "cover", "stream", "backbone", "training", "learners")
 SHARED_FIRST_PHASES = "../first_phases"

@@ -11,9 +11,9 @@ import yaml
 from pydantic import TypeAdapter, ValidationError
 
 from einstellung.errors import InputError
-from einstellung.experiments.config import PlainName, StudyConfig, build_config, merged, with_assignments
 from einstellung.files import write_text
 from einstellung.registry import suggestion
+from einstellung.results.config import PlainName, StudyConfig, build_config, merged, with_assignments
 
 KEY = "studies"
 _TAKEN = (

@@ -16,7 +16,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.metrics.log_checks import Run
-from einstellung.report.run_files import read_run_table, run_folder
+from einstellung.results.run_files import read_run_table, run_folder
 
 COLUMNS = ("phase", "epoch", "split", "n", "layer", "head", "AS", "boxed", "entropy", "ADI")
 TABLE, ARRAYS = "attention.csv", "attention.npz"

@@ -14,10 +14,10 @@ import yaml
 from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
-from einstellung.experiments import added_later
-from einstellung.experiments.added_later import known_before
-from einstellung.experiments.config import StudyConfig, build_config, to_yaml
 from einstellung.files import read_json, write_json, write_text
+from einstellung.results import added_later
+from einstellung.results.added_later import known_before
+from einstellung.results.config import StudyConfig, build_config, to_yaml
 from einstellung.timeline import Timeline
 
 _SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation", "attention")
