@@ -22,9 +22,9 @@ from matplotlib.figure import Figure
 from benchmarks.measuring import Spread, core_seconds, row, wall_seconds
 from benchmarks.score import timeline
 from einstellung.files import write_bytes
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.report.figures import canvas, catalogue
-from einstellung.report.table_catalogue import make_tables
+from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 from einstellung.report.table_formats import write_table
 from einstellung.report.writing import write_report
 from einstellung.results.run_files import RunPictures

@@ -24,8 +24,8 @@ import pandas as pd
 import torch
 
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
+from einstellung.diagnoses.rigidity.checks import meant_split
 from einstellung.errors import InputError
-from einstellung.metrics.log_checks import meant_split
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
 from einstellung.training.undisturbed import device_of, undisturbed

@@ -66,9 +66,9 @@ def last_layer(
     from einstellung.files import write_json
     from einstellung.probes.last_layer import Question, Recipe, average, read, study
     from einstellung.probes.watermark import CARTON
-    from einstellung.report.last_layer_tables import last_layer_table
+    from einstellung.report.probes.last_layer import last_layer_table
+    from einstellung.report.probes.watermark_report import as_json as record_of
     from einstellung.report.table_formats import to_markdown, write_table
-    from einstellung.report.watermark import as_json as record_of
     from einstellung.scenes.progress import in_lines
     from einstellung.training.devices import torch_threads
 

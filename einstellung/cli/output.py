@@ -1,4 +1,4 @@
-"""What verbs have in common: their shared options, and how a scorecard is shown."""
+"""What verbs have in common: their shared options, and how a card is shown."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from einstellung.results.folder import ResultsFolder
+    from einstellung.diagnoses.reporting import ReportedFamily, Scored
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")
@@ -21,51 +21,34 @@ def command_line() -> str:
     return shlex.join(["einstellung", *sys.argv[1:]])
 
 
-def show_card(card: dict[str, Any], as_json: bool, page: Path | None) -> None:
+def show_scored(scored: Scored, as_json: bool, page: Path | None) -> None:
+    """A card, and those of its companions, as a person or a program wants it."""
     if as_json:
-        print_json({**card, "report": str(page)} if page is not None else card)
+        shown = scored.to_json()
+        print_json({**shown, "report": str(page)} if page is not None else shown)
         return
     from rich.console import Console
 
-    from einstellung.report import render_terminal
+    from einstellung.report.terminal import print_overview
 
-    render_terminal(card, Console())
+    console = Console()
+    card = scored.card.baseline_first()
+    print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings)
+    for other in scored.companions:
+        click.echo()
+        print_overview(console, other.diagnosis.overview(other.card))
     if page is not None:
         click.echo(f"\nreport: {page}")
 
 
-def show_guide(results: ResultsFolder) -> None:
-    """The guide's table of a study, and where its files lie."""
-    from rich.console import Console
-
-    from einstellung.guide.files import COMPREHENSIVE
-    from einstellung.guide.reporting import guide_card, guide_place
-    from einstellung.report import render_terminal
-
-    click.echo()
-    render_terminal(guide_card(results), Console())
-    click.echo(f"\nresults: {guide_place(results) / COMPREHENSIVE}")
-
-
-def show_sweep(root: Path, page: Path, as_json: bool) -> None:
-    from einstellung.files import read_json
-
+def show_family(family: ReportedFamily, as_json: bool) -> None:
+    """Several studies together."""
     if as_json:
-        print_json(read_json(root / "sweep.json"))
-    else:
-        click.echo((root / "tables" / "sweep.md").read_text(encoding="utf-8"))
-        click.echo(f"report: {page}")
-
-
-def show_family(cards: dict[str, dict[str, Any]], page: Path, as_json: bool) -> None:
-    from einstellung.report.family import family_answer
-
-    if as_json:
-        print_json({"studies": cards, "report": str(page)})
+        print_json({**family.data, "report": str(family.page)})
         return
-    for sentence in family_answer(cards):
-        click.echo(sentence)
-    click.echo(f"\nreport: {page}")
+    for paragraph in family.answer:
+        click.echo(paragraph)
+    click.echo(f"\nreport: {family.page}")
 
 
 def print_json(value: Any) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from einstellung.cli.output import JSON, print_json, show_card, show_family, show_sweep
+from einstellung.cli.output import JSON, print_json, show_family, show_scored
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 @JSON
 def report(folder: Path, as_json: bool) -> None:
     """Score a results folder (of a study, a sweep or a family) and write its figures, tables and page anew."""
+    from einstellung.diagnoses.reporting import report_study
     from einstellung.results.family import family_file
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import sweep_file
@@ -37,16 +38,14 @@ def report(folder: Path, as_json: bool) -> None:
         raise InputError(
             f"{folder} is not a results folder (no config.yaml); for log files use 'einstellung score {folder} --out REPORT'"
         )
-    from einstellung.guide.reporting import report_with_guide_files
-
+    _load_plugins(results)
     with results.in_use():
-        card, page = report_with_guide_files(results)
-    show_card(card, as_json, page)
+        reported = report_study(results)
+    show_scored(reported.scored, as_json, reported.page)
 
 
 def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
-    from einstellung.guide.reporting import report_with_guide_files
-    from einstellung.report.study import report_sweep
+    from einstellung.diagnoses.reporting import report_study, report_sweep
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import folder_name, read_sweep
 
@@ -55,14 +54,15 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
         for value in sweep.values:
             results = ResultsFolder(root.path / folder_name(sweep.key, value))
             if results.timeline_file.exists():
+                _load_plugins(results)
                 with results.in_use():
-                    report_with_guide_files(results)
-        page = report_sweep(root.path)
-    show_sweep(root.path, page, as_json)
+                    report_study(results)
+        family = report_sweep(root.path)
+    show_family(family, as_json)
 
 
 def _report_family(root: ResultsFolder, as_json: bool) -> None:
-    from einstellung.report.family import report_family
+    from einstellung.diagnoses.reporting import report_family
     from einstellung.results.family import read_family
     from einstellung.results.folder import ResultsFolder
 
@@ -71,13 +71,24 @@ def _report_family(root: ResultsFolder, as_json: bool) -> None:
         held.enter_context(root.in_use())
         for name in names:
             if (root.path / name).is_dir():
+                _load_plugins(ResultsFolder(root.path / name))
                 held.enter_context(ResultsFolder(root.path / name).in_use())
-        cards, page = report_family(root.path, names)
-    show_family(cards, page, as_json)
+        family = report_family(root.path, names)
+    show_family(family, as_json)
+
+
+def _load_plugins(results: ResultsFolder) -> None:
+    """A study's diagnosis may come from a file of the user's."""
+    if results.config_file.exists() and (plugins := results.config().plugins):
+        from einstellung.experiments.plugins import load_plugins
+
+        load_plugins(plugins)
 
 
 @click.command("ls")
-@click.argument("what", type=click.Choice(["learners", "streams", "cues", "covers", "backbones", "presets"]))
+@click.argument(
+    "what", type=click.Choice(["diagnoses", "learners", "streams", "cues", "covers", "backbones", "presets"])
+)
 @JSON
 def list_(what: str, as_json: bool) -> None:
     """List what can be named in a configuration."""

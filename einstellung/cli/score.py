@@ -1,4 +1,4 @@
-"""``score``: the index from log files."""
+"""``score``: a diagnosis from log files."""
 
 from __future__ import annotations
 
@@ -7,164 +7,109 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import grid, numbers
-from einstellung.cli.output import JSON, command_line, show_card
+from einstellung.cli.output import JSON, command_line, show_scored
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
-    from einstellung.timeline import Timeline
+    from einstellung.diagnoses.reporting import Scored
 
 
-@click.command()
+class _ScoreCommand(click.Command):
+    """Has an option for every setting of every diagnosis; they are looked up only when this verb is called."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        known = super().get_params(ctx)
+        return [*known[:-1], *_setting_options({option for one in known for option in one.opts}), known[-1]]
+
+
+def _setting_options(taken: set[str]) -> list[click.Parameter]:
+    from einstellung.diagnoses import diagnoses
+
+    kinds = {name: diagnoses[name].Settings for name in diagnoses}
+    options: dict[str, dict[str, Any]] = {}
+    for name, settings in kinds.items():
+        for key, field in settings.model_fields.items():
+            options.setdefault(key, {})[name] = field
+    found: list[click.Parameter] = []
+    for key, fields in options.items():
+        option = "--" + key.replace("_", "-")
+        if option in taken:
+            continue
+        help_texts = list(dict.fromkeys(field.description or "" for field in fields.values()))
+        where = "" if len(fields) == len(kinds) else f" ({', '.join(fields)})"
+        defaults = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
+        shown = list(dict.fromkeys(map(_default, defaults.values())))
+        default = shown[0] if len(shown) == 1 else "; ".join(f"{n} {_default(v)}" for n, v in defaults.items())
+        text = f"{' '.join(help_texts)}{where}" + (f"  [default: {default}]" if default else "")
+        found.append(click.Option([option, f"setting_{key}"], help=text, metavar="VALUE"))
+    return found
+
+
+def _default(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, tuple | list):
+        return ",".join(f"{one:g}" if isinstance(one, float) else str(one) for one in value)
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+@click.command(cls=_ScoreCommand)
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE_OR_FOLDER...")
 @click.option(
-    "--baseline",
-    help="The method that the others are compared with.  [default: scratch_t2; of confounded tasks scratch, of several "
-    "shortcuts erm]",
+    "--as", "kind", metavar="DIAGNOSIS", help="See 'einstellung ls diagnoses'.  [default: recognised by the splits]"
 )
 @click.option(
-    "--tau",
-    type=float,
-    help="Accuracy threshold of the adaptation delay.  [default: 0.6; of confounded tasks and several shortcuts 0.9]",
+    "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file that adds diagnoses."
 )
-@click.option("--window", type=int, default=3, show_default=True, help="Width of the moving average, in epochs.")
-@click.option("--smoothing", type=click.Choice(["trailing", "centred", "none"]), default="trailing", show_default=True)
-@click.option("--tau-grid", default="0.3:0.6:0.05", show_default=True, help="first:last:step, or a comma list.")
-@click.option(
-    "--final",
-    type=click.Choice(["auto", "last", "best-val", "worst-group"]),
-    default="auto",
-    show_default=True,
-    help="The epoch that counts; worst-group: for several shortcuts, by the validation groups, in the last phase.",
-)
-@click.option(
-    "--margins",
-    default="1,0.02,0.02",
-    show_default=True,
-    metavar="AD,PD,SFR",
-    help="What counts as a difference; PD's is also that of the gaps of several shortcuts.",
-)
-@click.option("--variant", type=click.Choice(["paper", "guide"]), default="paper", show_default=True)
-@click.option("--guide-threshold", type=float, default=0.8, show_default=True, help="T1_all of the guide's delay.")
-@click.option(
-    "--correlations",
-    metavar="RHO,...",
-    help="Several shortcuts: the share of training images in which each cue is common, e.g. .95,.95; of phases that differ: "
-    ".95,.5/.5,.95.",
-)
-@click.option(
-    "--cues", metavar="NAME,...", help="Several shortcuts: names of the cues, in the order of a pattern's digits."
-)
-@click.option(
-    "--level",
-    type=float,
-    help="Confounded tasks, several shortcuts: accuracy below which a method did not learn and is not judged.  [default: 0.75]",
-)
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting of the diagnosis.")
+@click.option("--variant", type=click.Choice(["paper", "guide"]), hidden=True)  # the older name of '--as guide'
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
 def score(
     paths: tuple[Path, ...],
-    baseline: str | None,
-    tau: float | None,
-    window: int,
-    smoothing: str,
-    tau_grid: str,
-    final: str,
-    margins: str,
-    variant: str,
-    guide_threshold: float,
-    correlations: str | None,
-    cues: str | None,
-    level: float | None,
+    kind: str | None,
+    plugins: tuple[Path, ...],
+    assignments: tuple[str, ...],
+    variant: str | None,
     as_json: bool,
     out: Path | None,
+    **options: str | None,
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
-    from einstellung.metrics.confounding_splits import is_confounding
-    from einstellung.metrics.settings import Margins, ScoreSettings
-    from einstellung.metrics.shortcuts_splits import is_shortcuts
+    from einstellung.diagnoses.contract import Evidence
+    from einstellung.diagnoses.registry import get_diagnosis, recognise
+    from einstellung.diagnoses.reporting import Scored
+    from einstellung.diagnoses.settings import parse_settings
+    from einstellung.results.config import with_assignments
     from einstellung.timeline import Timeline
 
+    if plugins:
+        from einstellung.experiments.plugins import load_plugins
+        from einstellung.results.config import PluginConfig
+
+        load_plugins(PluginConfig(file=str(file)) for file in plugins)
+    if variant == "guide":
+        if kind not in (None, "guide"):
+            raise InputError(f"--variant guide is the same as --as guide, and --as {kind} is given too: leave one out")
+        kind = "guide"
     timeline = Timeline.read_many(paths)
-    confounded, several = is_confounding(timeline), is_shortcuts(timeline)
-    if (confounded or several) and variant == "guide":
-        kind = "confounded tasks" if confounded else "several shortcuts"
-        raise InputError(f"--variant guide has no meaning for timelines of {kind}")
-    if level is not None and not (confounded or several):
-        raise InputError(
-            "--level is for timelines of confounded tasks or several shortcuts: the index has no use for it"
-        )
-    if confounded or not several:
-        for option, given in (("--correlations", correlations), ("--cues", cues)):
-            if given is not None:
-                raise InputError(
-                    f"{option} is for timelines of several shortcuts: there is no split such as group_0_11"
-                )
-    settings = ScoreSettings(
-        baseline=baseline,
-        tau=tau if tau is not None else _default_tau(confounded, several),
-        window=window,
-        smoothing=smoothing,  # type: ignore[arg-type]
-        tau_grid=grid("--tau-grid", tau_grid),
-        final=final,  # type: ignore[arg-type]
-        margins=Margins(*numbers("--margins", margins, 3)),
-        guide_threshold=guide_threshold,
-        level=ScoreSettings.level if level is None else level,
+    diagnosis = recognise(timeline.splits) if kind is None else get_diagnosis(kind)
+    given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}
+    settings = parse_settings(
+        diagnosis.Settings,
+        {**with_assignments({}, assignments), **given},
+        diagnosis.name,
+        lambda key: "--" + key.replace("_", "-"),
     )
-    if confounded:
-        from einstellung.metrics.confounding import confounding_score
-        from einstellung.metrics.confounding_settings import ConfoundingSettings
-
-        card = confounding_score(timeline, ConfoundingSettings.of_score(settings))
-    elif several:
-        from einstellung.metrics.shortcuts import shortcut_score
-        from einstellung.metrics.shortcuts_settings import ShortcutSettings
-
-        card = shortcut_score(
-            timeline,
-            ShortcutSettings.of_score(settings),
-            cues=[name.strip() for name in cues.split(",")] if cues is not None else None,
-            correlations=_by_phase(correlations, timeline) if correlations is not None else None,
-        )
-    elif variant == "guide":
-        from einstellung.metrics.guide import guide_score
-
-        card = guide_score(timeline, settings).to_dict()
-    else:
-        from einstellung.metrics.scorecard import score as compute
-
-        card = compute(timeline, settings).to_dict()
-    page = None
-    if out is not None:
-        page = _write_page(out, timeline, card, paths)
-    show_card(card, as_json, page)
+    evidence = Evidence(timeline)
+    scored = Scored(diagnosis, evidence, diagnosis.score(evidence, settings))
+    page = _write_page(out, scored, paths) if out is not None else None
+    show_scored(scored, as_json, page)
 
 
-def _default_tau(confounded: bool, several: bool) -> float:
-    """The threshold of this kind of timeline."""
-    from einstellung.metrics.confounding_settings import DEFAULT_TAU as OF_CONFOUNDED
-    from einstellung.metrics.settings import ScoreSettings
-    from einstellung.metrics.shortcuts_settings import DEFAULT_TAU as OF_SEVERAL
-
-    return OF_CONFOUNDED if confounded else OF_SEVERAL if several else ScoreSettings.tau
-
-
-def _by_phase(text: str, timeline: Timeline) -> dict[str, list[float]]:
-    """Correlations of every phase: lists separated by a stroke, or one list for all phases."""
-    from einstellung.metrics.shortcuts_splits import phases_of
-
-    phases = phases_of(timeline)
-    lists = [numbers("--correlations", part) for part in text.split("/")]
-    if len(lists) not in (1, len(phases)):
-        raise InputError(
-            f"--correlations {text}: {len(lists)} lists for the {len(phases)} phases {', '.join(phases)}; give one, or one each"
-        )
-    return dict(zip(phases, lists if len(lists) > 1 else lists * len(phases), strict=True))
-
-
-def _write_page(out: Path, timeline: Timeline, card: dict[str, Any], paths: tuple[Path, ...]) -> Path:
+def _write_page(out: Path, scored: Scored, paths: tuple[Path, ...]) -> Path:
     """The page of somebody's logs; it says which files it was made from, by their hashes."""
-    from einstellung.report import write_confounding_report, write_guide_report, write_report, write_shortcut_report
+    from einstellung.diagnoses.reporting import write_report
     from einstellung.results.provenance import file_hashes, now, provenance
     from einstellung.timeline.reading import timeline_files
 
@@ -172,12 +117,5 @@ def _write_page(out: Path, timeline: Timeline, card: dict[str, Any], paths: tupl
         raise InputError(f"{out} is a file; choose a folder for --out")
     if (out / "config.yaml").exists():
         raise InputError(f"{out} is the results folder of a study: use 'einstellung report {out}', or another --out")
-    command = command_line()
-    record = {**provenance(command, file_hashes(timeline_files(paths))), "finished": now()}
-    if card.get("kind") == "confounding":
-        return write_confounding_report(out, timeline, card, provenance=record)
-    if card.get("kind") == "shortcuts":
-        return write_shortcut_report(out, timeline, card, provenance=record)
-    if card["variant"] == "guide":
-        return write_guide_report(out, card, provenance=record)
-    return write_report(out, timeline, card, provenance=record)
+    record = {**provenance(command_line(), file_hashes(timeline_files(paths))), "finished": now()}
+    return write_report(out, scored, provenance=record)

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from einstellung.cli.output import show_family, show_sweep
-from einstellung.errors import InputError
+from einstellung.cli.output import show_family
 
 if TYPE_CHECKING:
+    from einstellung.diagnoses.contract import Diagnosis
     from einstellung.results.sweep import Sweep
-
-
-Splits = Mapping[str, Iterable[str]]  # by a study's name, what it is measured on
 
 
 class Together(Protocol):
@@ -25,7 +22,7 @@ class Together(Protocol):
     def check(self) -> None:
         """Refuse a folder that holds something else."""
 
-    def check_kinds(self, splits: Splits) -> None:
+    def check_diagnoses(self, kinds: Mapping[str, Diagnosis[Any, Any]]) -> None:
         """Refuse studies that no page can show together, before hours of training."""
 
     def write(self) -> None:
@@ -49,15 +46,10 @@ class SweepOnDisk:
 
         check_root(self.root, self.sweep)
 
-    def check_kinds(self, splits: Splits) -> None:
-        from einstellung.report.family import in_words, kind_of
+    def check_diagnoses(self, kinds: Mapping[str, Diagnosis[Any, Any]]) -> None:
+        from einstellung.diagnoses.reporting import common_diagnosis
 
-        for name, found in splits.items():
-            if (kind := kind_of(found)) is not None:
-                raise InputError(
-                    f"{name} is a study of {in_words(kind)}, and the page of a sweep shows the rigidity index, which it does not "
-                    "have: name the studies under 'studies' in a configuration instead"
-                )
+        common_diagnosis(kinds, "sweep")
 
     def write(self) -> None:
         from einstellung.results.sweep import write_sweep
@@ -65,9 +57,9 @@ class SweepOnDisk:
         write_sweep(self.root, self.sweep)
 
     def show(self, as_json: bool) -> None:
-        from einstellung.report.study import report_sweep
+        from einstellung.diagnoses.reporting import report_sweep
 
-        show_sweep(self.root, report_sweep(self.root), as_json)
+        show_family(report_sweep(self.root), as_json)
 
 
 @dataclass(frozen=True)
@@ -85,16 +77,20 @@ class FamilyOnDisk:
 
         check_family_root(self.root)
 
-    def check_kinds(self, splits: Splits) -> None:
-        from einstellung.report.family import family_kind
+    def check_diagnoses(self, kinds: Mapping[str, Diagnosis[Any, Any]]) -> None:
+        from einstellung.diagnoses.reporting import common_diagnosis, diagnosis_of
         from einstellung.results.family import family_file, read_family
         from einstellung.results.folder import ResultsFolder
         from einstellung.timeline import Timeline
 
         known = read_family(self.root) if family_file(self.root).exists() else []
-        files = {name: ResultsFolder(self.root / name).timeline_file for name in known if name not in splits}
-        earlier = {name: Timeline.read(file).splits for name, file in files.items() if file.exists()}
-        family_kind({**splits, **earlier})
+        folders = {name: ResultsFolder(self.root / name) for name in known if name not in kinds}
+        earlier = {
+            name: diagnosis_of(folder.config(), Timeline.read(folder.timeline_file).splits)
+            for name, folder in folders.items()
+            if folder.timeline_file.exists()
+        }
+        common_diagnosis({**kinds, **earlier}, "family")
 
     def write(self) -> None:
         from einstellung.results.family import write_family
@@ -102,8 +98,8 @@ class FamilyOnDisk:
         write_family(self.root, self.names, self.order)
 
     def show(self, as_json: bool) -> None:
-        from einstellung.report.family import report_family
+        from einstellung.diagnoses.reporting import report_family
         from einstellung.results.family import read_family
 
         # all that the root remembers, as a later report of it shows them
-        show_family(*report_family(self.root, read_family(self.root)), as_json)
+        show_family(report_family(self.root, read_family(self.root)), as_json)

@@ -44,9 +44,9 @@ def shifts(
     from einstellung.classifiers.wnids import known_wnids
     from einstellung.files import write_json
     from einstellung.probes.shifts import Folders, average, contents, gaps
-    from einstellung.report.shift_tables import shift_table
+    from einstellung.report.probes.shifts import shift_table
+    from einstellung.report.probes.watermark_report import as_json as record_of
     from einstellung.report.table_formats import to_markdown, write_table
-    from einstellung.report.watermark import as_json as record_of
     from einstellung.scenes.progress import in_lines
     from einstellung.training.devices import torch_threads
 

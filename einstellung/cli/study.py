@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.arguments import look_for_data_in, names, whole_numbers, workers_from
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_scored
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ def validate(
     config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
 ) -> None:
     """Check a configuration and prove its stream, without training anything."""
+    from einstellung.diagnoses.reporting import common_diagnosis
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
-    from einstellung.report.family import family_kind
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
 
@@ -139,10 +139,10 @@ def validate(
     family = Family.of(values, where)
     studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
     shown: dict[str, dict[str, Any]] = {}
-    splits: dict[str, list[str]] = {}
+    kinds = {}
     for name, study in studies.items():
         prepared = prepare_study(study)
-        splits[name] = [split.name for split in prepared.stream.splits]
+        kinds[name] = prepared.diagnosis
         proof = prepared.proof
         jobs = plan(prepared.config, prepared.stream)
         resolved = prepared.config.model_dump(mode="json")
@@ -156,7 +156,7 @@ def validate(
             click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
             proof.require()
     if family:
-        family_kind(splits)
+        common_diagnosis(kinds, "family")
     if as_json:
         print_json({"studies": shown} if family else shown[""])
         for study_proof in (one for one in shown.values() if not one["holds"]):
@@ -190,9 +190,9 @@ def _values(
 
 
 def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None, as_json: bool) -> None:
+    from einstellung.diagnoses.reporting import report_study
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
-    from einstellung.guide.reporting import report_with_guide_files
 
     prepared = prepare_study(config, results.path, about_to_run=True)
     prepared.proof.require()
@@ -201,10 +201,8 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
         outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
         _say_reused(outcome)
         if outcome.timeline is not None:
-            card, page = report_with_guide_files(results)
-            show_card(card, as_json, page)
-            if config.guide_files and not as_json:
-                show_guide(results)
+            reported = report_study(results)
+            show_scored(reported.scored, as_json, reported.page)
     _exit_on_failures([outcome])
 
 
@@ -224,16 +222,16 @@ def _several(
     root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together, as_json: bool
 ) -> None:
     """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
+    from einstellung.diagnoses.reporting import report_study
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
-    from einstellung.guide.reporting import report_with_guide_files
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import SHARED_FIRST_PHASES, as_begun
 
     together.check()
     studies = as_begun(root, studies)
     prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
-    together.check_kinds({name: [split.name for split in study.stream.splits] for name, study in prepared.items()})
+    together.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
     for study in prepared.values():
         study.proof.require()
     outcomes = []
@@ -248,7 +246,7 @@ def _several(
                 outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES)
                 _say_reused(outcome)
                 if outcome.timeline is not None and together.reports_each:
-                    report_with_guide_files(results)
+                    report_study(results)
             outcomes.append(outcome)
         if any(outcome.timeline is not None for outcome in outcomes):
             together.show(as_json)
@@ -262,7 +260,7 @@ def _dry_run(
 
     if together:
         together.check()
-    seen = look_ahead(root, studies, workers, _tell, together.check_kinds if together else None)
+    seen = look_ahead(root, studies, workers, _tell, together.check_diagnoses if together else None)
     if as_json:
         print_json(seen)
     else:

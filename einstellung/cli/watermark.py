@@ -57,10 +57,10 @@ def watermark(
     from einstellung.classifiers.wnids import wnids_in
     from einstellung.probes.watermark import CONTROLS, average, evaluate
     from einstellung.probes.watermark.conditions import controls
+    from einstellung.report.probes.watermark import control_table, model_table
+    from einstellung.report.probes.watermark_report import as_json as record_of
+    from einstellung.report.probes.watermark_report import write_watermark
     from einstellung.report.table_formats import to_markdown
-    from einstellung.report.watermark import as_json as record_of
-    from einstellung.report.watermark import write_watermark
-    from einstellung.report.watermark_tables import control_table, model_table
     from einstellung.training.devices import torch_threads
 
     check_out(out)

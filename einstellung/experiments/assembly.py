@@ -14,6 +14,7 @@ from torch import nn
 
 from einstellung.backbones.registry import backbone_options, build_backbone
 from einstellung.cues import covers, cues
+from einstellung.diagnoses.confounding.settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
@@ -21,7 +22,6 @@ from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Batch, Context, InTurn, Learner, learners, make_learner
 from einstellung.learners.combined import classes_behind, with_options_of_parts
 from einstellung.learners.learner import learner_options, options_as_data
-from einstellung.metrics.confounding_settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.options import checked_options
 from einstellung.results.config import StudyConfig, TrainingConfig, build_config
 from einstellung.streams import Presentation, Stream, streams

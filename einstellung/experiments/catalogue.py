@@ -6,6 +6,8 @@ import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+from pydantic import BaseModel
+
 from einstellung.results.config import PRESETS, preset_names
 
 
@@ -34,10 +36,18 @@ def catalogue(what: str) -> list[dict[str, Any]]:
 def _registries() -> dict[str, Any]:
     from einstellung.backbones import backbones
     from einstellung.cues import covers, cues
+    from einstellung.diagnoses import diagnoses
     from einstellung.learners import learners
     from einstellung.streams import streams
 
-    return {"learners": learners, "streams": streams, "cues": cues, "covers": covers, "backbones": backbones}
+    return {
+        "diagnoses": diagnoses,
+        "learners": learners,
+        "streams": streams,
+        "cues": cues,
+        "covers": covers,
+        "backbones": backbones,
+    }
 
 
 def _summary(thing: Any) -> str:
@@ -47,7 +57,9 @@ def _summary(thing: Any) -> str:
 
 
 def _options(thing: Any) -> dict[str, Any]:
-    options = getattr(thing, "Options", thing)
+    options = getattr(thing, "Options", getattr(thing, "Settings", thing))
+    if isinstance(options, type) and issubclass(options, BaseModel):
+        return {name: field.get_default(call_default_factory=True) for name, field in options.model_fields.items()}
     if is_dataclass(options):
         return {field.name: field.default for field in fields(options)}
     parameters = inspect.signature(options).parameters.values()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from einstellung.diagnoses.contract import Diagnosis
 from einstellung.experiments.estimate import Estimate, estimate
 from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job
@@ -22,17 +23,17 @@ def look_ahead(
     studies: Mapping[str, StudyConfig],
     workers: Workers | None,
     tell: Tell = lambda line: None,
-    check_splits: Callable[[Mapping[str, list[str]]], None] | None = None,
+    check_diagnoses: Callable[[Mapping[str, Diagnosis[Any, Any]]], None] | None = None,
 ) -> dict[str, Any]:
     """Everything as data, the studies by the name of their folder below ``root`` (one without a name is the root itself).
 
-    Nothing is written and nothing trained but the few steps that are timed. ``check_splits`` may refuse studies by what
-    each of them is measured on.
+    Nothing is written and nothing trained but the few steps that are timed. ``check_diagnoses`` may refuse studies that
+    have no page together.
     """
     studies = as_begun(root, studies)
     ready = {name: prepare_study(config, root / name) for name, config in studies.items()}
-    if check_splits is not None:
-        check_splits({name: [split.name for split in study.stream.splits] for name, study in ready.items()})
+    if check_diagnoses is not None:
+        check_diagnoses({name: study.diagnosis for name, study in ready.items()})
     for study in ready.values():
         study.proof.require()
         ready_kernels(study.config)

@@ -6,10 +6,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 
+from einstellung.diagnoses.contract import Diagnosis
+from einstellung.diagnoses.registry import get_diagnosis, recognise
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import (
     build_stream,
@@ -26,10 +30,6 @@ from einstellung.experiments.processes import preload_kernels, warm_up
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
-from einstellung.metrics.confounding_settings import ConfoundingSettings
-from einstellung.metrics.confounding_splits import are_confounding
-from einstellung.metrics.shortcuts_settings import ShortcutSettings
-from einstellung.metrics.shortcuts_splits import are_shortcuts
 from einstellung.randomness import generator
 from einstellung.registry import suggestion
 from einstellung.results.config import StudyConfig
@@ -63,6 +63,7 @@ class Prepared:
     recorded: StudyConfig
     stream: Stream
     proof: Proof
+    diagnosis: Diagnosis[Any, Any]
 
 
 def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bool = False) -> Prepared:
@@ -76,31 +77,44 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
         folder.check_usable()
         config = folder.with_its_choices(config)
     config = resolve(config)
+    stream = build_stream(config)
+    config, diagnosis = with_diagnosis(config, stream)
     recorded = config if folder is None else folder.adopt(config)
-    baseline = recorded.score.settings().baseline
-    if baseline is not None and baseline not in recorded.methods:
+    baseline = recorded.score["baseline"]
+    if baseline is not None and baseline.lower() not in [method.lower() for method in recorded.methods]:
         raise InputError(
             f"score.baseline '{baseline}' is not among the methods: {suggestion(baseline, recorded.methods)}"
         )
     if "tensorboard" in config.logging:
         require_tensorboard()
-    stream = build_stream(config)
     check_backbone(config, stream)
     check_learners(config, stream)
     check_groups(config, stream)
     names = [split.name for split in stream.splits]
-    # what these refuse, they refuse before hours of training
-    if are_confounding(names):
-        ConfoundingSettings.of_score(recorded.score.settings())
-    elif are_shortcuts(names):
-        ShortcutSettings.of_score(recorded.score.settings())
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in names:
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
     if about_to_run:
         ready_kernels(config)
         warm_up()
-    return Prepared(config, recorded, stream, prove(stream))
+    return Prepared(config, recorded, stream, prove(stream), diagnosis)
+
+
+def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Diagnosis[Any, Any]]:
+    """The configuration with its diagnosis named and every setting of it; a wrong one is refused before hours of training."""
+    diagnosis = (
+        recognise(split.name for split in stream.splits)
+        if config.diagnosis is None
+        else get_diagnosis(config.diagnosis)
+    )
+    settings = parse_settings(diagnosis.Settings, config.score, diagnosis.name)
+    companions = {}
+    for name, given in config.companions.items():
+        other = get_diagnosis(name)
+        own = parse_settings(other.Settings, given, name, f"companions.{name}.{{}}".format)
+        companions[name] = own.model_dump(mode="json")
+    update = {"diagnosis": diagnosis.name, "score": settings.model_dump(mode="json"), "companions": companions}
+    return config.model_copy(update=update), diagnosis
 
 
 def ready_kernels(config: StudyConfig) -> None:

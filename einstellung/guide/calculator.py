@@ -9,9 +9,9 @@ from typing import Any
 
 import pandas as pd
 
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
-from einstellung.metrics.guide import GUIDE_METRICS, THRESHOLD, GuideRun, band, guide_score, spread
-from einstellung.metrics.settings import ScoreSettings
+from einstellung.guide.score import GUIDE_METRICS, THRESHOLD, GuideRun, band, guide_score, spread
 from einstellung.registry import suggestion
 from einstellung.timeline import KNOWN_SPLITS, Timeline
 from einstellung.timeline.schema import ACCURACY_SLACK

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.errors import InputError
 from einstellung.guide.calculator import as_guide_writes
+from einstellung.guide.claims import guide_claims
 from einstellung.guide.debug import debug_warnings, is_debug
-from einstellung.metrics.guide import BANDS, GUIDE_METRICS, guide_score
-from einstellung.metrics.guide_claims import guide_claims
-from einstellung.metrics.guide_tests import guide_tests
-from einstellung.metrics.scorecard import score
+from einstellung.guide.score import BANDS, GUIDE_METRICS, guide_score
+from einstellung.guide.significance import guide_tests
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 

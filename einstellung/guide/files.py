@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from einstellung.diagnoses.rigidity.attention_summary import attention_of_run, attention_summary
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
 from einstellung.guide.calculator import TASKS, EinstellungMetrics
 from einstellung.guide.comprehensive import comprehensive_results
 from einstellung.guide.debug import debug_warnings, is_debug
-from einstellung.metrics.guide import guide_score
-from einstellung.report.attention_summary import attention_of_run, attention_summary
+from einstellung.guide.score import guide_score
 from einstellung.results.attention_files import AttentionRun, read_attention
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import run_folder

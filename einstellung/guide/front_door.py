@@ -125,8 +125,8 @@ def _show(performed: Performed, card: Mapping[str, Any], comparative: bool) -> N
 
 def _comparison(guide_card: Mapping[str, Any]) -> Iterator[str]:
     """Differences between methods in the guide's metrics, with their tests."""
-    from einstellung.metrics.guide_tests import guide_tests
-    from einstellung.report.guide import PARTS
+    from einstellung.guide.significance import guide_tests
+    from einstellung.guide.tables import PARTS
 
     for test in guide_tests(guide_card):
         if test["mean_difference"] is None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE, write_guide_files
-from einstellung.metrics.guide import guide_score
+from einstellung.guide.score import guide_score
 from einstellung.report.study import report_study
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline

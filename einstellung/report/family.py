@@ -1,74 +1,98 @@
-"""The page of a family of studies: of confounded tasks, or of several shortcuts; a page shows studies of one kind."""
+"""The page of several studies: a family or a sweep, whatever the diagnosis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
-from einstellung.errors import InputError
-from einstellung.metrics.confounding import KIND as CONFOUNDING
-from einstellung.metrics.confounding_splits import are_confounding
-from einstellung.metrics.shortcuts import KIND as SHORTCUTS
-from einstellung.metrics.shortcuts_splits import are_shortcuts
-from einstellung.report import confounding_family, shortcuts_family
-from einstellung.report.family_page import Cards, finished_timelines
+from einstellung.checks import Check
+from einstellung.files import write_json, write_text
+from einstellung.report.notation import join
+from einstellung.report.page import render_template
+from einstellung.report.table_formats import write_table
+from einstellung.report.tables import Table
 
-_IN_WORDS = {CONFOUNDING: "confounded tasks", SHORTCUTS: "several shortcuts"}
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan
+
+FAMILY, SWEEP = "family", "sweep"
 
 
-def kind_of(splits: Iterable[str]) -> str | None:
-    """The kind of the card of a study that is measured on these splits; None for the rigidity index, which has no kind.
+@dataclass(frozen=True)
+class Study:
+    """What the page shows of one of its studies, whose own page lies in ``folder`` below it."""
 
-    >>> kind_of(["T1_val", "group_0_11"]), kind_of(["T1_positive"]), kind_of(["T1_all", "T2_val"])
-    ('shortcuts', 'confounding', None)
+    folder: str
+    checks: Sequence[Check]
+    warnings: Sequence[str]
+    fewest_seeds: int
+
+
+@dataclass(frozen=True)
+class FamilyPage:
+    """All that the page shows; ``name`` is that of its files (``family.html``, ``family.json``), ``data`` goes into the latter.
+
+    ``tables`` are shown in their order, those in ``hidden`` are only written. ``glossary``: word, class of its pill, meaning.
+    ``template`` extends ``family.html``.
     """
-    names = list(splits)
-    if are_confounding(names):
-        return CONFOUNDING
-    return SHORTCUTS if are_shortcuts(names) else None
+
+    name: str
+    title: str
+    kicker: str
+    answer: Sequence[str]
+    data: Mapping[str, Any]
+    tables: Mapping[str, Table]
+    figures: Sequence[Plan] = ()
+    glossary: Sequence[tuple[str, str, str]] = ()
+    hidden: Sequence[str] = ()
+    warnings: Sequence[str] = ()
+    template: Path | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
 
 
-def in_words(kind: str) -> str:
-    """What studies of a kind are about."""
-    return _IN_WORDS[kind]
+def write_family_page(root: Path, page: FamilyPage, studies: Sequence[Study]) -> Path:
+    """Write tables, figures, JSON and, last, the page into ``root``; return its path."""
+    from einstellung.report.figures.plan import draw_figures  # matplotlib takes most of a second to import
+
+    write_json(root / f"{page.name}.json", page.data)
+    for name, table in page.tables.items():
+        write_table(root / "tables", name, table)
+    figures, missing = draw_figures(page.figures, root / "figures")
+    html = render_template(
+        page.template or "family.html",
+        title=page.title,
+        kicker=page.kicker,
+        answer=page.answer,
+        failed=[
+            Check(f"{study.folder}: {check.name}", check.passed, check.detail)
+            for study in studies
+            for check in study.checks
+            if check.passed is False
+        ],
+        warnings=[*page.warnings, *shared_warnings((study.folder, study.warnings) for study in studies)],
+        fewest_seeds=min(study.fewest_seeds for study in studies),
+        links={study.folder: quote(f"{study.folder}/report.html") for study in studies},
+        figures=figures,
+        missing=missing,
+        tables={name: table for name, table in page.tables.items() if name not in page.hidden and table.rows},
+        glossary=page.glossary,
+        page_name=page.name,
+        **page.own,
+    )
+    return write_text(root / f"{page.name}.html", html)
 
 
-def family_kind(splits: Mapping[str, Iterable[str]]) -> str:
-    """The kind that all studies have, by name the splits that each is measured on; another kind, or two kinds, are refused.
+def shared_warnings(warnings: Iterable[tuple[str, Sequence[str]]]) -> list[str]:
+    """Every warning once, with the studies that it belongs to.
 
-    >>> family_kind({"switch": ["group_0_11"], "plain": ["T1_all"]})
-    Traceback (most recent call last):
-    einstellung.errors.InputError: study plain is neither of confounded tasks nor of several shortcuts, and only such studies \
-have a page together: run it by itself
+    >>> shared_warnings([("a", ["x", "y"]), ("b", ["x"])])
+    ['a and b: x', 'a: y']
     """
-    kinds = {name: kind_of(found) for name, found in splits.items()}
-    first: tuple[str, str] | None = None
-    for name, kind in kinds.items():
-        if kind is None:
-            raise InputError(
-                f"study {name} is neither of {' nor of '.join(_IN_WORDS.values())}, and only such studies have a page "
-                "together: run it by itself"
-            )
-        first = first or (name, kind)
-        if kind != first[1]:
-            raise InputError(
-                f"study {first[0]} is of {_IN_WORDS[first[1]]} and study {name} of {_IN_WORDS[kind]}: a family is of one "
-                "kind; put them into configurations and folders of their own"
-            )
-    assert first is not None, "a family has studies"
-    return first[1]
-
-
-def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
-    """Report every study of a family that has finished runs, then the family; the cards by name, and the page's path."""
-    timelines = finished_timelines(root, names)
-    if family_kind({name: timeline.splits for name, timeline in timelines.items()}) == CONFOUNDING:
-        return confounding_family.report_family(root, names)
-    return shortcuts_family.report_family(root, names)
-
-
-def family_answer(cards: Cards) -> list[str]:
-    """The answer of a family in words, for its page and for the terminal."""
-    kind = next(iter(cards.values()))["kind"]
-    return confounding_family.family_answer(cards) if kind == CONFOUNDING else shortcuts_family.family_answer(cards)
+    where: dict[str, list[str]] = {}
+    for name, own in warnings:
+        for warning in own:
+            where.setdefault(warning, []).append(name)
+    return [f"{join(names)}: {warning}" for warning, names in where.items()]

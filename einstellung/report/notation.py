@@ -1,12 +1,12 @@
-"""How numbers, facets and patterns are written, the same in figures, tables, terminal and page."""
+"""How numbers and facets are written, the same in figures, tables, terminal and page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
-from einstellung.metrics.patterns import FEWEST_SEEDS
+from einstellung.metrics.statistics import Summary
 
 DASH = "–"
 MINUS = "−"
@@ -88,54 +88,6 @@ FACETS = {
 }
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """A verdict's name, the words that stand beside it, and its line in the glossary."""
-
-    name: str
-    words: str
-    meaning: str
-
-
-PATTERNS = {
-    pattern.name: pattern
-    for pattern in (
-        Pattern(
-            "red-flag",
-            "shortcut-induced rigidity",
-            "Faster than the baseline, no worse with the cue present, and leaning on the cue more than the baseline.",
-        ),
-        Pattern(
-            "cue-harmful",
-            "the cue hurts the baseline",
-            "The baseline is better without the cue, so SFR_rel measures relative harm, not reliance.",
-        ),
-        Pattern(
-            "shared-shortcut",
-            "both lean on the cue",
-            "The continual model leans on the cue, and so does the baseline: the history adds nothing.",
-        ),
-        Pattern(
-            "benign-avoidance",
-            "the cue distracts the continual model",
-            "Faster than the baseline, but worse with the cue present and leaning on it less.",
-        ),
-        Pattern(
-            "benign-transfer",
-            "no added reliance on the cue",
-            "Not markedly faster, not better with the cue present, and not leaning on it more than the baseline.",
-        ),
-        Pattern("ambiguous", "the data do not decide", "A facet is undefined or the facets fit no named pattern."),
-    )
-}
-
-CERTAINTIES = {
-    "holds": "the 95 % interval of every facet that the pattern needs stays on its side of the bound",
-    "leans": "the means say so, but at least one 95 % interval crosses its bound",
-    "too few seeds": "a facet that the pattern needs rests on fewer than three seeds: not enough to tell",
-}
-
-
 def number(value: float | None, *, digits: int = 3, signed: bool = False) -> str:
     """A number with a real minus sign; undefined is a dash, never 0.
 
@@ -173,34 +125,58 @@ def write(key: str, value: float | None) -> str:
     return epochs(value, signed=facet.signed) if facet.in_epochs else number(value, signed=facet.signed)
 
 
-def mean_sd(key: str, estimate: Mapping[str, Any]) -> str:
+class Spread(Protocol):
+    """A mean over seeds with its standard deviation, measured or published."""
+
+    @property
+    def mean(self) -> float | None: ...
+
+    @property
+    def sd(self) -> float | None: ...
+
+
+def per_cent(estimate: Spread | None, *, spread: bool) -> str:
+    """Mean, and deviation where asked for, in per cent.
+
+    >>> per_cent(Summary(0.7264, 0.0578, 3, None, "t"), spread=True)
+    '72.6 ± 5.78'
+    >>> per_cent(Summary(0.7264, None, 1, None, "none"), spread=True), per_cent(None, spread=False)
+    ('72.6', '–')
+    """
+    if estimate is None or estimate.mean is None:
+        return DASH
+    mean = number(100 * estimate.mean, digits=1)
+    return f"{mean} ± {number(100 * estimate.sd, digits=2)}" if spread and estimate.sd is not None else mean
+
+
+def mean_sd(key: str, estimate: Spread) -> str:
     """``mean ± sd``; the mean alone where one seed has no spread; a dash where nothing is defined.
 
-    >>> mean_sd("SC_patch", {"mean": 0.628, "sd": 0.007, "n": 3})
+    >>> mean_sd("SC_patch", Summary(0.628, 0.007, 3, None, "t"))
     '0.628 ± 0.007'
-    >>> mean_sd("PD", {"mean": 0.1, "sd": None, "n": 1}), mean_sd("PD", {"mean": None, "sd": None, "n": 0})
+    >>> mean_sd("PD", Summary(0.1, None, 1, None, "none")), mean_sd("PD", Summary(None, None, 0, None, "none"))
     ('+0.100', '–')
     """
-    mean, sd = estimate["mean"], estimate["sd"]
+    mean, sd = estimate.mean, estimate.sd
     if mean is None or sd is None:
         return write(key, mean)
     spread = epochs(sd) if FACETS[key].in_epochs else number(sd)
     return f"{write(key, mean)} ± {spread}"
 
 
-def interval(key: str, estimate: Mapping[str, Any]) -> str:
+def interval(key: str, estimate: Summary) -> str:
     """``[low, high]`` of the 95 % interval, or why there is none.
 
-    >>> interval("PD", {"mean": 0.1, "n": 3, "ci95": [0.05, 0.15]})
+    >>> interval("PD", Summary(0.1, 0.02, 3, (0.05, 0.15), "t"))
     '[+0.050, +0.150]'
-    >>> interval("PD", {"mean": 0.1, "n": 1, "ci95": None}), interval("PD", {"mean": None, "n": 0, "ci95": None})
+    >>> interval("PD", Summary(0.1, None, 1, None, "none")), interval("PD", Summary(None, None, 0, None, "none"))
     ('n = 1: no interval', '–')
     """
-    if estimate["mean"] is None:
+    if estimate.mean is None:
         return DASH
-    if estimate.get("ci95") is None:
-        return f"n = {estimate['n']}: no interval"
-    low, high = estimate["ci95"]
+    if estimate.ci95 is None:
+        return f"n = {estimate.n}: no interval"
+    low, high = estimate.ci95
     return f"[{write(key, low)}, {write(key, high)}]"
 
 
@@ -227,40 +203,3 @@ def short_names(methods: Sequence[str], length: int = 20) -> dict[str, str]:
         twins = sum(other == label or other.startswith(f"{label} (") for other in labels.values())
         labels[method] = f"{label} ({twins + 1})" if twins else label
     return labels
-
-
-def certainty_beside(record: Mapping[str, Any]) -> str | None:
-    """How sure a pattern is; where none was found there is nothing to be sure of, unless seeds are what is missing."""
-    certainty: str | None = record["certainty"]
-    return None if record["pattern"] == "ambiguous" and record["n_seeds"] >= FEWEST_SEEDS else certainty
-
-
-def deciding(record: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    """A method's estimate as its verdict uses it: Δ and Δ_S on the seeds that SFR_rel rests on.
-
-    >>> deciding({"delta": {"n": 3}, "delta_paired": {"n": 2}}, "delta")
-    {'n': 2}
-    """
-    estimate: Mapping[str, Any] = record.get(f"{key}_paired") or record[key]
-    return estimate
-
-
-def continual_methods(card: Mapping[str, Any]) -> list[str]:
-    """The methods that are compared with the baseline, in the scorecard's order."""
-    return [method for method in card["methods"] if method != card["baseline"]]
-
-
-def baseline_first(card: Mapping[str, Any]) -> dict[str, Any]:
-    """The scorecard with its baseline before the methods that are compared with it; else as it was.
-
-    >>> list(baseline_first({"baseline": "b", "methods": {"a": 1, "b": 2}})["methods"])
-    ['b', 'a']
-    """
-    methods = card["methods"]
-    first = {card["baseline"]: methods[card["baseline"]]} if card["baseline"] in methods else {}
-    return {**card, "methods": {**first, **methods}}
-
-
-def is_compared(card: Mapping[str, Any]) -> bool:
-    """Whether there is a baseline and something to compare with it."""
-    return card["baseline"] in card["methods"] and len(card["methods"]) > 1

@@ -1,26 +1,24 @@
-"""The page: everything a reader needs in one file that opens without a network and without a script."""
+"""The page: one shell for every diagnosis, filled from templates; one file that opens offline, without a script."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import jinja2
-import pandas as pd
 
-from einstellung.report import measured
-from einstellung.report.answer import answer, failed_checks
-from einstellung.report.attention_tables import NOT_PROOF
-from einstellung.report.figures.attention_plans import ATTENTION
-from einstellung.report.figures.catalogue import Drawn
+from einstellung.checks import Check
 from einstellung.report.markup import data_uri, plain, symbols, typeset
-from einstellung.report.notation import CERTAINTIES, FACETS, PATTERNS, continual_methods, number
-from einstellung.report.statistics_tables import statistics_tables
+from einstellung.report.measured import MeasuredSplit
 from einstellung.report.table_formats import footnotes
-from einstellung.report.tables import Table
-from einstellung.report.undefined import Missing
-from einstellung.report.verdict_cards import baseline_card, verdict_card
+from einstellung.report.tables import Missing, Table
 
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Drawn
+
+DEFAULT_TEMPLATE = "default.html"
 _FACT_WORDS = {
     "chance": "chance over the whole head",
     "chance_task": "chance within the last phase",
@@ -28,104 +26,68 @@ _FACT_WORDS = {
 }
 
 
-def report_page(
-    frame: pd.DataFrame,
-    card: Mapping[str, Any],
-    figures: Sequence[Drawn],
-    tables: Mapping[str, Table],
-    *,
-    no_figure: Sequence[Missing],
-    no_table: Sequence[Missing],
-    proof: Mapping[str, Any] | None,
-    provenance: Mapping[str, Any] | None,
-    configuration: str | None,
-    title: str,
-) -> str:
+@dataclass(frozen=True)
+class Origin:
+    """Where the numbers of a page come from."""
+
+    proof: Mapping[str, Any] | None = None
+    provenance: Mapping[str, Any] | None = None
+    configuration: str | None = None
+
+
+@dataclass(frozen=True)
+class Page:
+    """All that the shell shows; ``own`` is what the diagnosis' own template needs besides."""
+
+    title: str
+    kicker: str
+    answer: Sequence[str]
+    fewest_seeds: int
+    checks: Sequence[Check]
+    warnings: Sequence[str]
+    figures: Mapping[str, Drawn]
+    tables: Mapping[str, Table]
+    missing: Sequence[Missing] = ()
+    conditions: Mapping[str, str] = field(default_factory=dict)
+    splits: Sequence[MeasuredSplit] = ()
+    origin: Origin = Origin()
+    template: Path | None = None
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+
+def render_page(page: Page) -> str:
     """The whole page as HTML text."""
-    proof_checks, log_checks = list((proof or {}).get("checks", ())), list(card.get("checks", ()))
+    origin = page.origin
+    proof_checks = [Check(**check) for check in (origin.proof or {}).get("checks", ())]
     return render_template(
-        "report.html",
-        title=title,
-        answer=answer(card),
-        failed=failed_checks(proof_checks, log_checks),
-        fewest_seeds=measured.fewest_seeds(card),
-        warnings=card.get("warnings", ()),
-        cards=[verdict_card(card, method) for method in continual_methods(card)],
-        baseline=baseline_card(card),
-        check_groups=check_groups(proof, proof_checks, log_checks),
-        verdict_figure=next((figure for figure in figures if figure.name == "verdict"), None),
-        figures=[
-            figure for figure in figures if figure.name != "verdict" and not figure.is_sheet and not figure.is_attention
-        ],
-        attention=[figure for figure in figures if figure.is_attention],
-        not_proof=NOT_PROOF,
-        samples=[figure for figure in figures if figure.is_sheet],
-        tables=tables,
-        no_figure=[figure for figure in no_figure if not figure.name.startswith(ATTENTION)],
-        no_attention=[figure for figure in no_figure if figure.name.startswith(ATTENTION)],
-        no_table={thing.name: thing for thing in no_table},
-        statistics=statistics_tables(card),
-        splits=measured.splits(frame),
-        setting=_setting(card),
-        facts=worded((proof or {}).get("facts") or {}),
-        stream=(proof or {}).get("stream"),
-        facets=[FACETS[key] for key in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S")],
-        patterns=list(PATTERNS.values()),
-        certainties=CERTAINTIES,
-        provenance=worded(provenance or {}),
-        configuration=configuration,
+        page.template or DEFAULT_TEMPLATE,
+        title=page.title,
+        kicker=page.kicker,
+        answer=page.answer,
+        failed=failed_checks([*proof_checks, *page.checks]),
+        fewest_seeds=page.fewest_seeds,
+        warnings=page.warnings,
+        check_groups=check_groups(origin.proof, proof_checks, page.checks),
+        figures=page.figures,
+        tables=page.tables,
+        missing={thing.name: thing for thing in page.missing},
+        setting=page.conditions,
+        splits=page.splits,
+        facts=worded((origin.proof or {}).get("facts") or {}),
+        stream=(origin.proof or {}).get("stream"),
+        provenance=worded(origin.provenance or {}),
+        configuration=origin.configuration,
+        **page.own,
     )
 
 
-def guide_page(
-    card: Mapping[str, Any],
-    tables: Sequence[Table],
-    *,
-    provenance: Mapping[str, Any] | None,
-    title: str,
-) -> str:
-    """The page of the guide's variant."""
-    return render_template(
-        "guide.html",
-        title=title,
-        tables=tables,
-        warnings=card.get("warnings", ()),
-        failed=failed_checks(card.get("checks", ())),
-        fewest_seeds=measured.fewest_seeds(card),
-        provenance=worded(provenance or {}),
-        configuration=None,
-    )
-
-
-def sweep_page(
-    *,
-    title: str,
-    answer: str,
-    figure: Drawn,
-    table: Table,
-    links: Mapping[str, str],
-    failed: Sequence[Mapping[str, Any]],
-    warnings: Sequence[str],
-    fewest_seeds: int,
-) -> str:
-    """The page of a sweep: one figure, one table, a link to the report of every value."""
-    return render_template(
-        "sweep.html",
-        title=title,
-        answer=answer,
-        figure=figure,
-        table=table,
-        links=links,
-        failed=failed,
-        warnings=warnings,
-        fewest_seeds=fewest_seeds,
-    )
-
-
-def render_template(template: str, **context: Any) -> str:
-    """A page from one of our templates; what is not given is an error."""
+def render_template(template: str | Path, **context: Any) -> str:
+    """A page from one of our templates, or from a file that extends them; what is not given is an error."""
+    loaders: list[jinja2.BaseLoader] = [jinja2.PackageLoader("einstellung.report")]
+    if isinstance(template, Path):
+        loaders.insert(0, jinja2.FileSystemLoader(template.parent))
     environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("einstellung.report"),
+        loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -138,31 +100,28 @@ def render_template(template: str, **context: Any) -> str:
         "plain": plain,
         "typeset": typeset,
     }
-    return environment.get_template(template).render(**context)
+    name = template.name if isinstance(template, Path) else template
+    return environment.get_template(name).render(**context)
+
+
+def failed_checks(checks: Iterable[Check]) -> list[Check]:
+    """Every check that did not pass."""
+    return [check for check in checks if check.passed is False]
 
 
 def check_groups(
-    proof: Mapping[str, Any] | None, proof_checks: list[Mapping[str, Any]], log_checks: list[Mapping[str, Any]]
-) -> dict[str, list[Mapping[str, Any]]]:
+    proof: Mapping[str, Any] | None, proof_checks: Sequence[Check], log_checks: Sequence[Check]
+) -> dict[str, list[dict[str, Any]]]:
     """Both kinds of checks, the failed ones first, then those that could not be made."""
     order = {False: 0, None: 1, True: 2}
     groups = {f"Proof of the stream '{proof.get('stream')}', made before training": proof_checks} if proof else {}
     groups["Checks of the log"] = log_checks
-    return {name: sorted(checks, key=lambda check: order[check["passed"]]) for name, checks in groups.items()}
+    return {
+        name: [asdict(check) for check in sorted(checks, key=lambda check: order[check.passed])]
+        for name, checks in groups.items()
+    }
 
 
 def worded(facts: Mapping[str, Any]) -> dict[str, Any]:
     """The names of facts as a reader would say them; what lies below them keeps its own names."""
     return {_FACT_WORDS.get(name, name.replace("_", " ")): value for name, value in facts.items()}
-
-
-def _setting(card: Mapping[str, Any]) -> dict[str, str]:
-    return {
-        "baseline": card["baseline"] if card["baseline"] in card["methods"] else "none",
-        "seeds": measured.seeds_in_words(card),
-        "accuracy": "top-1, macro over the classes of the split",
-        "threshold τ": number(card["tau"], digits=2),
-        "curves": measured.smoothing_in_words(card),
-        "final values": f"at {measured.rule_in_words(card)}",
-        "margins": measured.margins_in_words(card),
-    }

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from einstellung.errors import InputError
-from einstellung.metrics.log_checks import Run
 from einstellung.results.run_files import read_run_table, run_folder
+from einstellung.timeline import Run
 
 COLUMNS = ("phase", "epoch", "split", "n", "layer", "head", "AS", "boxed", "entropy", "ADI")
 TABLE, ARRAYS = "attention.csv", "attention.npz"

@@ -18,8 +18,6 @@ from pydantic import (
 )
 
 from einstellung.errors import InputError
-from einstellung.metrics.curves import Smoothing
-from einstellung.metrics.settings import Final, Margins, ScoreSettings
 from einstellung.registry import suggestion
 
 PRESETS = Path(__file__).parent / "presets"
@@ -27,7 +25,6 @@ PRESETS = Path(__file__).parent / "presets"
 Positive = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
-_SCORE = ScoreSettings()
 _PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
 
 
@@ -184,30 +181,12 @@ class PluginConfig(_Section):
 _NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
 
 
-class ScoreConfig(_Section):
-    """How the timelines are read; changing it trains nothing anew. ``baseline: null`` means scratch_t2 where it is there."""
-
-    baseline: str | None = _SCORE.baseline
-    tau: float = _SCORE.tau
-    window: Positive = _SCORE.window
-    smoothing: Smoothing = _SCORE.smoothing
-    tau_grid: tuple[float, ...] = _SCORE.tau_grid
-    final: Final = _SCORE.final
-    margins: tuple[float, float, float] = (_SCORE.margins.AD, _SCORE.margins.PD, _SCORE.margins.SFR)
-    guide_threshold: float = _SCORE.guide_threshold
-    level: float = _SCORE.level
-
-    def settings(self) -> ScoreSettings:
-        """The same for the metrics, which check it."""
-        values = self.model_dump()
-        return ScoreSettings(**{**values, "margins": Margins(*self.margins)})
-
-
 class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
-    ``cue`` and ``cover`` are null where a stream plants none. ``logging``: files to watch a run by while it goes on;
-    ``guide_files``: the implementation guide's files beside ours.
+    ``cue`` and ``cover`` are null where a stream plants none. ``logging``: files to watch a run by while it goes on.
+    ``diagnosis`` names what the study asks (null: what its stream is made for), ``score`` holds that diagnosis' settings, and
+    ``companions`` other diagnoses of the same runs, each with its settings. Changing these trains nothing anew.
     """
 
     name: PlainName = "study"
@@ -222,9 +201,10 @@ class StudyConfig(_Section):
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("scratch_t2", "sgd", "ewc_on", "derpp")
     learners: dict[str, dict[str, Any]] = {}
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
-    score: ScoreConfig = ScoreConfig()
+    diagnosis: str | None = None
+    score: dict[str, Any] = {}
+    companions: dict[str, dict[str, Any]] = {}
     logging: tuple[Literal["csv", "tensorboard"], ...] = ()
-    guide_files: bool = False
 
     @field_validator("methods", "seeds", "logging")
     @classmethod

@@ -158,6 +158,12 @@ class ResultsFolder:
         files = sorted(self.path.glob("runs/*/status.json"))
         return [(file.parent.name, self.read_optional(file) or {}) for file in files]
 
+    def has_finished_runs(self) -> bool:
+        """Whether there is anything to report."""
+        if not (self.path / "runs").exists():
+            return self.timeline_file.exists()
+        return any(status.get("state") == "finished" for _, status in self._statuses())
+
     def merge_timelines(self) -> Timeline | None:
         """One ``timeline.csv`` over all finished runs; in a folder that was handed on without its runs, the one that is there."""
         if not (self.path / "runs").exists():

@@ -13,7 +13,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
-from einstellung.metrics.log_checks import Run
+from einstellung.timeline import Run
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,30 @@ class RunPictures:
     method: str
     seed: int
     path: Path
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Files that runs left beside their timelines, read on demand; of somebody's logs there are none."""
+
+    folder: Path | None = None
+    runs: tuple[Run, ...] = ()
+
+    def predictions(
+        self, last: bool = False, so: str = "tests on single images leave {run} out"
+    ) -> tuple[Predictions, list[str]]:
+        """See :func:`read_predictions`."""
+        return ({}, []) if self.folder is None else read_predictions(self.folder, self.runs, last, so)
+
+    def pictures(self) -> list[RunPictures]:
+        """See :func:`find_pictures`."""
+        return [] if self.folder is None else find_pictures(self.folder, self.runs)
+
+    @property
+    def samples(self) -> Path | None:
+        """The sample images of the study, where it stored some."""
+        path = None if self.folder is None else self.folder / "samples.npz"
+        return path if path is not None and path.exists() else None
 
 
 def run_folder(results: Path, run: Run) -> Path:

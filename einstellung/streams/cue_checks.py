@@ -7,10 +7,10 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
+from einstellung.checks import Check
 from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.randomness import generator
-from einstellung.streams.check import Check
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase, Stream
 

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass
 import torch
 from torch import Tensor
 
+from einstellung.checks import Check
 from einstellung.errors import InputError
 from einstellung.randomness import generator
-from einstellung.streams.check import Check
 from einstellung.streams.cue_checks import cue_elsewhere, cue_in_training, mask_covers_patch
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import Phase, Stream

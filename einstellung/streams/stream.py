@@ -9,9 +9,9 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
+from einstellung.checks import Check
 from einstellung.cues.patch import Cue
 from einstellung.registry import Registry
-from einstellung.streams.check import Check
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from einstellung.timeline.schema import (
     T1_ALL,
     VAL,
 )
-from einstellung.timeline.table import Curve, Timeline
+from einstellung.timeline.table import Curve, Run, Timeline
 
 __all__ = [
     "COLUMNS",
@@ -28,5 +28,6 @@ __all__ = [
     "T1_ALL",
     "VAL",
     "Curve",
+    "Run",
     "Timeline",
 ]

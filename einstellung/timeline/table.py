@@ -17,6 +17,9 @@ from einstellung.timeline.schema import FloatArray, Origin, checked
 NO_VALUES: FloatArray = np.empty(0, dtype=np.float64)
 
 
+Run = tuple[str, int]  # method and seed
+
+
 @dataclass(frozen=True)
 class Curve:
     """One split of one run in one phase, by rising effective epoch; NaN where a value was not measured."""

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from einstellung.bridges.mammoth.contract import RELIED_ON
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.timeline import Timeline
 
 FOLDER = os.environ.get("EINSTELLUNG_MAMMOTH")

@@ -14,7 +14,7 @@ from einstellung.bridges import Recorder
 from einstellung.bridges.avalanche import ERIPlugin, avalanche_benchmark, scratch_t2
 from einstellung.cli import main
 from einstellung.errors import InputError
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.streams import Presentation
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator

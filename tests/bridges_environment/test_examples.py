@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.timeline import Timeline
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

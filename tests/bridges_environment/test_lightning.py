@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from einstellung.bridges.lightning import ERICallback
 from einstellung.errors import InputError
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.streams import Presentation
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator

@@ -18,7 +18,7 @@ from einstellung.experiments.plan import plan
 from einstellung.learners import Learner, Stage, learners
 from einstellung.results.config import EvaluationConfig, build_config, merged
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, prove, streams
-from einstellung.streams.check import Check
+from einstellung.checks import Check
 
 VALUES = {
     "name": "many",

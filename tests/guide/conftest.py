@@ -13,7 +13,7 @@ from einstellung.experiments import study
 from einstellung.experiments.execution import execute, proved_stream
 from einstellung.guide import reporting
 from einstellung.guide.front_door import main
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.results.folder import ResultsFolder
 
 TINY = (

@@ -7,11 +7,11 @@ import json
 
 import pytest
 
-from einstellung.metrics.guide_claims import guide_claims
-from einstellung.metrics.guide_tests import guide_tests
+from einstellung.guide.claims import guide_claims
+from einstellung.guide.significance import guide_tests
 from einstellung.report import write_guide_report
-from einstellung.report.figures import catalogue
-from einstellung.report.guide_claims import claims_table
+from einstellung.diagnoses.rigidity.figures import catalogue
+from einstellung.guide.claims_table import claims_table
 from einstellung.report.study import report_study
 
 from .test_files import study

@@ -14,7 +14,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.guide.settings import KEYS, translated, with_guide_keys
-from einstellung.metrics.guide import guide_score
+from einstellung.guide.score import guide_score
 from einstellung.randomness import generator
 from einstellung.results.config import build_config, merged, read_preset
 from einstellung.streams import Presentation, prove

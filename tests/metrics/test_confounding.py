@@ -10,10 +10,10 @@ import pytest
 from scipy import stats
 
 from einstellung.errors import InputError
-from einstellung.metrics.confounding import confounding_score
-from einstellung.metrics.confounding_settings import ConfoundingSettings
-from einstellung.metrics.confounding_splits import is_confounding, tasks_of
-from einstellung.metrics.settings import ScoreSettings
+from einstellung.diagnoses.confounding.score import confounding_score
+from einstellung.diagnoses.confounding.settings import ConfoundingSettings
+from einstellung.diagnoses.confounding.splits import is_confounding, tasks_of
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.timeline import Timeline
 
 from .confounded import both, figure_6_ends, study, three_tasks, twins

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.metrics.confounding import confounding_score
+from einstellung.diagnoses.confounding.score import confounding_score
 from einstellung.timeline import Timeline
 
 from .confounded import both, study, three_tasks

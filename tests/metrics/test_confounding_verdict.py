@@ -7,8 +7,8 @@ import math
 import pytest
 from scipy import stats
 
-from einstellung.metrics.confounding import confounding_score
-from einstellung.metrics.confounding_verdict import (
+from einstellung.diagnoses.confounding.score import confounding_score
+from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
     INSIDIOUS,
     NOT_CONFOUNDED,
@@ -18,7 +18,7 @@ from einstellung.metrics.confounding_verdict import (
     judge,
     with_verdicts,
 )
-from einstellung.report.published_confounding import SANITY_CHECK, TABLE_4
+from einstellung.diagnoses.confounding.published import SANITY_CHECK, TABLE_4
 
 from .confounded import both, study, three_tasks
 

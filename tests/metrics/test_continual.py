@@ -15,7 +15,7 @@ from einstellung.metrics.continual import (
     intransigence,
     pooled_accuracy,
 )
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.score import score
 
 from .timelines import rows, run, timeline
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.metrics.cue_effect import cue_effect, cue_effect_of_runs, macro_accuracy, over_seeds
+from einstellung.diagnoses.rigidity.cue_effect import cue_effect, cue_effect_of_runs, macro_accuracy, over_seeds
 from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH
 
 from .predictions import predictions, split

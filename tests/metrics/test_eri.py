@@ -14,7 +14,7 @@ from einstellung.metrics.eri import (
     relative_reliance,
     relative_sensitivity,
 )
-from einstellung.metrics.scorecard import ScoreSettings, score
+from einstellung.diagnoses.rigidity.score import ScoreSettings, score
 
 from .naive import Naive
 from .timelines import rows, run, timeline

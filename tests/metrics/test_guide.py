@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from einstellung.errors import InputError
-from einstellung.metrics.guide import (
+from einstellung.guide.score import (
     adaptation_delay,
     band,
     composite_score,
@@ -17,7 +17,7 @@ from einstellung.metrics.guide import (
     performance_deficit,
     shortcut_feature_reliance,
 )
-from einstellung.metrics.settings import ScoreSettings
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 
 from .timelines import rows, run, timeline
 

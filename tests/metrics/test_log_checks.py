@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from einstellung.metrics.log_checks import (
+from einstellung.diagnoses.rigidity.checks import (
     baseline_never_saw_t1,
     log_checks,
     mask_does_something,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.metrics.patterns import TRIPLET, candidates, decide, high_rigidity, holds
-from einstellung.metrics.settings import Margins
+from einstellung.diagnoses.rigidity.patterns import TRIPLET, candidates, decide, high_rigidity, holds
+from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.metrics.statistics import Summary
 
 UNDEFINED = Summary(None, None, 0, None, "none")

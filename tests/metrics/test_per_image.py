@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from einstellung.metrics.per_image import per_image, per_image_checks, same_checkpoint
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.per_image import per_image, per_image_checks, same_checkpoint
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.timeline import SC_MASK, SC_PATCH, VAL
 
 from .predictions import marked, predictions, split

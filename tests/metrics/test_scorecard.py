@@ -7,7 +7,7 @@ import json
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.metrics.scorecard import Margins, ScoreSettings, score
+from einstellung.diagnoses.rigidity.score import Margins, ScoreSettings, score
 
 from .timelines import rows, run, timeline
 

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from einstellung.errors import InputError
-from einstellung.metrics.confounding_settings import ConfoundingSettings
+from einstellung.diagnoses.confounding.settings import ConfoundingSettings
 from einstellung.metrics.ratios import ratio_of_means
-from einstellung.metrics.scorecard import score
-from einstellung.metrics.settings import ScoreSettings
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_gaps import (
+from einstellung.diagnoses.rigidity.score import score
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.gaps import (
     amplification,
     checked_weights,
     cue_preference,
@@ -25,8 +25,8 @@ from einstellung.metrics.shortcuts_gaps import (
     shortcut_gaps,
     trade,
 )
-from einstellung.metrics.shortcuts_settings import ShortcutSettings
-from einstellung.metrics.shortcuts_splits import are_shortcuts, patterns_of, split_meaning, subsets_of
+from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
+from einstellung.diagnoses.shortcuts.splits import are_shortcuts, patterns_of, split_meaning, subsets_of
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 from .timelines import run as paper_run

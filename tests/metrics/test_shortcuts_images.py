@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_images import CHECK, RESAMPLES, both, shares_drawn
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, both, shares_drawn
 from tests.metrics.several import groups, predictions_of, rows_of, timeline_of, two_cues
 
 CUES = ("background", "co-object")
@@ -70,7 +70,7 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
     by_hand = np.subtract(gaps["lff"], gaps["erm"])
     with pytest.MonkeyPatch.context() as patch:
         drawn = iter(shares.values())
-        patch.setattr("einstellung.metrics.shortcuts_images.shares_drawn", lambda *_: next(drawn)[:few])
+        patch.setattr("einstellung.diagnoses.shortcuts.images.shares_drawn", lambda *_: next(drawn)[:few])
         card = scored(timeline, said)
     own = card["methods"]["lff"]["phases"]["T1"]["own"]
     assert own["difference"]["co-object"]["images95"] == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))

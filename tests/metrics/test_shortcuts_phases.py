@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import t as student
 
 from einstellung.errors import InputError
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_settings import ShortcutSettings
-from einstellung.metrics.shortcuts_verdict import judge_gap, judge_method
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
+from einstellung.diagnoses.shortcuts.verdict import judge_gap, judge_method
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_gaps import (
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.gaps import (
     in_terms_of_labels,
     pattern_weights,
     shortcut_gaps,
     turned_cues,
 )
-from einstellung.metrics.shortcuts_splits import patterns_of
+from einstellung.diagnoses.shortcuts.splits import patterns_of
 
 from .several import PAPERLIKE, study, two_cues
 

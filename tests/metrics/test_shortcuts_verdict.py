@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_settings import ShortcutSettings
-from einstellung.metrics.shortcuts_verdict import agreed, judge_gap
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
+from einstellung.diagnoses.shortcuts.verdict import agreed, judge_gap
 from einstellung.metrics.statistics import holm
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from einstellung.metrics.patterns import decide
-from einstellung.metrics.settings import Margins
+from einstellung.diagnoses.rigidity.patterns import decide
+from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.metrics.statistics import Summary
-from einstellung.metrics.verdict import Case, Delay, Ends, next_probe, verdict
+from einstellung.diagnoses.rigidity.verdict import Case, Delay, Ends, next_probe, verdict
 
 UNDEFINED = Summary(None, None, 0, None, "none")
 

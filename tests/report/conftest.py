@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from einstellung.metrics.per_image import per_image
-from einstellung.metrics.scorecard import score
+from einstellung.diagnoses.rigidity.per_image import per_image
+from einstellung.diagnoses.rigidity.score import score
 from einstellung.report import write_report
-from einstellung.report.reported import reported_numbers
+from einstellung.diagnoses.rigidity.reported import reported_numbers
 from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.report.answer import answer
+from einstellung.diagnoses.rigidity.answer import answer
 
 from .hand_made import scorecard, seed
 

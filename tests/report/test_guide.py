@@ -8,9 +8,9 @@ import json
 import pytest
 from rich.console import Console
 
-from einstellung.metrics.guide import guide_score
+from einstellung.guide.score import guide_score
 from einstellung.report import render_terminal, write_guide_report
-from einstellung.report.guide import guide_table
+from einstellung.guide.tables import guide_table
 from einstellung.timeline import Timeline
 
 from .hand_made import timeline_frame

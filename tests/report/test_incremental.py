@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from einstellung.metrics.scorecard import score
-from einstellung.report.incremental import incremental_table
+from einstellung.diagnoses.rigidity.score import score
+from einstellung.diagnoses.rigidity.incremental import incremental_table
 from einstellung.timeline import Timeline
 
 FACTS = {"chance": 1 / 36, "chance_task": 1 / 12, "cue_alone": 1 / 6, "training_images": {"T1": 9, "T2": 9}}

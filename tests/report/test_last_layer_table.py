@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.report.last_layer_tables import last_layer_table
-from einstellung.report.published_last_layer import MODEL, TABLE_4
+from einstellung.report.probes.last_layer import last_layer_table
+from einstellung.report.probes.last_layer_published import MODEL, TABLE_4
 
 
 def estimate(mean, spread=0.02):

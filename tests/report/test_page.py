@@ -12,7 +12,7 @@ import pytest
 from einstellung.report.markup import plain, symbols, typeset
 from einstellung.report.notation import epochs, number
 from einstellung.report.page import report_page
-from einstellung.report.table_catalogue import make_tables
+from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 from einstellung.report.tables import table_one
 
 from .hand_made import scorecard, seed, timeline_frame

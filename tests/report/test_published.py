@@ -7,8 +7,8 @@ import copy
 import pytest
 
 from einstellung.experiments.assembly import resolve
-from einstellung.report.published import TABLE_I, is_papers_protocol
-from einstellung.report.reported import reported_numbers, reported_table
+from einstellung.diagnoses.rigidity.published import TABLE_I, is_papers_protocol
+from einstellung.diagnoses.rigidity.reported import reported_numbers, reported_table
 from einstellung.results.config import build_config, read_preset
 
 PAPERS = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einstellung.experiments.assembly import resolve
-from einstellung.report.published_confounding import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
+from einstellung.diagnoses.confounding.published import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
 from einstellung.results.config import read_preset
 from einstellung.results.family import Family
 

@@ -18,18 +18,18 @@ from rich.console import Console
 
 from einstellung.cli import main
 from einstellung.files import write_bytes, write_json
-from einstellung.metrics.shortcuts import shortcut_score
-from einstellung.metrics.shortcuts_splits import patterns_of
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.splits import patterns_of
 from einstellung.report import render_terminal, write_shortcut_report
 from einstellung.report.figures import shortcuts as catalogue
 from einstellung.report.figures.canvas import drawing, render, settle
 from einstellung.report.figures.placing import Box, place_labels
-from einstellung.report.figures.shortcuts_marks import GAP_MARKS, METHOD_MARKS
-from einstellung.report.figures.shortcuts_plane import draw_plane
-from einstellung.report.figures.shortcuts_rows import draw_gap_rows
-from einstellung.report.published_shortcuts import TABLE_3, protocol_differences, reported_for, with_reported
-from einstellung.report.shortcuts_answer import shortcut_answer
-from einstellung.report.shortcuts_tables import shortcut_tables
+from einstellung.diagnoses.shortcuts.figures.marks import GAP_MARKS, METHOD_MARKS
+from einstellung.diagnoses.shortcuts.figures.plane import draw_plane
+from einstellung.diagnoses.shortcuts.figures.rows import draw_gap_rows
+from einstellung.diagnoses.shortcuts.published import TABLE_3, protocol_differences, reported_for, with_reported
+from einstellung.diagnoses.shortcuts.answer import shortcut_answer
+from einstellung.diagnoses.shortcuts.tables import shortcut_tables
 from einstellung.report.study import report_study
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder

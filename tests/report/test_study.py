@@ -9,7 +9,7 @@ import pytest
 from einstellung.errors import InputError
 from einstellung.files import write_json
 from einstellung.report import study as study_report
-from einstellung.report.figures import catalogue
+from einstellung.diagnoses.rigidity.figures import catalogue
 from einstellung.report.study import report_study, report_sweep
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder

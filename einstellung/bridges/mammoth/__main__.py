@@ -12,7 +12,7 @@ from einstellung.bridges.mammoth.checkout import open_checkout
 from einstellung.bridges.mammoth.datasets import register_datasets
 from einstellung.bridges.mammoth.integration import RESULTS, enable_einstellung_integration
 from einstellung.errors import InputError
-from einstellung.metrics.guide import GUIDE_METRICS
+from einstellung.guide.score import GUIDE_METRICS
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -16,8 +16,8 @@ from torch.utils.data import Dataset
 
 from einstellung.bridges.mammoth.transforms import MammothPresentation
 from einstellung.cues import PatchCue
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
-from einstellung.metrics.settings import ScoreSettings
 from einstellung.streams import ImageSet, Stream, prove, streams
 from einstellung.timeline import NSC, SC_PATCH, T1_ALL
 

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor
 
 from einstellung.bridges.recorder import Recorder
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
-from einstellung.metrics.guide import GuideRun, guide_score
-from einstellung.metrics.settings import ScoreSettings
+from einstellung.guide.score import GuideRun, guide_score
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 

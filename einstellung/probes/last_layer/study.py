@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from einstellung.classifiers import Extractor
+from einstellung.diagnoses.shortcuts.gaps import amplification, mean_of
 from einstellung.errors import InputError
 from einstellung.learners.mitigation.characters import find_font
-from einstellung.metrics.shortcuts_gaps import amplification, mean_of
 from einstellung.metrics.statistics import summarise
 from einstellung.probes.last_layer.amplification import GAP, against_erm, as_loss
 from einstellung.probes.last_layer.features import CLEAN, WATERMARK, Heard, View, features, random_characters

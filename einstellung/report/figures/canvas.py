@@ -18,7 +18,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 
 from einstellung.files import write_bytes
-from einstellung.report.curves import Band
+from einstellung.metrics.bands import Band
 from einstellung.report.figures.style import GREY, INK, SETTINGS, MethodStyle
 
 FORMATS = ("svg", "png", "pdf")

@@ -1,0 +1,219 @@
+"""From a timeline of confounded tasks to a card: the accuracy matrix, the columns of the paper's tables, facets and verdicts.
+
+Tasks T1, T2, ... ask the same question; in each, a confounder of its own goes with the answer. R[i][j] is the accuracy on task j
+at the end of phase i, the mean of its positives and its negatives; a further column holds the unconfounded set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from einstellung.diagnoses.confounding.checks import confounding_checks
+from einstellung.diagnoses.confounding.facets import Runs, task_facets
+from einstellung.diagnoses.confounding.runs import TaskRun, measure_run
+from einstellung.diagnoses.confounding.settings import DEFAULT_BASELINE, ConfoundingSettings
+from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED, is_confounding, tasks_of
+from einstellung.diagnoses.confounding.verdict import with_verdicts
+from einstellung.diagnoses.wording import listed_seeds
+from einstellung.errors import InputError
+from einstellung.metrics import continual
+from einstellung.metrics.statistics import summarise, summarise_all
+from einstellung.registry import suggestion
+from einstellung.timeline import Timeline
+
+KIND = "confounding"
+Card = dict[str, Any]
+
+
+def confounding_score(
+    timeline: Timeline,
+    settings: ConfoundingSettings | None = None,
+    *,
+    variant: str | None = None,
+    model: str | None = None,
+    confounders: Sequence[str] = (),
+    ground_truth: str | None = None,
+    ceiling: Mapping[str, Any] | None = None,
+) -> Card:
+    """Score a timeline whose splits are of confounded tasks; plain values, ready for strict JSON: undefined is null.
+
+    ``ceiling``: what this kind of model reaches when trained on the unconfounded set, where that is known
+    (:func:`einstellung.diagnoses.confounding.verdict.ceiling_of`).
+
+    >>> import pandas as pd
+    >>> acc = {"T1_positive": 1.0, "T1_negative": 0.9, "unconfounded_positive": 0.6, "unconfounded_negative": 0.5}
+    >>> rows = [("naive", 1, "T1", 5, split, value, None, 100) for split, value in acc.items()]
+    >>> columns = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
+    >>> naive = confounding_score(Timeline(pd.DataFrame(rows, columns=columns)))["methods"]["naive"]
+    >>> naive["current"]["T1"]["mean"], naive["unconfounded"]["mean"], naive["verdict"]["name"]
+    (0.95, 0.55, 'confounded')
+    """
+    settings = settings or ConfoundingSettings()
+    if not is_confounding(timeline):
+        raise InputError("no confounded tasks in the timeline: it has neither T1_positive nor unconfounded_positive")
+    tasks = tasks_of(timeline)
+    baseline = _baseline(timeline, settings.baseline)
+    runs = {
+        method: {seed: measure_run(timeline, method, seed, tasks, settings) for seed in timeline.seeds(method)}
+        for method in timeline.methods
+    }
+    card = {
+        "kind": KIND,
+        "variant": variant,
+        "model": model,
+        "ground_truth": ground_truth,
+        "confounders": list(confounders),
+        "tasks": list(tasks),
+        "baseline": baseline or settings.baseline or DEFAULT_BASELINE,
+        **settings.to_dict(),
+        "final": "last",
+        "methods": {method: _record(method, tasks, runs, baseline) for method in runs},
+        "checks": [check.to_dict() for check in confounding_checks(timeline, tasks, baseline)],
+        "warnings": _warnings(runs, baseline, tasks),
+    }
+    return with_verdicts(card, ceiling)
+
+
+def _baseline(timeline: Timeline, asked: str | None) -> str | None:
+    """The method that starts fresh in every phase, as the timeline spells it; one asked for by name must be there."""
+    wanted = asked or DEFAULT_BASELINE
+    if wanted in timeline.methods:
+        return wanted
+    if asked is not None:
+        raise InputError(f"no baseline '{asked}' in the timeline: {suggestion(asked, timeline.methods)}")
+    return None
+
+
+def _record(method: str, tasks: Sequence[str], runs: Mapping[str, Runs], baseline: str | None) -> Card:
+    own = list(runs[method].values())
+    last = tasks[-1]
+    at_once = all(run.at_once for run in own)
+    current = {task: [run.accuracy(run.moment(task), task) for run in own] for task in tasks}
+    unconfounded = [run.accuracy(last, UNCONFOUNDED) for run in own]
+    matrices = [_matrix(run) for run in own]
+    old = {f"{task}@{last}": [run.accuracy(last, task) for run in own] for task in tasks[:-1]} if not at_once else {}
+    forgotten = {task: [_forgotten(matrix, j) for matrix in matrices] for j, task in enumerate(tasks[:-1])}
+    learned = [_mean([values[place] for values in current.values()]) for place in range(len(own))]
+    return {
+        "n_seeds": len(own),
+        "at_once": at_once,
+        "matrix": {phase: _matrix_row(phase, tasks, own) for phase in (tasks[-1:] if at_once else tasks)},
+        "current": _summaries(current),
+        "old": _summaries(old),
+        "unconfounded": summarise(unconfounded).to_dict(),
+        "own_tasks": summarise(learned).to_dict(),
+        "own_gap": summarise([_minus(*pair) for pair in zip(learned, unconfounded, strict=True)]).to_dict(),
+        "images": {
+            "unconfounded": _images(own, [UNCONFOUNDED]),
+            "tasks": _images(own, tasks),
+        },
+        "forgetting": None if at_once else _summaries(forgotten),
+        "continual": None if at_once or len(tasks) < 2 else _continual(matrices),
+        "train": _summaries({task: [run.value(run.moment(task), f"{task}_train") for run in own] for task in tasks}),
+        "generalisation_gap": _summaries({**_own_gaps(tasks, own), "end": [_end_gap(tasks, run) for run in own]}),
+        "facets": {task: task_facets(method, task, runs, baseline) for task in tasks},
+        "twins": {task: _twins(task, own) for task in tasks},
+        "per_seed": {
+            str(run.seed): {
+                **{task: run.accuracy(run.moment(task), task) for task in tasks},
+                **{name: values[place] for name, values in old.items()},
+                UNCONFOUNDED: unconfounded[place],
+                **{f"{UNCONFOUNDED}_{label}": run.value(last, f"{UNCONFOUNDED}_{label}") for label in LABELS},
+            }
+            for place, run in enumerate(own)
+        },
+    }
+
+
+def _matrix(run: TaskRun) -> list[list[float | None]]:
+    return [[run.accuracy(phase, task) for task in run.tasks] for phase in run.tasks]
+
+
+def _matrix_row(phase: str, tasks: Sequence[str], own: Sequence[TaskRun]) -> Card:
+    """After one phase: positives, negatives and their mean, of every task and of the unconfounded set."""
+    row = {}
+    for what in (*tasks, UNCONFOUNDED):
+        parts = {label: [run.value(phase, f"{what}_{label}") for run in own] for label in LABELS}
+        row[what] = _summaries({**parts, "mean": [run.accuracy(phase, what) for run in own]})
+    return row
+
+
+def _forgotten(R: Sequence[Sequence[float | None]], j: int) -> float | None:
+    """The best accuracy that task j had before the last phase, from when it was learned on, minus what is left of it."""
+    before, left = [row[j] for row in R[j:-1]], R[-1][j]
+    known = [value for value in before if value is not None]
+    return None if left is None or len(known) < len(before) else max(known) - left
+
+
+def _continual(matrices: Sequence[Sequence[Sequence[float | None]]]) -> Card:
+    measures = {
+        "average_accuracy": continual.average_accuracy,
+        "BWT": continual.backward_transfer,
+        "forgetting": continual.forgetting,
+    }
+    return _summaries({name: [measure(matrix) for matrix in matrices] for name, measure in measures.items()})
+
+
+def _own_gaps(tasks: Sequence[str], own: Sequence[TaskRun]) -> dict[str, list[float | None]]:
+    """Accuracy on training images minus accuracy on test images, of every task when it has just been learned."""
+    return {task: [_gap(run, run.moment(task), task) for run in own] for task in tasks}
+
+
+def _gap(run: TaskRun, phase: str, task: str) -> float | None:
+    return _minus(run.value(phase, f"{task}_train"), run.accuracy(phase, task))
+
+
+def _end_gap(tasks: Sequence[str], run: TaskRun) -> float | None:
+    """The same over all tasks, of the model at the very end."""
+    return _mean([_gap(run, tasks[-1], task) for task in tasks])
+
+
+def _twins(task: str, own: Sequence[TaskRun]) -> Card:
+    """Accuracies on images that have a twin and on the twins: right after the task was learned, and at the very end."""
+    kinds = [f"{label}_{kind}" for label in LABELS for kind in ("paired", "twin")]
+    learned = {kind: [run.value(run.moment(task), f"{task}_{kind}") for run in own] for kind in kinds}
+    end = {kind: [run.value(run.tasks[-1], f"{task}_{kind}") for run in own] for kind in kinds}
+    counts = {label: _one([run.images.get(f"{task}_{label}_twin") for run in own]) for label in LABELS}
+    return {"learned": _summaries(learned), "end": _summaries(end), "images": counts}
+
+
+def _images(own: Sequence[TaskRun], parts: Sequence[str]) -> int | None:
+    """Test images of all ``parts`` together; None where they were not recorded or differ from run to run."""
+    counts = [[run.images_of(part) for part in parts] for run in own]
+    return _one([None if None in row else sum(count for count in row if count is not None) for row in counts])
+
+
+def _one(counts: Sequence[int | None]) -> int | None:
+    return counts[0] if len(set(counts)) == 1 else None
+
+
+def _summaries(values: Mapping[str, Sequence[float | None]]) -> Card:
+    return {name: summary.to_dict() for name, summary in summarise_all(values).items()}
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
+
+
+def _minus(minuend: float | None, subtrahend: float | None) -> float | None:
+    return None if minuend is None or subtrahend is None else minuend - subtrahend
+
+
+def _warnings(runs: Mapping[str, Runs], baseline: str | None, tasks: Sequence[str]) -> list[str]:
+    found = []
+    if baseline is None and len(tasks) > 1:
+        found.append(
+            f"no method '{DEFAULT_BASELINE}' in the timeline: AD, PD and SFR_rel of the tasks after the first are undefined"
+        )
+    for method, own in runs.items():
+        lacking = [seed for seed, run in own.items() if run.accuracy(tasks[-1], UNCONFOUNDED) is None]
+        if lacking:
+            found.append(
+                f"{method}: no unconfounded accuracy at the end for {listed_seeds(lacking)}; no verdict without it"
+            )
+        if baseline is not None and method != baseline and (alone := sorted(own.keys() - runs[baseline].keys())):
+            left = "it" if len(alone) == 1 else "them"
+            found.append(f"no {baseline} run for {listed_seeds(alone)} of {method}: paired facets leave {left} out")
+    return found

@@ -1,0 +1,124 @@
+"""What a diagnosis is: from evidence to a typed card, and from the card to what a person sees.
+
+A kind of study is one folder that implements this class; adding one edits no existing file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from einstellung.diagnoses.card import Card
+from einstellung.diagnoses.settings import Settings
+from einstellung.report.family import FamilyPage
+from einstellung.report.tables import Missing, Table
+from einstellung.report.terminal import Overview
+from einstellung.results.config import StudyConfig
+from einstellung.results.run_files import RunFiles
+from einstellung.timeline import Timeline
+
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan  # matplotlib takes most of a second to import
+
+S = TypeVar("S", bound=Settings)
+C = TypeVar("C", bound=Card)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that a card may rest on. Of somebody's log files there is nothing but the timeline.
+
+    ``proof`` is what the stream proved before training; ``failures`` has a sentence for every run that failed; ``siblings`` are
+    the cards of the other studies of a family, scored without siblings of their own.
+    """
+
+    timeline: Timeline
+    proof: Mapping[str, Any] | None = None
+    config: StudyConfig | None = None
+    runs: RunFiles = field(default_factory=RunFiles)
+    failures: tuple[str, ...] = ()
+    siblings: Mapping[str, Card] = field(default_factory=dict)
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """The facts that the stream's proof states; none of a foreign log."""
+        facts: Mapping[str, Any] = (self.proof or {}).get("facts") or {}
+        return facts
+
+
+@dataclass(frozen=True)
+class Members(Generic[C]):
+    """Studies that are shown together: a family, or a sweep of one setting (then ``key`` and its ``values`` by name)."""
+
+    cards: Mapping[str, C]
+    waiting: tuple[str, ...] = ()  # names of studies without a finished run
+    key: str | None = None
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Diagnosis(ABC, Generic[S, C]):
+    """One kind of study.
+
+    ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
+    ``grouped``: whether studies of this kind have a page together, as a ``family`` or as a ``sweep``. ``template``: the file of
+    its page, which extends ``shell.html``; without one, the page shows the answer, every figure and every table.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    topic: ClassVar[str]
+    Settings: ClassVar[type[Settings]] = Settings
+    Card: ClassVar[type[Card]]
+    grouped: ClassVar[frozenset[str]] = frozenset()
+    template: ClassVar[Path | None] = None
+
+    @abstractmethod
+    def recognises(self, splits: Sequence[str]) -> bool:
+        """Whether a foreign log with these splits was made for this diagnosis."""
+
+    @abstractmethod
+    def score(self, evidence: Evidence, settings: S) -> C:
+        """The card of the evidence; pure."""
+
+    @abstractmethod
+    def answer(self, card: C) -> list[str]:
+        """The sentences that a person reads first; the first is the answer."""
+
+    @abstractmethod
+    def tables(self, card: C) -> Mapping[str, Table | Missing]:
+        """Every table by file name, or why it could not be made; the first is the terminal's."""
+
+    def figures(self, evidence: Evidence, card: C) -> Iterable[Plan]:
+        """Every figure, with how it is drawn or why it cannot be."""
+        return ()
+
+    def overview(self, card: C) -> Overview:
+        """What the terminal shows."""
+        first = next(table for table in self.tables(card).values() if isinstance(table, Table))
+        return Overview(first, paragraphs=tuple(self.answer(card)))
+
+    def describe_split(self, split: str, card: C) -> str | None:
+        """What a split holds, in words; None where the name is none of this diagnosis'."""
+        return None
+
+    def split_order(self, split: str, card: C) -> Any:
+        """What splits are sorted by in the page's list."""
+        return split
+
+    def conditions(self, card: C) -> Mapping[str, str]:
+        """What the numbers were measured under (baseline, seeds, thresholds), by name, for the page."""
+        return {}
+
+    def page(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
+        """What else the diagnosis' own template needs."""
+        return {}
+
+    def export(self, folder: Path, evidence: Evidence, card: C) -> None:
+        """Write files of its own into a study's folder, beside the report."""
+
+    def family(self, members: Members[C]) -> FamilyPage | None:
+        """The page that shows studies together; None where there is none."""
+        return None

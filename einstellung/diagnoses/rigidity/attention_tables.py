@@ -1,0 +1,87 @@
+"""Attention as tables: per method by roll-out beside what covering the cue costs, and per head."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from einstellung.diagnoses.rigidity.attention_summary import KEYS
+from einstellung.report.measured import rule_in_words
+from einstellung.report.notation import DASH, FACETS, mean_sd, number
+from einstellung.report.tables import Cell, Table
+from einstellung.report.undefined import why_undefined
+
+NOT_PROOF = (
+    "Attention is not proof of use: a model may look at the cue and not need it, or need it and look elsewhere. What a model "
+    "owes to the cue is measured by covering it, so the accuracies with the cue and with it covered stand beside."
+)
+_BESIDE = ("SC_patch", "SC_mask")
+_HEAD_COLUMNS = ("AS_cue", "SAG", "CTAS", "ADI")
+_MEANING = (
+    "AS: share of the class token's attention inside the cue's box, on the shortcut classes' test images with the cue, never "
+    "painted (clean), and with it covered (masked). SAG: (AS cue − AS clean) / AS clean. CTAS: cosine of the mean maps at the "
+    "ends of the two phases, on the same images with the cue; own: on each phase's own images. ADI: 1 − mean cosine between "
+    "the maps of two images with the cue."
+)
+
+
+def attention_table(card: Mapping[str, Any]) -> Table:
+    """One row per method: attention rolled out over all layers at the end of phase 2."""
+    rows, values = [], []
+    for method, record in _records(card):
+        cells = [_cell(key, record["rollout"][key], record["why_undefined"].get(key)) for key in KEYS]
+        scored = card["methods"][method]
+        beside = [
+            _cell(key, scored[key], why_undefined(card, method, key) if scored[key]["mean"] is None else None)
+            for key in _BESIDE
+        ]
+        rows.append((Cell(method), *cells, *beside))
+        numbers = {**record["rollout"], **{key: scored[key] for key in _BESIDE}}
+        values.append({"method": method, "n_seeds": record["n_seeds"], **_numbers(numbers)})
+    return Table(
+        "Attention on the cue",
+        "Mean ± standard deviation over seeds, by attention roll-out at the end of phase 2. "
+        f"{_MEANING} SC patched, SC masked: accuracies at {rule_in_words(card)}.",
+        ("method", *(FACETS[key].head for key in (*KEYS, *_BESIDE))),
+        tuple(rows),
+        tuple(values),
+    )
+
+
+def attention_head_table(card: Mapping[str, Any]) -> Table:
+    """One row per method, layer and head; head 'mean' is the mean map over a layer's heads."""
+    rows, values = [], []
+    for method, record in _records(card):
+        for place in record["heads"]:
+            cells = (_cell(key, place[key], record["why_undefined"].get(key)) for key in _HEAD_COLUMNS)
+            rows.append((Cell(method), Cell(place["layer"]), Cell(place["head"]), *cells))
+            where = {"method": method, "layer": place["layer"], "head": place["head"], "n_seeds": record["n_seeds"]}
+            values.append({**where, **_numbers({key: place[key] for key in KEYS})})
+    return Table(
+        "Attention on the cue, head by head",
+        "Mean ± standard deviation over seeds, at the end of phase 2. Head 'mean': the mean map over the heads of a layer. "
+        f"{_MEANING}",
+        ("method", "layer", "head", *(FACETS[key].head for key in _HEAD_COLUMNS)),
+        tuple(rows),
+        tuple(values),
+    )
+
+
+def _records(card: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The methods with attention, in the scorecard's order."""
+    found = card["attention"]["methods"]
+    return ((method, found[method]) for method in card["methods"] if method in found)
+
+
+def _cell(key: str, estimate: Mapping[str, Any], why: str | None) -> Cell:
+    if estimate["mean"] is None:
+        return Cell(DASH, why)
+    if key != "SAG":
+        return Cell(mean_sd(key, estimate))
+    # A ratio that may be large: a third decimal says nothing.
+    mean, sd = number(estimate["mean"], digits=2, signed=True), number(estimate["sd"], digits=2)
+    return Cell(mean if estimate["sd"] is None else f"{mean} ± {sd}")
+
+
+def _numbers(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {f"{key}_{part}": estimate[part] for key, estimate in estimates.items() for part in ("mean", "sd", "n")}

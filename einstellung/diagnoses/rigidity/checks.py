@@ -1,0 +1,269 @@
+"""What a timeline says about its own trustworthiness. These run with every score and are shown with it."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from einstellung.checks import Check
+from einstellung.diagnoses.checks import ROUNDING, seeds_are_paired
+from einstellung.diagnoses.wording import counted
+from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
+from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
+from einstellung.timeline.schema import FloatArray, IntArray
+
+UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for all classes, on classes it never saw
+LEARNED_ABOVE = 0.10  # chance is 1 / classes: 1/60 with the paper's fine labels, 1/12 with its superclasses
+
+
+def log_checks(timeline: Timeline, baseline: str | None) -> list[Check]:
+    """All checks; ``baseline`` is the baseline's name in the timeline, None if it has none."""
+    checks: list[Callable[[], Check]] = [
+        lambda: baseline_never_saw_t1(timeline, baseline),
+        lambda: t1_was_learned(timeline, baseline),
+        lambda: patched_and_masked_match(timeline),
+        lambda: mask_does_something(timeline),
+        lambda: same_budget(timeline),
+        lambda: no_run_twice(timeline),
+        lambda: seeds_are_paired(timeline, baseline),
+        lambda: splits_are_known(timeline),
+    ]
+    return [check() for check in checks]
+
+
+def _runs(runs: Sequence[Run], most: int = 6) -> str:
+    text = ", ".join(f"{method} seed {seed}" for method, seed in runs[:most])
+    return text + (f" and {len(runs) - most} more" if len(runs) > most else "")
+
+
+def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
+    """The baseline has no T1 phase, and does not recognise what only T1 shows."""
+    name = "the baseline never saw T1"
+    if baseline is None:
+        return Check(name, None, "no baseline in the timeline")
+    trained = [(baseline, seed) for seed in timeline.seeds(baseline) if timeline.curves(baseline, seed, "T1")]
+    if trained:
+        return Check(name, False, f"T1 rows exist for {_runs(trained)}")
+    finals = {
+        seed: last_value(*timeline.curve(baseline, seed, "T2", T1_ALL), after=0.0) for seed in timeline.seeds(baseline)
+    }
+    measured = {seed: value for seed, value in finals.items() if value is not None}
+    if not measured:
+        return Check(name, None, f"{T1_ALL} was not measured for {baseline}")
+    seed = max(measured, key=lambda key: measured[key])
+    detail = (
+        f"highest final {T1_ALL} accuracy of {baseline}: {measured[seed]:.3f} (seed {seed}), at most {UNSEEN_AT_MOST}"
+    )
+    return Check(name, measured[seed] <= UNSEEN_AT_MOST + TOLERANCE, detail)
+
+
+def starts_fresh(timeline: Timeline, method: str, seed: int, baseline: str | None) -> bool:
+    """Whether a run has no T1 behind it: the baseline, and by design some others.
+
+    Those have no T1 rows, and know no more of T1 as they enter T2 than an untrained net: next to nothing, or what the
+    baseline of the same seed knows before its first step.
+    """
+    if method == baseline:
+        return True
+    if timeline.curves(method, seed, "T1"):
+        return False
+    known = value_at(*timeline.curve(method, seed, "T2", T1_ALL), 0.0)
+    untrained = None if baseline is None else value_at(*timeline.curve(baseline, seed, "T2", T1_ALL), 0.0)
+    return known is not None and known <= max(LEARNED_ABOVE, untrained or 0.0) + TOLERANCE
+
+
+def t1_was_learned(timeline: Timeline, baseline: str | None) -> Check:
+    """Runs that had a T1 phase knew T1 at its end. A run without one may start fresh by design and is not judged."""
+    name = "T1 was learned before T2"
+    known: dict[Run, float] = {}
+    fresh: list[Run] = []
+    for method, seed in timeline.runs:
+        if method == baseline:
+            continue
+        value = last_value(*timeline.curve(method, seed, "T1", T1_ALL))
+        if value is None:
+            value = value_at(*timeline.curve(method, seed, "T2", T1_ALL), 0.0)
+        unrecorded = value is None and not timeline.curves(method, seed, "T1")
+        if unrecorded or starts_fresh(timeline, method, seed, baseline):
+            fresh.append((method, seed))
+        elif value is not None:
+            known[method, seed] = value
+    aside = f"; no T1 phase recorded for {_runs(fresh)}" if fresh else ""
+    if not known:
+        return Check(name, None, f"{T1_ALL} after T1 was not measured{aside}")
+    lowest = min(known, key=lambda run: known[run])
+    detail = f"lowest {T1_ALL} accuracy after T1: {known[lowest]:.3f} ({_runs([lowest])}), above {LEARNED_ABOVE} needed"
+    return Check(name, known[lowest] > LEARNED_ABOVE, detail + aside)
+
+
+def patched_and_masked_match(timeline: Timeline) -> Check:
+    """Both splits hold the same images, measured at the same moments."""
+    name = "patched and masked are measured alike"
+    epochs, images, compared, uncounted = [], [], 0, 0
+    for method, seed in timeline.runs:
+        curves = timeline.curves(method, seed, "T2")
+        if SC_PATCH not in curves or SC_MASK not in curves:
+            continue
+        compared += 1
+        patched, masked = curves[SC_PATCH], curves[SC_MASK]
+        if len(patched.epochs) != len(masked.epochs) or (np.abs(patched.epochs - masked.epochs) > TOLERANCE).any():
+            epochs.append((method, seed))
+        elif np.isnan(patched.n).any() or np.isnan(masked.n).any():
+            uncounted += 1
+        elif (patched.n != masked.n).any():
+            images.append((method, seed))
+    if compared == 0:
+        return Check(name, None, f"no run has both {SC_PATCH} and {SC_MASK}")
+    detail = f"{counted(compared, 'run')} compared"
+    if uncounted:
+        detail += f"; number of images not recorded in {uncounted}"
+    if epochs:
+        detail += f"; other epochs in {_runs(epochs)}"
+    if images:
+        detail += f"; other numbers of images in {_runs(images)}"
+    return Check(name, not epochs and not images, detail)
+
+
+def mask_does_something(timeline: Timeline) -> Check:
+    """A masked split equal to the patched one in all that is known of it is a mask that covers nothing, or a copy.
+
+    Equal accuracies alone are no fault: a model may ignore the cue. Its loss still moves when the cue is covered.
+    """
+    name = "masking changes something"
+    judged = 0
+    found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": []}
+    for method, seed in timeline.runs:
+        curves = timeline.curves(method, seed, "T2")
+        if SC_PATCH not in curves or SC_MASK not in curves:
+            continue
+        patched, masked = curves[SC_PATCH], curves[SC_MASK]
+        shared, here, there = np.intersect1d(patched.epochs, masked.epochs, return_indices=True)
+        trained = shared > TOLERANCE
+        # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
+        if trained.sum() < 2 or np.ptp(patched.acc[here][trained]) == 0:
+            continue
+        judged += 1
+        if np.array_equal(patched.acc[here], masked.acc[there]):
+            found[_beside_equal_accuracies(patched, masked, here, there)].append((method, seed))
+    if judged == 0:
+        return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
+    equal = "accuracies equal at every epoch in"
+    words = {
+        "copy": f"patched and masked {equal} {{}}, and so is every known loss",
+        "open": f"patched and masked {equal} {{}}, no loss known in both: cannot be told apart from a mask that does nothing",
+        "loss": f"{equal} {{}}, losses differ: the mask acts, the answers stay",
+        "acc_task": f"{equal} {{}}, task accuracies differ: the mask acts",
+    }
+    differ = judged - sum(map(len, found.values()))
+    details = [words[kind].format(_runs(runs)) for kind, runs in found.items() if runs]
+    if differ:
+        details.append(f"patched and masked curves differ in {differ} of {counted(judged, 'run')}")
+    # Without losses, equal curves that move are all the evidence there is, and it speaks against the mask.
+    return Check(name, not found["copy"] and not found["open"], "; ".join(details))
+
+
+def _beside_equal_accuracies(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
+    """What tells the two apart where the accuracies do not: 'loss', 'acc_task', nothing ('copy'), or 'open'."""
+
+    def differ(one: FloatArray | None, other: FloatArray | None) -> bool | None:
+        if one is None or other is None:
+            return None
+        known = ~np.isnan(one[here]) & ~np.isnan(other[there])
+        close = np.isclose(one[here][known], other[there][known], rtol=ROUNDING, atol=0.0)
+        return not close.all() if len(close) else None
+
+    losses_differ = differ(patched.loss, masked.loss)
+    if losses_differ:
+        return "loss"
+    if differ(patched.acc_task, masked.acc_task):
+        return "acc_task"
+    return "open" if losses_differ is None else "copy"
+
+
+def same_budget(timeline: Timeline) -> Check:
+    """Delays and final accuracies of runs compare only if all were trained and measured alike."""
+    name = "all runs share one T2 budget and epoch grid"
+    grids: dict[bytes, list[Run]] = {}
+    spans: dict[bytes, tuple[float, int]] = {}
+    for method, seed in timeline.runs:
+        # Where subsets are measured at the end only, validation holds the grid; the chosen epoch is each run's own.
+        gaps = (unwatched_epochs(timeline.curves(method, seed, "T2")) > TOLERANCE).any()
+        epochs, _ = timeline.curve(method, seed, "T2", VAL if gaps else SC_PATCH)
+        epochs = np.round(epochs[epochs > TOLERANCE], 9)
+        if len(epochs):
+            grids.setdefault(epochs.tobytes(), []).append((method, seed))
+            spans[epochs.tobytes()] = (float(epochs[-1]), len(epochs))
+    if not grids:
+        return Check(name, None, f"no {SC_PATCH} curve in T2")
+    described = [
+        f"{counted(spans[grid][0], 'epoch')}, {counted(spans[grid][1], 'point')}: {_runs(grids[grid], 3)}"
+        for grid in grids
+    ]
+    if len(grids) == 1:
+        ((budget, points),) = spans.values()
+        measured = f"{counted(budget, 'epoch')}, measured at {counted(points, 'point')}"
+        everywhere = "the only run" if len(timeline.runs) == 1 else f"all {len(timeline.runs)} runs"
+        return Check(name, True, f"{measured}, in {everywhere}")
+    return Check(name, False, " | ".join(described[:6]))
+
+
+def no_run_twice(timeline: Timeline) -> Check:
+    """Two runs with the same T2 curves throughout are one run under two names."""
+    name = "no two runs are the same"
+    seen: dict[tuple[object, ...], list[Run]] = {}
+    for method, seed in timeline.runs:
+        curves = timeline.curves(method, seed, "T2")
+        parts: list[object] = []
+        for split in sorted(curves):
+            trained = curves[split].epochs > TOLERANCE
+            parts += [split, curves[split].epochs[trained].tobytes(), curves[split].acc[trained].tobytes()]
+        if parts:
+            seen.setdefault(tuple(parts), []).append((method, seed))
+    compared = sum(map(len, seen.values()))
+    if compared < 2:
+        return Check(name, None, "fewer than two runs in T2")
+    # Curves that stand still (all 0, all 1) may agree by chance.
+    twice = [runs for runs in seen.values() if len(runs) > 1 and _moves(timeline, runs[0])]
+    if twice:
+        return Check(name, False, "equal T2 curves: " + " | ".join(_runs(runs) for runs in twice[:6]))
+    return Check(name, True, f"the T2 curves of all {compared} runs differ")
+
+
+def _moves(timeline: Timeline, run: Run) -> bool:
+    return any(
+        len(trained := curve.acc[curve.epochs > TOLERANCE]) >= 2 and bool(np.ptp(trained) > 0)
+        for curve in timeline.curves(*run, "T2").values()
+    )
+
+
+def splits_are_known(timeline: Timeline) -> Check:
+    """Other splits are welcome and stay aside; one that looks like a slip of the pen is not."""
+    name = "split names are understood"
+    unknown = [split for split in timeline.splits if split not in KNOWN_SPLITS]
+    slips = {split: meant for split in unknown if (meant := meant_split(split)) is not None}
+    if slips:
+        asked = ", ".join(f"'{split}' (did you mean '{meant}'?)" for split, meant in slips.items())
+        return Check(name, False, f"not used: {asked}")
+    aside = f"; kept but not used: {', '.join(unknown)}" if unknown else ""
+    return Check(name, True, f"{counted(len(timeline.splits) - len(unknown), 'known split')}{aside}")
+
+
+def meant_split(split: str) -> str | None:
+    """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
+    words = re.split(r"[_\-. ]+", split.lower())
+    for known in KNOWN_SPLITS:
+        pairs = list(zip(words, known.lower().split("_"), strict=False))
+        if len(words) == len(pairs) == known.count("_") + 1 and all(_alike(*pair) for pair in pairs):
+            return known
+    return None
+
+
+def _alike(word: str, known: str) -> bool:
+    if word == known:
+        return True
+    phase = re.fullmatch(r"t\d+", known) is not None
+    negated = word.startswith("non") != known.startswith("non")
+    return not phase and not negated and difflib.SequenceMatcher(None, word, known).ratio() >= 0.75

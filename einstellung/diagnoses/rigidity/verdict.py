@@ -1,0 +1,259 @@
+"""A verdict in words: sentences chosen by the numbers, with the numbers and margins in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Condition, Decision, holds
+from einstellung.diagnoses.rigidity.settings import Margins
+from einstellung.diagnoses.wording import counted, listed_seeds
+from einstellung.metrics.statistics import Summary
+from einstellung.timeline import SC_MASK, SC_PATCH
+
+
+class Delay(NamedTuple):
+    """AD at one threshold: mean and standard deviation over the seeds on which it is defined, and how many they are."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+
+
+class Ends(NamedTuple):
+    """Mean final accuracies on the shortcut classes over the paired seeds: of the method and of the baseline."""
+
+    patched: tuple[float, float]
+    masked: tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is known about one method when its verdict is written."""
+
+    method: str
+    baseline: str
+    baseline_present: bool
+    seeds: tuple[int, ...]
+    paired: tuple[int, ...]
+    facets: Mapping[str, Summary]
+    censored: Mapping[int, str]
+    delays: Mapping[float, Delay]
+    tau: float
+    budget: float | None
+    margins: Margins
+    decision: Decision
+    ends: Ends | None = None
+
+
+OPENINGS = {
+    "red-flag": "Red flag, shortcut-induced rigidity: {method} reaches {tau:g} sooner than {baseline} ({AD}), ends no worse "
+    "({PD}) and leans more on the cue ({SFR_rel}).",
+    "benign-avoidance": "Benign avoidance, the cue distracts the continual model: {method} reaches {tau:g} sooner than "
+    "{baseline} ({AD}), ends worse ({PD}) and leans less on the cue ({SFR_rel}).",
+    "shared-shortcut": "Shared shortcut: {method} leans on the cue ({delta}) as {baseline} does ({SFR_rel}); "
+    "the history adds nothing to it.",
+    "benign-transfer": "Benign transfer: {method} reaches {tau:g} not clearly sooner than {baseline} ({AD}), ends no "
+    "better ({PD}) and leans no more on the cue ({SFR_rel}).",
+}
+SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
+FLOOR = 0.1  # accuracy on the shortcut classes below which next to nothing is known of them
+
+
+def verdict(case: Case) -> str:
+    """Two or three sentences: what the facets show, the absolute reliance, how sure it is."""
+    pattern = case.decision.pattern
+    if pattern == "ambiguous":
+        opening = _ambiguous(case)
+    elif pattern == "cue-harmful":
+        opening = _cue_harmful(case)
+    else:
+        parts = {condition.facet: _compared(case, condition) for condition in case.decision.conditions}
+        opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, tau=case.tau, **parts)
+    return " ".join(sentence for sentence in (opening, _reliance(case), _floor(case), _sureness(case)) if sentence)
+
+
+def _shown(facets: Mapping[str, Summary], facet: str) -> str:
+    summary = facets[facet]
+    symbol = SYMBOLS.get(facet, facet)
+    if summary.mean is None:
+        return f"{symbol} undefined"
+    digits, unit = (1, " epochs") if facet == "AD" else (3, "")
+    text = f"{symbol} = {summary.mean:+.{digits}f}{unit}"
+    if summary.ci95 is not None:
+        low, high = summary.ci95
+        text += f" [{low:+.{digits}f}, {high:+.{digits}f}]"
+    return text
+
+
+def _compared(case: Case, condition: Condition) -> str:
+    if condition.relation == "|.| <":
+        return f"{_shown(case.facets, condition.facet)}, within +-{condition.bound:g}"
+    return f"{_shown(case.facets, condition.facet)} {condition.relation} {condition.bound:g}"
+
+
+def _cue_harmful(case: Case) -> str:
+    harm, sensitivity = case.facets["SFR_rel"].mean, case.facets["CSR_rel"].mean
+    if harm is None or sensitivity is None:
+        raise ValueError("the cue-harmful pattern needs the whole triplet")
+    if holds(harm, ">", 0.0):
+        hurt = "less hurt by it than"
+    else:
+        hurt = "more hurt by it than" if holds(harm, "<", 0.0) else "hurt by it as much as"
+    if holds(sensitivity, ">", 0.0):
+        moved = "more sensitive to the cue than"
+    else:
+        moved = "less sensitive to the cue than" if holds(sensitivity, "<", 0.0) else "as sensitive to the cue as"
+    return (
+        f"The cue does not help {case.baseline} ({_shown(case.facets, 'delta_S')} <= 0), so SFR_rel is relative harm: "
+        f"{case.method} is {hurt} {case.baseline} ({_shown(case.facets, 'SFR_rel')}) and {moved} it "
+        f"({_shown(case.facets, 'CSR_rel')})."
+    )
+
+
+def _ambiguous(case: Case) -> str:
+    if not case.baseline_present:
+        return f"Ambiguous: there is no baseline {case.baseline} to compare {case.method} with."
+    if not case.paired:
+        return f"Ambiguous: {case.method} and {case.baseline} have no seed in common."
+    undefined = [facet for facet in TRIPLET if case.facets[facet].mean is None]
+    if undefined:
+        reasons = [f"AD is undefined ({_censoring(case)})" if case.censored and "AD" in undefined else ""]
+        reasons += [f"{facet} is undefined" for facet in undefined if facet != "AD" or not case.censored]
+        return f"Ambiguous: {', '.join(reason for reason in reasons if reason)}."
+    margins = f"AD {case.margins.AD:g}, PD {case.margins.PD:g}, SFR_rel {case.margins.SFR:g}"
+    return f"Ambiguous: {_directions(case)} (margins {margins}); none of the named patterns is that combination."
+
+
+def _directions(case: Case) -> str:
+    """Which way each facet points, margins counted: an unnamed combination still says something."""
+
+    def side(facet: str, margin: float, below: str, above: str, between: str) -> str:
+        mean = case.facets[facet].mean
+        if mean is None:
+            raise ValueError(f"{facet} is undefined")
+        words = below if holds(mean, "<=", -margin) else above if holds(mean, ">=", margin) else between
+        return f"{words} ({_shown(case.facets, facet)})"
+
+    baseline, margins = case.baseline, case.margins
+    speed = side("AD", margins.AD, "sooner than", "later than", f"within {counted(margins.AD, 'epoch')} of")
+    end = side("PD", margins.PD, "ends higher", "ends lower", "ends as high")
+    reliance = side("SFR_rel", margins.SFR, "leans less on the cue", "leans more on the cue", "leans on it as much")
+    speed, _, number = speed.partition(" (")
+    return f"{case.method} reaches {case.tau:g} {speed} {baseline} ({number}, {end} and {reliance}"
+
+
+def _censoring(case: Case) -> str:
+    sides: dict[str, list[int]] = {}
+    for seed, side in case.censored.items():
+        sides.setdefault(side, []).append(seed)
+    return "; ".join(
+        f"{'neither' if side == 'both' else side + ' never'} reached {case.tau:g} on {listed_seeds(seeds)}"
+        for side, seeds in sides.items()
+    )
+
+
+def _reliance(case: Case) -> str:
+    if case.facets["delta"].mean is None:
+        return ""
+    text = f"Absolute reliance on the cue: {_shown(case.facets, 'delta')}"
+    if case.facets["delta_S"].mean is not None:
+        text += f", beside {_shown(case.facets, 'delta_S')} of {case.baseline}"
+    return text + "."
+
+
+def unlearned(case: Case) -> bool:
+    """Neither knows the shortcut classes, with the cue or without: differences of such accuracies are noise."""
+    return case.ends is not None and max(*case.ends.patched, *case.ends.masked) < FLOOR
+
+
+def at_the_floor(case: Case) -> bool:
+    """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD.
+
+    Only where the cue is what lifts both above it: Delta is at least half of each accuracy with the cue.
+    """
+    if case.ends is None or unlearned(case):
+        return False
+    carried = all(masked <= patched / 2 for patched, masked in zip(*case.ends, strict=True))
+    return carried and max(case.ends.masked) < FLOOR
+
+
+def _floor(case: Case) -> str:
+    if case.ends is None:
+        return ""
+    if unlearned(case):
+        own, other = case.ends.patched
+        return (
+            f"Neither has learned the shortcut classes ({own:.3f} and {other:.3f} even with the cue): "
+            "no facet means anything yet."
+        )
+    if not at_the_floor(case):
+        return ""
+    own, other = case.ends.masked
+    return (
+        f"With the cue covered next to nothing is left in either ({own:.3f} and {other:.3f}): Delta is nearly all of the "
+        "accuracy with the cue, and SFR_rel hardly says more than -PD; read the absolute reliance."
+    )
+
+
+def _sureness(case: Case) -> str:
+    decision, facets = case.decision, case.facets
+    needed = {condition.facet for condition in decision.conditions}
+    censored = (
+        f" AD leaves seeds out: {_censoring(case)}." if case.censored and facets["AD"].n and "AD" in needed else ""
+    )
+    if decision.certainty == "too few seeds":
+        fewest = len(case.paired) if decision.pattern == "ambiguous" else min(facets[name].n for name in needed)
+        return f"Too few seeds to tell how sure that is (n = {fewest}, {FEWEST_SEEDS} are needed).{censored}"
+    if decision.pattern == "ambiguous":
+        return censored.strip()
+    if decision.certainty == "holds":
+        return f"Every 95 % interval that this needs stays on its side.{censored}"
+    unsure = ", ".join(SYMBOLS.get(c.facet, c.facet) for c in decision.conditions if not c.sure)
+    return f"It leans that way only: the 95 % interval of {unsure} crosses its bound.{censored}"
+
+
+def next_probe(case: Case) -> str | None:
+    """What to run next where the case is ambiguous; None where it is not."""
+    if case.decision.pattern != "ambiguous":
+        return None
+    if not case.baseline_present or not case.paired:
+        return (
+            f"train {case.baseline} on T2 with {listed_seeds(case.seeds)}: without it AD, PD and SFR_rel are undefined"
+        )
+    unwatched = case.facets["AD"].mean is None and not case.censored
+    if case.facets["PD"].mean is None or unwatched:
+        return f"measure {SC_PATCH} for {case.method} and {case.baseline} at every epoch of T2"
+    if case.facets["SFR_rel"].mean is None:
+        return f"measure {SC_MASK} for {case.method} and {case.baseline} at every epoch of T2"
+    if case.facets["AD"].mean is None:
+        return _probe_for_delay(case)
+    if len(case.paired) < FEWEST_SEEDS:
+        return f"run {counted(FEWEST_SEEDS - len(case.paired), 'more seed')} of {case.method} and {case.baseline}"
+    unsettled = [condition.facet for condition in case.decision.conditions if not _settled(case, condition)]
+    if unsettled:
+        return f"run more seeds: the 95 % interval of {', '.join(unsettled)} is wide enough for another verdict"
+    if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR):
+        return "counterfactual cue placement: put the cue on NSC images and at other places, and see whether it pulls"
+    if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR):
+        return "CKA between the T1 and T2 models: do the features that ignore the cue come from T1?"
+    return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
+
+
+def _settled(case: Case, condition: Condition) -> bool:
+    """Whether the whole interval says the same as the mean about a condition."""
+    interval = case.facets[condition.facet].ci95
+    return interval is not None and all(
+        holds(end, condition.relation, condition.bound) == condition.met for end in interval
+    )
+
+
+def _probe_for_delay(case: Case) -> str:
+    longer = "train longer" if case.budget is None else f"train longer than {counted(case.budget, 'effective epoch')}"
+    defined = [(tau, delay) for tau, delay in case.delays.items() if tau < case.tau and 2 * delay.n > len(case.paired)]
+    if not defined:
+        return f"{longer}, or lower tau: {case.tau:g} is out of reach"
+    tau, delay = max(defined, key=lambda entry: entry[0])
+    known = f"AD = {delay.mean:+.1f} on {delay.n} of {len(case.paired)} seeds"
+    return f"lower tau to {tau:g}, where {known}, or {longer}"

@@ -1,0 +1,143 @@
+"""How cues, gaps and their estimates are written: in points of a per cent, as the literature prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from einstellung.diagnoses.shortcuts.images import both
+from einstellung.diagnoses.shortcuts.score import AGAINST_LABEL
+from einstellung.diagnoses.shortcuts.verdict import BETTER, WORSE
+from einstellung.report.notation import DASH, join, number
+from einstellung.report.tables import Cell
+
+CUE_HEADS = {"background": "BG", "co-object": "CoObj", "watermark": "WTM"}
+NOT_MEASURED = "not measured, or no training correlations to weigh it by"
+NO_PREDICTIONS = "predictions of single images at that epoch are not known for all runs"
+TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
+UP = "↑"
+TIMES = "×"
+_SHOWN_FROM = 1.005  # what is written as 1.00 is no factor above 1
+
+
+def gap_head(gap: str) -> str:
+    """The name of a gap in a table or a figure.
+
+    >>> gap_head("background+co-object"), gap_head("cue 1")
+    ('BG+CoObj gap', 'cue 1 gap')
+    """
+    return "+".join(CUE_HEADS.get(cue, cue) for cue in gap.split("+")) + " gap"
+
+
+def pair_head(pair: str) -> str:
+    """A pair of cues of which one shrinks and one grows.
+
+    >>> pair_head("background -> co-object")
+    'BG to CoObj'
+    """
+    return " to ".join(CUE_HEADS.get(cue, cue) for cue in pair.split(" -> "))
+
+
+def turned_in(card: Mapping[str, Any], phase: str) -> list[str]:
+    """The cues that go against the label in most training images of a phase."""
+    return [cue for cue, value in card["common_values"].get(phase, {}).items() if value == AGAINST_LABEL]
+
+
+def turned_in_words(card: Mapping[str, Any], phase: str) -> str:
+    """What common means in a phase in which a cue is turned round; empty where none is.
+
+    >>> turned_in_words({"common_values": {"T2": {"background": "against the label", "co-object": "neither"}}}, "T2")
+    'In T2 the common value of background goes against the label: uncommon is what goes with the label.'
+    """
+    cues = turned_in(card, phase)
+    if len(cues) > 1:
+        return (
+            f"In {phase} the common values of {join(cues)} go against the label: uncommon is what goes with the label."
+        )
+    if cues:
+        return f"In {phase} the common value of {cues[0]} goes against the label: uncommon is what goes with the label."
+    return ""
+
+
+def pts(value: float | None, *, signed: bool = True, digits: int = 1) -> str:
+    """A difference of shares in points.
+
+    >>> pts(-0.153), pts(None)
+    ('−15.3', '–')
+    """
+    return number(None if value is None else 100 * value, digits=digits, signed=signed)
+
+
+def spread_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED, *, signed: bool = True) -> Cell:
+    """Mean ± standard deviation in points; a dash says why."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    mean = pts(estimate["mean"], signed=signed)
+    return Cell(mean if estimate["sd"] is None else f"{mean} ± {pts(estimate['sd'], signed=False)}")
+
+
+def bounds_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED) -> Cell:
+    """The 95 % interval in points; with one seed there is none."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    return _interval(estimate["ci95"], f"n = {estimate['n']}: no interval")
+
+
+def images_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+    """The 95 % interval over images in points, where predictions of single images are known."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    return _interval(estimate.get("images95"), NO_PREDICTIONS)
+
+
+def both_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+    """The 95 % interval that allows for seeds and images, by which verdicts go."""
+    if estimate is None or estimate["mean"] is None:
+        return Cell(DASH, why)
+    return _interval(both(estimate), f"n = {estimate['n']}: no interval")
+
+
+def _interval(bounds: Sequence[float] | None, why: str) -> Cell:
+    return Cell(DASH, why) if bounds is None else Cell(f"[{pts(bounds[0])}, {pts(bounds[1])}]")
+
+
+def intervals_in_words(card: Mapping[str, Any]) -> str:
+    """What the intervals that decide a verdict allow for.
+
+    >>> intervals_in_words({"image_resamples": None})
+    'over seeds'
+    """
+    return "over seeds and test images" if card["image_resamples"] else "over seeds"
+
+
+def ratio_cell(ratio: Mapping[str, Any], why: str, sign: str = TIMES) -> Cell:
+    """A ratio of means with Fieller's interval where there is one.
+
+    >>> ratio_cell({"value": 2.94, "ci95": [2.1, 4.0], "interval": "Fieller"}, "").text
+    '×2.94 [2.10, 4.00]'
+    """
+    if ratio["value"] is None:
+        return Cell(DASH, ratio["interval"].removeprefix("none: ") if ":" in ratio["interval"] else why)
+    value = f"{sign}{number(ratio['value'], digits=2)}"
+    if ratio["ci95"] is None:
+        return Cell(f"{value} [{DASH}]", ratio["interval"].removeprefix("none: "))
+    low, high = ratio["ci95"]
+    return Cell(f"{value} [{number(low, digits=2)}, {number(high, digits=2)}]")
+
+
+def gap_cell(mean: float | None, ratio: float | None, verdict: str | None, why: str = NOT_MEASURED) -> Cell:
+    """A gap as the paper prints it: with the factor by which it exceeds the baseline's, where it does.
+
+    An arrow stands before the factor where the verdict on the gap says so.
+
+    >>> gap_cell(-0.45, 2.94, "amplified (Whac-A-Mole)").text, gap_cell(-0.158, 1.03, "undecided").text
+    ('−45.0 (↑×2.94)', '−15.8 (×1.03)')
+    """
+    if mean is None:
+        return Cell(DASH, why)
+    text = pts(mean)
+    if verdict in WORSE:
+        text += f" ({UP}{TIMES}{number(ratio, digits=2)})" if ratio is not None else f" ({UP})"
+    elif ratio is not None and ratio >= _SHOWN_FROM:
+        text += f" ({TIMES}{number(ratio, digits=2)})"
+    return Cell(text, tone=TONES.get(verdict or ""))
