@@ -81,13 +81,10 @@ def score_evidence(
 
 def score_folder(results: ResultsFolder, siblings: Mapping[str, Card] | None = None) -> Scored:
     """The card of a results folder. Where it belongs to a family, the other studies are part of the evidence."""
-    evidence = evidence_of(results)
-    assert evidence.config is not None
-    if siblings is None:
-        siblings = _siblings(results)
-    evidence = replace(evidence, siblings=siblings)
-    diagnosis = diagnosis_of(evidence.config, evidence.timeline.splits)
-    return score_evidence(diagnosis, evidence, evidence.config.score, evidence.config.companions)
+    config, own = results.config(), evidence_of(results)
+    evidence = replace(own, siblings=_siblings(results) if siblings is None else siblings)
+    diagnosis = diagnosis_of(config, evidence.timeline.splits)
+    return score_evidence(diagnosis, evidence, config.score, config.companions)
 
 
 def evidence_of(results: ResultsFolder) -> Evidence:
@@ -116,12 +113,10 @@ def _siblings(results: ResultsFolder) -> dict[str, Card]:
 def report_study(results: ResultsFolder, siblings: Mapping[str, Card] | None = None) -> Reported:
     """Score a results folder and write its figures, tables and page anew."""
     scored = score_folder(results, siblings)
-    config = scored.evidence.config
-    assert config is not None
     page = write_report(
         results.path,
         scored,
-        title=f"{scored.diagnosis.title}: {config.name}",
+        title=f"{scored.diagnosis.title}: {results.config().name}",
         provenance=results.read_optional(results.provenance_file),
     )
     for part in (scored, *scored.companions):
