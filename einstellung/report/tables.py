@@ -32,8 +32,9 @@ class Table:
 
 @dataclass(frozen=True)
 class Missing:
-    """A figure or a table that could not be made, and why."""
+    """A figure or a table that could not be made, and why. ``section``: where a page would have shown it."""
 
     name: str
     title: str
     why: str
+    section: str = "tables"

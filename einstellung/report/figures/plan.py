@@ -42,7 +42,7 @@ def draw_figures(plans: Iterable[Plan], folder: Path) -> tuple[dict[str, Drawn],
     with drawing():
         for plan in plans:
             if plan.why is not None:
-                missing.append(Missing(plan.name, plan.title, plan.why))
+                missing.append(Missing(plan.name, plan.title, plan.why, plan.section))
                 continue
             svg = save(plan.draw(), folder, plan.name)["svg"]
             drawn[plan.name] = Drawn(plan.name, plan.title, plan.caption, svg, plan.section)
