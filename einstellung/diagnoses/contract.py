@@ -63,8 +63,9 @@ class Diagnosis(ABC, Generic[S, C]):
     """One kind of study.
 
     ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
-    ``grouped``: whether studies of this kind have a page together, as a ``family`` or as a ``sweep``. ``template``: the file of
-    its page, which extends ``shell.html``; without one, the page shows the answer, every figure and every table.
+    ``grouped``: whether studies of this kind have a page together, as a ``family`` or as a ``sweep``. ``configured_order``:
+    whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
+    which extends ``shell.html``; without one, the page shows the answer, every figure and every table.
     """
 
     name: ClassVar[str]
@@ -73,6 +74,7 @@ class Diagnosis(ABC, Generic[S, C]):
     Settings: ClassVar[type[Settings]] = Settings
     Card: ClassVar[type[Card]]
     grouped: ClassVar[frozenset[str]] = frozenset()
+    configured_order: ClassVar[bool] = True
     template: ClassVar[Path | None] = None
 
     @abstractmethod

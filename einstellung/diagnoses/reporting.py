@@ -71,9 +71,9 @@ def score_evidence(
     settings: Mapping[str, Any],
     companions: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Scored:
-    """The card of some evidence, its methods in the order of the configuration where there is one."""
+    """The card of some evidence, its methods in the order of the configuration where the diagnosis wants it."""
     card: Card = diagnosis.score(evidence, parse_settings(diagnosis.Settings, settings, diagnosis.name))
-    if evidence.config is not None:
+    if evidence.config is not None and diagnosis.configured_order:
         card = card.with_methods_in_order(list(evidence.config.methods))
     others = tuple(score_evidence(get_diagnosis(name), evidence, own, None) for name, own in (companions or {}).items())
     return Scored(diagnosis, evidence, card, others)

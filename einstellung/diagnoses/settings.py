@@ -22,7 +22,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    baseline: str | None = Field(None, description="The method that the others are compared with.")
+    baseline: str | None = Field(default=None, description="The method that the others are compared with.")
 
 
 S = TypeVar("S", bound=Settings)
