@@ -7,20 +7,16 @@ A run's predictions are a table with the columns ``split``, ``index`` (the image
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from einstellung.checks import Check
 from einstellung.errors import InputError
-from einstellung.metrics.statistics import holm, mcnemar_exact
-from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, Run
+from einstellung.timeline import Run
 
 PREDICTION_COLUMNS = ("split", "index", "label", "prediction")
-SAME_IMAGES = ((SC_PATCH, SC_MASK), (SC_PATCH, SC_ELSEWHERE), (SC_PATCH, SC_CLEAN), (NSC, NSC_PATCHED))
 
 IntArray = npt.NDArray[np.int64]
 Predictions = Mapping[Run, pd.DataFrame]
@@ -73,70 +69,8 @@ def paired(frame: pd.DataFrame, first: str, second: str) -> ImagePairs | None:
 
 
 def matching(frame: pd.DataFrame, first: str, second: str) -> ImagePairs | None:
-    """As :func:`paired`, but None where the two do not match either; :func:`same_images` says of which runs that is so."""
+    """As :func:`paired`, but None where the two do not match either."""
     try:
         return paired(frame, first, second)
     except InputError:
         return None
-
-
-def same_images(predictions: Predictions) -> Check:
-    """Splits that show the same images under two conditions do so in every run; those that do not are named."""
-    name = "paired predictions are of the same images"
-    problems, compared = [], 0
-    for (method, seed), frame in predictions.items():
-        for first, second in SAME_IMAGES:
-            try:
-                compared += paired(frame, first, second) is not None
-            except InputError as error:
-                problems.append(f"{method} seed {seed}: {error}")
-    if problems:
-        more = f" | and {len(problems) - 6} more" if len(problems) > 6 else ""
-        return Check(name, False, " | ".join(problems[:6]) + more + "; what needs these pairs is left out")
-    if not compared:
-        return Check(name, None, "no run has stored two splits of the same images")
-    return Check(
-        name, True, f"{compared} pairs of splits in {len(predictions)} runs, matched by the images' identities"
-    )
-
-
-@dataclass(frozen=True)
-class Masking:
-    """How many images a run got right with the cue, with it covered, with both, with neither; and McNemar's test."""
-
-    n: int
-    both_right: int
-    only_patched: int
-    only_masked: int
-    both_wrong: int
-    p: float
-    p_holm: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
-
-
-def masking(pairs: ImagePairs) -> Masking:
-    r"""Patched (first) against masked (second), image by image, by the exact McNemar test.
-
-    With b and c images that are right under one condition only: :math:`p = \min(1, 2\, P(X \le \min(b, c)))`,
-    :math:`X \sim Binomial(b + c, 1/2)`.
-
-    >>> masking(ImagePairs(np.zeros(6, int), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 1, 1, 1, 1])))
-    Masking(n=6, both_right=1, only_patched=4, only_masked=0, both_wrong=1, p=0.125, p_holm=None)
-    """
-    patched, masked = pairs.first == pairs.label, pairs.second == pairs.label
-    test = mcnemar_exact(patched, masked)
-    both, neither = int((patched & masked).sum()), int((~patched & ~masked).sum())
-    return Masking(test.n, both, test.only_first, test.only_second, neither, test.p)
-
-
-def masking_of_runs(predictions: Predictions) -> dict[Run, Masking]:
-    """:func:`masking` of every run that stored both splits, corrected by Holm over all of them."""
-    found = {
-        run: masking(pairs)
-        for run, frame in predictions.items()
-        if (pairs := matching(frame, SC_PATCH, SC_MASK)) is not None
-    }
-    corrected = holm([counts.p for counts in found.values()])
-    return {run: replace(counts, p_holm=p) for (run, counts), p in zip(found.items(), corrected, strict=True)}

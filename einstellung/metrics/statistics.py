@@ -150,10 +150,11 @@ class PairedTest:
     p_holm: float | None = None
     d_z: float | None = None
     note: str | None = None
+    test: str = "paired t"
 
     def to_dict(self) -> dict[str, Any]:
-        members = ("statistic", "p", "p_holm", "d_z", "n", "note")
-        return {"test": "paired t", **{name: getattr(self, name) for name in members}}
+        members = ("test", "statistic", "p", "p_holm", "d_z", "n", "note")
+        return {name: getattr(self, name) for name in members}
 
 
 def paired_t_test(differences: Sequence[float | None]) -> PairedTest:

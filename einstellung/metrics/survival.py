@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +77,14 @@ def restricted_mean(curve: SurvivalCurve, horizon: float) -> tuple[float, float]
 
 
 @dataclass(frozen=True)
+class MeanDifference:
+    """A difference of restricted means with its 95 % interval; None where undefined."""
+
+    value: float | None = None
+    ci95: tuple[float, float] | None = None
+
+
+@dataclass(frozen=True)
 class Survival:
     """Time to threshold of one method's runs, and the restricted mean difference to the baseline's."""
 
@@ -86,21 +93,7 @@ class Survival:
     n: int
     median: float | None
     restricted_mean: float
-    difference: float | None
-    ci95: tuple[float, float] | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "budget": self.budget,
-            "events": self.events,
-            "n": self.n,
-            "median": self.median,
-            "restricted_mean": self.restricted_mean,
-            "restricted_mean_difference": {
-                "value": self.difference,
-                "ci95": list(self.ci95) if self.ci95 is not None else None,
-            },
-        }
+    restricted_mean_difference: MeanDifference
 
 
 def survival(
@@ -115,7 +108,7 @@ def survival(
     >>> sgd = {1: TimeToThreshold(2, 10), 2: TimeToThreshold(4, 10)}
     >>> scratch = {1: TimeToThreshold(8, 10), 2: TimeToThreshold(None, 10)}
     >>> result = survival(sgd, scratch)
-    >>> result.restricted_mean, result.difference
+    >>> result.restricted_mean, result.restricted_mean_difference.value
     (3.0, -6.0)
     """
     if not method:
@@ -124,33 +117,30 @@ def survival(
     compared = [*method.values(), *(baseline[seed] for seed in common if baseline)]
     horizon = min(run.budget for run in compared)
     curve = kaplan_meier(list(method.values()))
-    difference, ci95 = None, None
+    difference = MeanDifference()
     if baseline and common:
         own = curve if len(common) == len(method) else kaplan_meier([method[seed] for seed in common])
         other = kaplan_meier([baseline[seed] for seed in common])
-        difference, ci95 = _difference(restricted_mean(own, horizon), restricted_mean(other, horizon), len(common))
+        difference = _difference(restricted_mean(own, horizon), restricted_mean(other, horizon), len(common))
     return Survival(
         budget=horizon,
         events=sum(run.reached is not None for run in method.values()),
         n=len(method),
         median=curve.median,
         restricted_mean=restricted_mean(curve, horizon)[0],
-        difference=difference,
-        ci95=ci95,
+        restricted_mean_difference=difference,
     )
 
 
-def _difference(
-    own: tuple[float, float], other: tuple[float, float], n: int
-) -> tuple[float, tuple[float, float] | None]:
+def _difference(own: tuple[float, float], other: tuple[float, float], n: int) -> MeanDifference:
     value = own[0] - other[0]
     if n < 2:
-        return value, None
+        return MeanDifference(value)
     # The variance of a time, estimated from n runs, becomes that of their mean: v n / (n - 1) / n.
     first, second = own[1] / (n - 1), other[1] / (n - 1)
     error = math.sqrt(first + second)
     if error == 0.0:
-        return value, (value, value)
+        return MeanDifference(value, (value, value))
     degrees = (first + second) ** 2 * (n - 1) / (first**2 + second**2)
     half = float(stdtrit(degrees, 0.975)) * error
-    return value, (value - half, value + half)
+    return MeanDifference(value, (value - half, value + half))

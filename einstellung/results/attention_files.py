@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from einstellung.errors import InputError
-from einstellung.results.run_files import read_run_table, run_folder
+from einstellung.results.run_files import RunFiles, read_run_table, run_folder
 from einstellung.timeline import Run
 
 COLUMNS = ("phase", "epoch", "split", "n", "layer", "head", "AS", "boxed", "entropy", "ADI")
@@ -80,6 +80,11 @@ class AttentionRun:
 
 
 AttentionRuns = Mapping[Run, AttentionRun]
+
+
+def attention_of(files: RunFiles) -> tuple[dict[Run, AttentionRun], list[str]]:
+    """See :func:`read_attention`; of somebody's logs there is none."""
+    return ({}, []) if files.folder is None else read_attention(files.folder, files.runs)
 
 
 def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, AttentionRun], list[str]]:

@@ -1,18 +1,20 @@
-"""The answer in words: which learner leans on the cue, and how sure that is. Every word is chosen by the data."""
+"""The answer in words: which learner leans on the cue, and how sure that is; and the terminal's overview."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from einstellung.report.notation import (
+from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.wording import (
     PATTERNS,
-    certainty_beside,
-    continual_methods,
-    interval,
-    join,
-    write,
+    describe_card_seeds,
+    describe_margins,
+    describe_rule,
 )
+from einstellung.report.measured import describe_smoothing
+from einstellung.report.notation import DASH, FACETS, interval, join, mean_sd, number, write
+from einstellung.report.tables import Cell, Table
+from einstellung.report.terminal import Overview, Paragraph
 
 _MOST_LISTED = 6
 _PATTERNS = {
@@ -31,39 +33,40 @@ _SENTENCES = {
 }
 
 
-def answer(card: Mapping[str, Any]) -> list[str]:
+def answer(card: RigidityCard) -> list[str]:
     """Two paragraphs: the patterns with how sure they are, and the absolute reliance on the cue."""
     return [" ".join(_patterns(card)), " ".join(_reliance(card))]
 
 
-def _patterns(card: Mapping[str, Any]) -> list[str]:
-    methods = continual_methods(card)
+def _patterns(card: RigidityCard) -> list[str]:
+    methods = card.compared
     if not methods:
         return ["There is no continual learner in this timeline, so there is nothing to compare."]
-    if card["baseline"] not in card["methods"]:
+    if not card.has_baseline:
         return [
             "There is no baseline in this timeline, so nothing can be said relative to a model trained from scratch."
         ]
-    groups: dict[tuple[str, str | None], list[str]] = {}
+    groups: dict[tuple[str | None, str | None], list[str]] = {}
     for method in methods:
-        record = card["methods"][method]
-        groups.setdefault((record["pattern"], certainty_beside(record)), []).append(method)
-    order = {name: place for place, name in enumerate(PATTERNS)}
+        record = card.methods[method]
+        groups.setdefault((record.pattern, record.shown_certainty), []).append(method)
     sentences = []
-    for (pattern, certainty), members in sorted(groups.items(), key=lambda group: order[group[0][0]]):
-        words = _PATTERNS[pattern].format(baseline=card["baseline"])
+    for (pattern, certainty), members in sorted(
+        groups.items(), key=lambda group: list(PATTERNS).index(str(group[0][0]))
+    ):
+        words = _PATTERNS[str(pattern)].format(baseline=card.baseline)
         verb = "is" if len(members) == 1 else "are"
         sentences.append(_SENTENCES[certainty].format(names=join(members), verb=verb, words=words, pattern=pattern))
-    floored = [method for method in methods if card["methods"][method].get("masked_floor")]
+    floored = [method for method in methods if card.methods[method].masked_floor]
     if floored:
-        among = "all of them" if len(floored) == len(methods) else f"{card['baseline']}, {join(floored)}"
+        among = "all of them" if len(floored) == len(methods) else f"{card.baseline}, {join(floored)}"
         sentences.append(
-            f"With the cue covered next to nothing is left in {among}: what is said relative to {card['baseline']} says "
+            f"With the cue covered next to nothing is left in {among}: what is said relative to {card.baseline} says "
             "little there, the reliance itself says more."
         )
-    unlearned = [method for method in methods if card["methods"][method].get("unlearned")]
+    unlearned = [method for method in methods if card.methods[method].unlearned]
     if unlearned:
-        each = f"Neither {card['baseline']} nor {' nor '.join(unlearned)}"
+        each = f"Neither {card.baseline} nor {' nor '.join(unlearned)}"
         among = "None of them" if len(unlearned) == len(methods) > 1 else each
         sentences.append(
             f"{among} has learned the shortcut classes, even with the cue: no facet means anything there yet."
@@ -71,12 +74,12 @@ def _patterns(card: Mapping[str, Any]) -> list[str]:
     return sentences
 
 
-def _reliance(card: Mapping[str, Any]) -> list[str]:
+def _reliance(card: RigidityCard) -> list[str]:
     """Who leans on the cue at all: Δ, and on which side of 0 its interval lies."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "across": [], "no interval": []}
-    for method, record in card["methods"].items():
-        if record["delta"]["mean"] is not None:
-            sides[_side(record["delta"].get("ci95"))].append(method)
+    for method, record in card.methods.items():
+        if record.delta.mean is not None:
+            sides[_side(record.delta.ci95)].append(method)
     if not any(sides.values()):
         return ["Absolute reliance on the cue was not measured: there are no accuracies with the cue covered."]
     sentences = {
@@ -94,21 +97,67 @@ def _side(bounds: Sequence[float] | None) -> str:
     return "above" if bounds[0] > 0 else "below" if bounds[1] < 0 else "across"
 
 
-def _deltas(card: Mapping[str, Any], methods: Sequence[str]) -> str:
+def _deltas(card: RigidityCard, methods: Sequence[str]) -> str:
     if len(methods) > _MOST_LISTED:
-        ordered = sorted(methods, key=lambda method: card["methods"][method]["delta"]["mean"])
+        ordered = sorted(methods, key=lambda method: card.methods[method].delta.mean or 0.0)
         shown = [ordered[0], ordered[-1]]
-        among = f"; {_deltas(card, [card['baseline']])} is among them" if card["baseline"] in methods else ""
+        among = f"; {_deltas(card, [card.baseline])} is among them" if card.baseline in methods else ""
         return f"{len(methods)} models, from {_deltas(card, shown[:1])} to {_deltas(card, shown[1:])}{among}"
 
     def one(method: str) -> str:
-        estimate = card["methods"][method]["delta"]
-        bounds = f", 95 % {interval('delta', estimate)}" if estimate.get("ci95") is not None else ""
-        return f"{method} (Δ {write('delta', estimate['mean'])}{bounds})"
+        estimate = card.methods[method].delta
+        bounds = f", 95 % {interval('delta', estimate)}" if estimate.ci95 is not None else ""
+        return f"{method} (Δ {write('delta', estimate.mean)}{bounds})"
 
     return join(one(method) for method in methods)
 
 
-def failed_checks(*groups: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Every check that did not pass, of the stream's proof and of the log."""
-    return [check for group in groups for check in group if check["passed"] is False]
+_COLUMNS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SC_patch", "SC_mask", "NSC", "T1")
+_HEADS = {"SFR_rel": "SFR\nrel", "SC_patch": "SC\npatch", "SC_mask": "SC\nmask", "T1": "T1\nend"}
+
+
+def overview(card: RigidityCard) -> Overview:
+    """The terminal's: one row per method, then what each verdict says."""
+    rows = []
+    for method, record in card.methods.items():
+        pattern = record.pattern or ("baseline" if method == card.baseline else DASH)
+        tone = PATTERNS[pattern].tone if pattern in PATTERNS else "faint"
+        cells = [_compact(key, record) for key in _COLUMNS]
+        rows.append((Cell(method), *cells, Cell(pattern, tone=tone), Cell(record.shown_certainty or "")))
+    head = ("method", *(_HEADS.get(key, FACETS[key].head) for key in _COLUMNS), "pattern", "certainty")
+    table = Table("Einstellung Rigidity Index", _legend(card), head, tuple(rows), ())
+    return Overview(table, [paragraph for method in card.compared for paragraph in _verdict(card, method)])
+
+
+def _compact(key: str, record: RigidityMethod) -> Cell:
+    """Mean above, deviation below, and below that the seeds that count where they are not all."""
+    estimate = record.deciding(key)
+    text = mean_sd(key, estimate).replace(" ± ", "\n±")
+    if key in ("AD", "delta") and 0 < estimate.n < record.n_seeds:
+        text += f"\nn {estimate.n}/{record.n_seeds}"
+    return Cell(text)
+
+
+def _verdict(card: RigidityCard, method: str) -> list[Paragraph]:
+    record = card.methods[method]
+    pattern = PATTERNS[record.pattern] if record.pattern is not None else None
+    words = f"{pattern.name} ({pattern.words})" if pattern else DASH
+    words += f", {record.shown_certainty}" if record.shown_certainty else ""
+    found = [
+        Paragraph(words, f"{method}: ", pattern.tone if pattern else "strong"),
+        Paragraph(record.verdict or "no verdict", indent=2, after_blank=False),
+    ]
+    if record.high_rigidity:
+        found.append(Paragraph("high-rigidity flag: set", tone="bad", indent=2, after_blank=False))
+    if record.next_probe:
+        found.append(Paragraph(record.next_probe, "next probe: ", indent=2, after_blank=False))
+    return found
+
+
+def _legend(card: RigidityCard) -> str:
+    return (
+        f"Mean, ± standard deviation; {describe_card_seeds(card)}. SC: shortcut classes with the cue (patch) and with it "
+        "covered (mask); NSC: classes without the cue; T1: phase 1 at the end of phase 2. "
+        f"AD at τ = {number(card.tau, digits=2)}, curves {describe_smoothing(card.smoothing, card.window)}. "
+        f"The rest at {describe_rule(card)}. Margins: {describe_margins(card.margins)}."
+    )

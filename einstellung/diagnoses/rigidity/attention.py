@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from einstellung.diagnoses.rigidity.card import (
+    Attention,
+    AttentionEstimate,
+    AttentionHead,
+    AttentionMeasures,
+    AttentionOfMethod,
+    AttentionOfSeed,
+)
 from einstellung.metrics.attention import attention_gain, map_similarity
 from einstellung.metrics.statistics import mean_and_sd
 from einstellung.results.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment, Place
@@ -16,8 +24,8 @@ SHARES = {"AS_cue": SC_PATCH, "AS_clean": SC_CLEAN, "AS_masked": SC_MASK}
 Judged = tuple[float | None, str | None]  # a value, or why there is none
 
 
-def attention_summary(runs: AttentionRuns) -> dict[str, Any]:
-    """Plain values, ready for strict JSON: per method the seven measures at the end of T2, over seeds and seed by seed.
+def attention_summary(runs: AttentionRuns) -> Attention:
+    """Per method the seven measures at the end of T2, over seeds and seed by seed.
 
     ``rollout`` holds mean, sd (ddof 1) and n of every measure, ``heads`` the same for every head of every layer (head
     ``mean``: the mean map over the heads of a layer), ``per_seed`` the values of single runs, ``why_undefined`` the reasons.
@@ -25,7 +33,7 @@ def attention_summary(runs: AttentionRuns) -> dict[str, Any]:
     seeds_of: dict[str, dict[int, AttentionRun]] = {}
     for (method, seed), run in runs.items():
         seeds_of.setdefault(method, {})[seed] = run
-    return {"at": "the end of T2", "methods": {method: _method(own) for method, own in seeds_of.items()}}
+    return Attention(methods={method: _method(own) for method, own in seeds_of.items()})
 
 
 def attention_of_run(run: AttentionRun) -> list[dict[str, Any]]:
@@ -104,31 +112,33 @@ def _not_measured(split: str, moment: Moment) -> str:
     return f"{split} was not measured at the end of {moment[0]}"
 
 
-def _method(runs: Mapping[int, AttentionRun]) -> dict[str, Any]:
+def _method(runs: Mapping[int, AttentionRun]) -> AttentionOfMethod:
     judged = {seed: judge(run, ROLLOUT) for seed, run in runs.items()}
-    values = {seed: {key: value for key, (value, _) in own.items()} for seed, own in judged.items()}
     reasons = {key: _reasons([own[key][1] for own in judged.values()]) for key in KEYS}
     places = dict.fromkeys(place for run in runs.values() for place in run.places if place != ROLLOUT)
-    return {
-        "n_seeds": len(runs),
-        "rollout": _over_seeds(list(values.values())),
-        "why_undefined": {key: why for key, why in reasons.items() if why is not None},
-        "heads": [{"layer": place[0], "head": place[1], **_place(runs, place)} for place in places],
-        "per_seed": {str(seed): own | _moment(runs[seed]) for seed, own in values.items()},
-    }
+    return AttentionOfMethod(
+        n_seeds=len(runs),
+        rollout=AttentionMeasures(**_over_seeds(list(judged.values()))),
+        why_undefined={key: why for key, why in reasons.items() if why is not None},
+        heads=tuple(
+            AttentionHead(layer=layer, head=head, **_over_seeds([judge(run, (layer, head)) for run in runs.values()]))
+            for layer, head in places
+        ),
+        per_seed={
+            seed: AttentionOfSeed(**{key: value for key, (value, _) in own.items()}, epoch=_epoch(runs[seed]))
+            for seed, own in judged.items()
+        },
+    )
 
 
-def _place(runs: Mapping[int, AttentionRun], place: Place) -> dict[str, Any]:
-    return _over_seeds([{key: value for key, (value, _) in judge(run, place).items()} for run in runs.values()])
+def _over_seeds(judged: Sequence[Mapping[str, Judged]]) -> dict[str, AttentionEstimate]:
+    found = {key: mean_and_sd([own[key][0] for own in judged]) for key in KEYS}
+    return {key: AttentionEstimate(mean=mean, sd=sd, n=n) for key, (mean, sd, n) in found.items()}
 
 
-def _over_seeds(values: Sequence[Mapping[str, float | None]]) -> dict[str, Any]:
-    return {key: dict(zip(("mean", "sd", "n"), mean_and_sd([own[key] for own in values]), strict=True)) for key in KEYS}
-
-
-def _moment(run: AttentionRun) -> dict[str, float | None]:
+def _epoch(run: AttentionRun) -> float | None:
     end = run.end("T2")
-    return {"epoch": None if end is None else end[1]}
+    return None if end is None else end[1]
 
 
 def _reasons(reasons: Sequence[str | None]) -> str | None:

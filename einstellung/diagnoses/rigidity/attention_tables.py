@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from einstellung.diagnoses.rigidity.attention_summary import KEYS
-from einstellung.report.measured import rule_in_words
-from einstellung.report.notation import DASH, FACETS, mean_sd, number
+from einstellung.diagnoses.rigidity.attention import KEYS
+from einstellung.diagnoses.rigidity.card import Attention, AttentionOfMethod, RigidityCard
+from einstellung.diagnoses.rigidity.wording import describe_rule, why_dash
+from einstellung.report.notation import DASH, FACETS, Spread, mean_sd, number
 from einstellung.report.tables import Cell, Table
-from einstellung.report.undefined import why_undefined
 
 NOT_PROOF = (
     "Attention is not proof of use: a model may look at the cue and not need it, or need it and look elsewhere. What a model "
@@ -25,38 +25,35 @@ _MEANING = (
 )
 
 
-def attention_table(card: Mapping[str, Any]) -> Table:
+def attention_table(card: RigidityCard, attention: Attention) -> Table:
     """One row per method: attention rolled out over all layers at the end of phase 2."""
     rows, values = [], []
-    for method, record in _records(card):
-        cells = [_cell(key, record["rollout"][key], record["why_undefined"].get(key)) for key in KEYS]
-        scored = card["methods"][method]
-        beside = [
-            _cell(key, scored[key], why_undefined(card, method, key) if scored[key]["mean"] is None else None)
-            for key in _BESIDE
-        ]
+    for method, record in _records(card, attention):
+        measured: dict[str, Spread] = {key: record.rollout.measure(key) for key in KEYS}
+        scored: dict[str, Spread] = {key: card.methods[method].facet(key) for key in _BESIDE}
+        cells = [_cell(key, estimate, record.why_undefined.get(key)) for key, estimate in measured.items()]
+        beside = [_cell(key, estimate, why_dash(card, method, key)) for key, estimate in scored.items()]
         rows.append((Cell(method), *cells, *beside))
-        numbers = {**record["rollout"], **{key: scored[key] for key in _BESIDE}}
-        values.append({"method": method, "n_seeds": record["n_seeds"], **_numbers(numbers)})
+        values.append({"method": method, "n_seeds": record.n_seeds, **_numbers({**measured, **scored})})
     return Table(
         "Attention on the cue",
         "Mean ± standard deviation over seeds, by attention roll-out at the end of phase 2. "
-        f"{_MEANING} SC patched, SC masked: accuracies at {rule_in_words(card)}.",
+        f"{_MEANING} SC patched, SC masked: accuracies at {describe_rule(card)}.",
         ("method", *(FACETS[key].head for key in (*KEYS, *_BESIDE))),
         tuple(rows),
         tuple(values),
     )
 
 
-def attention_head_table(card: Mapping[str, Any]) -> Table:
+def attention_head_table(card: RigidityCard, attention: Attention) -> Table:
     """One row per method, layer and head; head 'mean' is the mean map over a layer's heads."""
     rows, values = [], []
-    for method, record in _records(card):
-        for place in record["heads"]:
-            cells = (_cell(key, place[key], record["why_undefined"].get(key)) for key in _HEAD_COLUMNS)
-            rows.append((Cell(method), Cell(place["layer"]), Cell(place["head"]), *cells))
-            where = {"method": method, "layer": place["layer"], "head": place["head"], "n_seeds": record["n_seeds"]}
-            values.append({**where, **_numbers({key: place[key] for key in KEYS})})
+    for method, record in _records(card, attention):
+        for place in record.heads:
+            cells = (_cell(key, place.measure(key), record.why_undefined.get(key)) for key in _HEAD_COLUMNS)
+            rows.append((Cell(method), Cell(place.layer), Cell(place.head), *cells))
+            where = {"method": method, "layer": place.layer, "head": place.head, "n_seeds": record.n_seeds}
+            values.append({**where, **_numbers({key: place.measure(key) for key in KEYS})})
     return Table(
         "Attention on the cue, head by head",
         "Mean ± standard deviation over seeds, at the end of phase 2. Head 'mean': the mean map over the heads of a layer. "
@@ -67,21 +64,23 @@ def attention_head_table(card: Mapping[str, Any]) -> Table:
     )
 
 
-def _records(card: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The methods with attention, in the scorecard's order."""
-    found = card["attention"]["methods"]
-    return ((method, found[method]) for method in card["methods"] if method in found)
+def _records(card: RigidityCard, attention: Attention) -> Iterator[tuple[str, AttentionOfMethod]]:
+    """The methods with attention, in the card's order."""
+    found = attention.methods
+    return ((method, found[method]) for method in card.methods if method in found)
 
 
-def _cell(key: str, estimate: Mapping[str, Any], why: str | None) -> Cell:
-    if estimate["mean"] is None:
+def _cell(key: str, estimate: Spread, why: str | None) -> Cell:
+    if estimate.mean is None:
         return Cell(DASH, why)
     if key != "SAG":
         return Cell(mean_sd(key, estimate))
     # A ratio that may be large: a third decimal says nothing.
-    mean, sd = number(estimate["mean"], digits=2, signed=True), number(estimate["sd"], digits=2)
-    return Cell(mean if estimate["sd"] is None else f"{mean} ± {sd}")
+    mean, sd = number(estimate.mean, digits=2, signed=True), number(estimate.sd, digits=2)
+    return Cell(mean if estimate.sd is None else f"{mean} ± {sd}")
 
 
-def _numbers(estimates: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    return {f"{key}_{part}": estimate[part] for key, estimate in estimates.items() for part in ("mean", "sd", "n")}
+def _numbers(estimates: Mapping[str, Spread]) -> dict[str, Any]:
+    return {
+        f"{key}_{part}": getattr(estimate, part) for key, estimate in estimates.items() for part in ("mean", "sd", "n")
+    }

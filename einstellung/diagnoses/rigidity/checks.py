@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from einstellung.checks import Check
 from einstellung.diagnoses.checks import ROUNDING, seeds_are_paired
+from einstellung.diagnoses.rigidity.splits import meant_split
 from einstellung.diagnoses.wording import counted
 from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
@@ -249,21 +248,3 @@ def splits_are_known(timeline: Timeline) -> Check:
         return Check(name, False, f"not used: {asked}")
     aside = f"; kept but not used: {', '.join(unknown)}" if unknown else ""
     return Check(name, True, f"{counted(len(timeline.splits) - len(unknown), 'known split')}{aside}")
-
-
-def meant_split(split: str) -> str | None:
-    """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
-    words = re.split(r"[_\-. ]+", split.lower())
-    for known in KNOWN_SPLITS:
-        pairs = list(zip(words, known.lower().split("_"), strict=False))
-        if len(words) == len(pairs) == known.count("_") + 1 and all(_alike(*pair) for pair in pairs):
-            return known
-    return None
-
-
-def _alike(word: str, known: str) -> bool:
-    if word == known:
-        return True
-    phase = re.fullmatch(r"t\d+", known) is not None
-    negated = word.startswith("non") != known.startswith("non")
-    return not phase and not negated and difflib.SequenceMatcher(None, word, known).ratio() >= 0.75

@@ -1,42 +1,45 @@
-"""A sweep: the same study at several values of one setting, as plain numbers and as a table."""
+"""A sweep: the same study at several values of one setting, and the page that shows how the index moves with it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from einstellung.diagnoses.contract import Members
+from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.diagnoses.rigidity.wording import describe_card_seeds, why_undefined
 from einstellung.errors import InputError
-from einstellung.report.notation import FACETS, baseline_first, certainty_beside, deciding, mean_sd
+from einstellung.report.family import SWEEP, FamilyPage
+from einstellung.report.notation import DASH, FACETS, join, mean_sd, write
 from einstellung.report.tables import Cell, Table
-from einstellung.report.undefined import why_undefined
 from einstellung.results.sweep import folder_name
 
 SWEPT = ("AD", "PD", "SFR_rel", "delta")
-_KEPT = ("n_seeds", *SWEPT, "delta_S", "pattern", "certainty", "high_rigidity")
+_KEPT = {"n_seeds", *SWEPT, "delta_S", "pattern", "certainty", "high_rigidity"}
 
 
 @dataclass(frozen=True)
 class Point:
-    """One value of the setting, how it is written, and the scorecard of its study."""
+    """One value of the setting, how it is written, and the card of its study."""
 
     value: Any
     label: str
-    card: Mapping[str, Any]
+    card: RigidityCard
 
 
 @dataclass(frozen=True)
-class Sweep:
+class SweptStudies:
     """The points of a sweep, by rising value where the values are numbers, else in the order in which they were given."""
 
     key: str
     points: tuple[Point, ...]
 
     @classmethod
-    def of(cls, key: str, points: Sequence[tuple[Any, Mapping[str, Any]]]) -> Sweep:
+    def of(cls, key: str, points: Sequence[tuple[Any, RigidityCard]]) -> SweptStudies:
         if not points:
             raise InputError(f"a sweep over {key} needs at least one value")
-        made = [Point(value, value_label(value), baseline_first(card)) for value, card in points]
+        made = [Point(value, value_label(value), card.baseline_first()) for value, card in points]
         labels = [point.label for point in made]
         if twice := [label for label in labels if labels.count(label) > 1]:
             raise InputError(f"the sweep over {key} holds the value {twice[0]} twice; name every value once")
@@ -49,13 +52,12 @@ class Sweep:
 
     @property
     def baseline(self) -> str:
-        baseline: str = self.points[0].card["baseline"]
-        return baseline
+        return self.points[0].card.baseline
 
     @property
     def methods(self) -> list[str]:
         """Every method of any point, the baseline first."""
-        return list(dict.fromkeys(method for point in self.points for method in point.card["methods"]))
+        return list(dict.fromkeys(method for point in self.points for method in point.card.methods))
 
     def folder_of(self, point: Point) -> str:
         return folder_name(self.key, point.value)
@@ -74,7 +76,56 @@ def value_label(value: Any) -> str:
     return str(value)
 
 
-def sweep_record(sweep: Sweep) -> dict[str, Any]:
+def sweep_page(members: Members[RigidityCard]) -> FamilyPage:
+    """The page of a sweep: one figure, one table, a link to the report of every value."""
+    from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep  # matplotlib takes most of a second to import
+    from einstellung.report.figures.plan import Plan
+
+    key = str(members.key)
+    sweep = SweptStudies.of(key, [(members.values[name], card) for name, card in members.cards.items()])
+    return FamilyPage(
+        name=SWEEP,
+        title=f"The index against {key}",
+        kicker="Einstellung Rigidity Index, sweep",
+        answer=[sweep_answer(sweep)],
+        data=sweep_record(sweep),
+        tables={"sweep": sweep_table(sweep)},
+        figures=[Plan("sweep", f"The facets against {key}", _caption(sweep), lambda: draw_sweep(sweep))],
+        warnings=[f"{name} has no finished run yet" for name in members.waiting],
+    )
+
+
+def sweep_answer(sweep: SweptStudies) -> str:
+    """Where Δ stands at the first and at the last value, for every method that has it at both."""
+    first, last = sweep.points[0], sweep.points[-1]
+    parts = []
+    for method in sweep.methods:
+        means = [_delta(point, method) for point in (first, last)]
+        if len(sweep.points) > 1 and None not in means:
+            parts.append(f"{method} from {write('delta', means[0])} to {write('delta', means[1])}")
+    values = f"{len(sweep.points)} value{'s' if len(sweep.points) > 1 else ''} of {sweep.key}"
+    moved = f" From {first.label} to {last.label}, reliance on the cue (Δ) goes in {join(parts)}." if parts else ""
+    own = ", every value with a baseline of its own" if sweep.baseline in sweep.methods else ""
+    return f"{join(sweep.methods)} at {values}{own}.{moved}"
+
+
+def _delta(point: Point, method: str) -> float | None:
+    record = point.card.methods.get(method)
+    return None if record is None else record.delta.mean
+
+
+def _caption(sweep: SweptStudies) -> str:
+    words = [
+        f"Mean and 95 % interval over seeds at every value of {sweep.key}; {describe_card_seeds(sweep.points[0].card)}.",
+        f"AD, PD and SFR_rel are against {sweep.baseline} trained with the same value; Δ is every model's own.",
+        "Open: only some seeds count. A cross in the strip below a panel: the facet is undefined there, because the "
+        "threshold was not reached or for the reason in the table. An arrow: the interval goes on beyond the frame.",
+        "Grey: within the margin. Methods are shifted a little sideways so that they do not hide each other.",
+    ]
+    return " ".join(words)
+
+
+def sweep_record(sweep: SweptStudies) -> dict[str, Any]:
     """The facets of every method at every value, as plain values for JSON."""
     return {
         "key": sweep.key,
@@ -82,42 +133,39 @@ def sweep_record(sweep: Sweep) -> dict[str, Any]:
             {
                 "value": list(point.value) if isinstance(point.value, tuple) else point.value,
                 "report": f"{sweep.folder_of(point)}/report.html",
-                "baseline": point.card["baseline"],
-                "tau": point.card["tau"],
-                "final": point.card["final"],
+                "baseline": point.card.baseline,
+                "tau": point.card.tau,
+                "final": point.card.final,
                 "methods": {
-                    method: {key: record[key] for key in _KEPT} for method, record in point.card["methods"].items()
+                    method: record.model_dump(mode="json", include=_KEPT)
+                    for method, record in point.card.methods.items()
                 },
-                "failed_checks": [check for check in point.card["checks"] if check["passed"] is False],
-                "warnings": list(point.card["warnings"]),
+                "failed_checks": [check.to_dict() for check in point.card.checks if check.passed is False],
+                "warnings": list(point.card.warnings),
             }
             for point in sweep.points
         ],
     }
 
 
-def sweep_table(sweep: Sweep) -> Table:
+def sweep_table(sweep: SweptStudies) -> Table:
     """One row per value and method: the facets, the pattern and how sure it is."""
     rows, values = [], []
     for point in sweep.points:
-        for method, record in point.card["methods"].items():
-            estimates = {key: deciding(record, key) for key in SWEPT}
+        for method, record in point.card.methods.items():
+            estimates = {key: record.deciding(key) for key in SWEPT}
             cells = [
-                Cell(
-                    mean_sd(key, estimate),
-                    why_undefined(point.card, method, key) if estimate["mean"] is None else None,
-                )
+                Cell(mean_sd(key, estimate), why_undefined(point.card, method, key) if estimate.mean is None else None)
                 for key, estimate in estimates.items()
             ]
-            pattern = record["pattern"] or ("baseline" if method == point.card["baseline"] else "–")
-            certainty = certainty_beside(record) or ""
-            rows.append((Cell(point.label), Cell(method), *cells, Cell(pattern), Cell(certainty)))
-            numbers: dict[str, Any] = {"value": point.label, "method": method, "n_seeds": record["n_seeds"]}
+            pattern = record.pattern or ("baseline" if method == point.card.baseline else DASH)
+            rows.append((Cell(point.label), Cell(method), *cells, Cell(pattern), Cell(record.shown_certainty or "")))
+            numbers: dict[str, Any] = {"value": point.label, "method": method, "n_seeds": record.n_seeds}
             for key, estimate in estimates.items():
-                low, high = estimate.get("ci95") or (None, None)
-                parts = {"mean": estimate["mean"], "sd": estimate["sd"], "low95": low, "high95": high}
-                numbers |= {f"{key}_{part}": value for part, value in {**parts, "n": estimate["n"]}.items()}
-            values.append({**numbers, "pattern": record["pattern"], "certainty": record["certainty"]})
+                low, high = estimate.ci95 or (None, None)
+                parts = {"mean": estimate.mean, "sd": estimate.sd, "low95": low, "high95": high, "n": estimate.n}
+                numbers |= {f"{key}_{part}": value for part, value in parts.items()}
+            values.append({**numbers, "pattern": record.pattern, "certainty": record.certainty})
     return Table(
         f"The index against {sweep.key}",
         "Mean ± standard deviation over seeds; AD, PD and SFR_rel against the baseline trained with the same value.",

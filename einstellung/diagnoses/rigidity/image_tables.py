@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from typing import TypeVar
 
-from einstellung.diagnoses.rigidity.cue_effect import PLACEMENTS, PULL
+from einstellung.diagnoses.rigidity.card import PerImage, RigidityCard
+from einstellung.diagnoses.rigidity.images import PLACEMENTS, PULL
+from einstellung.diagnoses.rigidity.splits import SPLIT_OF
 from einstellung.diagnoses.rigidity.statistics_tables import p_value
-from einstellung.report.notation import FACETS, mean_sd, write
+from einstellung.report.notation import DASH, FACETS, mean_sd, write
 from einstellung.report.tables import Cell, Table
-from einstellung.report.undefined import SPLIT_OF
+
+T = TypeVar("T")
 
 _SIGNIFICANT = 0.05
 _COLUMNS = (*PLACEMENTS, *PULL)
@@ -27,13 +31,13 @@ _COUNTS = {
 }
 
 
-def masking_table(card: Mapping[str, Any]) -> Table:
+def masking_table(card: RigidityCard, images: PerImage) -> Table:
     """McNemar's test of every run: the same images with the cue and with it covered."""
     rows, values = [], []
-    for method, seed, counts in _runs(card, card["per_image"]["masking"]):
-        numbers = [Cell(f"{counts[key]:,}") for key in ("n", *_COUNTS)]
-        rows.append((Cell(method), Cell(seed), *numbers, *(Cell(p_value(counts[key])) for key in ("p", "p_holm"))))
-        values.append({"method": method, "seed": seed, **counts})
+    for method, seed, counts in _runs(card, images.masking):
+        numbers = [Cell(f"{getattr(counts, key):,}") for key in ("n", *_COUNTS)]
+        rows.append((Cell(method), Cell(str(seed)), *numbers, Cell(p_value(counts.p)), Cell(p_value(counts.p_holm))))
+        values.append({"method": method, "seed": seed, **asdict(counts)})
     return Table(
         "Masked against patched, image by image",
         f"The same test images with the cue (patched) and with it covered (masked), {_ORIGIN}. p: exact McNemar test; "
@@ -45,19 +49,21 @@ def masking_table(card: Mapping[str, Any]) -> Table:
     )
 
 
-def cue_effect_table(card: Mapping[str, Any]) -> Table:
+def cue_effect_table(card: RigidityCard, images: PerImage) -> Table:
     """What the cue does, one row per method."""
     rows, values = [], []
-    for method in _ordered(card, card["per_image"]["cue_effect"]):
-        record = card["per_image"]["cue_effect"][method]
-        tests = [own["pull_test"] for own in record["per_seed"].values() if own["pull_test"] is not None]
-        clear = sum(test["p_holm"] < _SIGNIFICANT for test in tests)
-        count = Cell(f"{clear} of {len(tests)}") if tests else Cell("–", _why("pull"))
+    for method in _ordered(card, images.cue_effect):
+        record = images.cue_effect[method]
+        tests = [own.pull_test for own in record.per_seed.values() if own.pull_test is not None]
+        clear = sum(test.p_holm is not None and test.p_holm < _SIGNIFICANT for test in tests)
+        count = Cell(f"{clear} of {len(tests)}") if tests else Cell(DASH, _why("pull"))
+        summaries = {key: record.summary(key) for key in _COLUMNS}
         cells = (
-            Cell(mean_sd(key, record[key]), _why(key) if record[key]["mean"] is None else None) for key in _COLUMNS
+            Cell(mean_sd(key, summary), _why(key) if summary.mean is None else None)
+            for key, summary in summaries.items()
         )
         rows.append((Cell(method), *cells, count))
-        numbers = {f"{key}_{part}": record[key][part] for key in _COLUMNS for part in ("mean", "sd", "n")}
+        numbers = {f"{key}_{part}": getattr(summaries[key], part) for key in _COLUMNS for part in ("mean", "sd", "n")}
         values.append({"method": method, **numbers, "pull_tests": len(tests), "pull_tests_below_0.05": clear})
     return Table(
         "What the cue does",
@@ -69,16 +75,20 @@ def cue_effect_table(card: Mapping[str, Any]) -> Table:
     )
 
 
-def cue_effect_seed_table(card: Mapping[str, Any]) -> Table:
+def cue_effect_seed_table(card: RigidityCard, images: PerImage) -> Table:
     """The same, seed by seed, with the test of the pull."""
-    per_seed = {method: record["per_seed"] for method, record in card["per_image"]["cue_effect"].items()}
+    per_seed = {method: record.per_seed for method, record in images.cue_effect.items()}
     rows, values = [], []
     for method, seed, own in _runs(card, per_seed):
-        test = own["pull_test"] or {"p": None, "p_holm": None, "only_without": None, "only_with": None, "n": None}
-        cells = (Cell(write(key, own[key]), _why(key) if own[key] is None else None) for key in _COLUMNS)
-        rows.append((Cell(method), Cell(seed), *cells, *(Cell(p_value(test[key])) for key in ("p", "p_holm"))))
-        tested = {f"pull_{key}": test[key] for key in ("n", "only_without", "only_with", "p", "p_holm")}
-        values.append({"method": method, "seed": seed, **{key: own[key] for key in _COLUMNS}, **tested})
+        test = own.pull_test
+        cells = (Cell(write(key, own.value(key)), _why(key) if own.value(key) is None else None) for key in _COLUMNS)
+        tested = (p_value(test.p), p_value(test.p_holm)) if test is not None else (DASH, DASH)
+        rows.append((Cell(method), Cell(str(seed)), *cells, *map(Cell, tested)))
+        numbers = {
+            f"pull_{key}": None if test is None else getattr(test, key)
+            for key in ("n", "only_without", "only_with", "p", "p_holm")
+        }
+        values.append({"method": method, "seed": seed, **{key: own.value(key) for key in _COLUMNS}, **numbers})
     return Table(
         "What the cue does, seed by seed",
         f"{_ORIGIN[0].upper()}{_ORIGIN[1:]}. {_MEANING} p: exact McNemar test on 'is called SC'; Holm: corrected over all "
@@ -94,10 +104,10 @@ def _why(key: str) -> str:
     return f"no predictions for {split}, or not of the same images"
 
 
-def _ordered(card: Mapping[str, Any], methods: Mapping[str, Any]) -> list[str]:
-    """The methods in the scorecard's order."""
-    return [method for method in card["methods"] if method in methods]
+def _ordered(card: RigidityCard, methods: Mapping[str, object]) -> list[str]:
+    """The methods in the card's order."""
+    return [method for method in card.methods if method in methods]
 
 
-def _runs(card: Mapping[str, Any], by_method: Mapping[str, Mapping[str, Any]]) -> list[tuple[str, str, Any]]:
+def _runs(card: RigidityCard, by_method: Mapping[str, Mapping[int, T]]) -> list[tuple[str, int, T]]:
     return [(method, seed, own) for method in _ordered(card, by_method) for seed, own in by_method[method].items()]

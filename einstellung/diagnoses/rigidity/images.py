@@ -1,22 +1,76 @@
-"""What the cue does to single images: where it must stand to help, and whether it pulls foreign images to its classes."""
+"""What the predictions of single images say: masked against patched, and what the cue does to an image."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from einstellung.diagnoses.rigidity.checks import Run
-from einstellung.metrics.image_pairs import ImagePairs, IntArray, Predictions, matching, of_split
-from einstellung.metrics.statistics import Summary, holm, mcnemar_exact, summarise_all
-from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH
+from einstellung.checks import Check
+from einstellung.diagnoses.rigidity.card import (
+    CueEffect,
+    CueEffectOverSeeds,
+    Masking,
+    PerImage,
+    Pull,
+    RigidityCard,
+)
+from einstellung.diagnoses.rigidity.splits import SAME_IMAGES, SPLIT_OF
+from einstellung.errors import InputError
+from einstellung.metrics.image_pairs import ImagePairs, IntArray, Predictions, matching, of_split, paired
+from einstellung.metrics.statistics import holm, mcnemar_exact, summarise_all
+from einstellung.timeline import NSC, NSC_PATCHED, SC_MASK, SC_PATCH, Run
 
-PLACEMENTS = {"SC_patch": SC_PATCH, "SC_elsewhere": SC_ELSEWHERE, "SC_mask": SC_MASK, "SC_clean": SC_CLEAN}
+PLACEMENTS = ("SC_patch", "SC_elsewhere", "SC_mask", "SC_clean")
 PULL = ("NSC_called_SC", "NSC_patched_called_SC", "pull")
+SAME_ACCURACY = 1e-6  # a timeline may have been rounded on its way through a file
+
+
+def per_image(predictions: Predictions) -> PerImage:
+    """Both readings of every run: ``masking`` by method and seed, ``cue_effect`` by method.
+
+    >>> rows = [("T2_shortcut_normal", 3, 0, 0), ("T2_shortcut_masked", 3, 0, 1)]
+    >>> table = pd.DataFrame(rows, columns=["split", "index", "label", "prediction"])
+    >>> record = per_image({("sgd", 42): table})
+    >>> record.masking["sgd"][42].only_patched, record.cue_effect["sgd"].SC_mask.mean
+    (1, 0.0)
+    """
+    masked: dict[str, dict[int, Masking]] = {}
+    for (method, seed), counts in masking_of_runs(predictions).items():
+        masked.setdefault(method, {})[seed] = counts
+    effects: dict[str, dict[int, CueEffect]] = {}
+    for (method, seed), effect in cue_effect_of_runs(predictions).items():
+        effects.setdefault(method, {})[seed] = effect
+    return PerImage(masking=masked, cue_effect={method: over_seeds(own) for method, own in effects.items()})
+
+
+def masking(pairs: ImagePairs) -> Masking:
+    r"""Patched (first) against masked (second), image by image, by the exact McNemar test.
+
+    With b and c images that are right under one condition only: :math:`p = \min(1, 2\, P(X \le \min(b, c)))`,
+    :math:`X \sim Binomial(b + c, 1/2)`.
+
+    >>> masking(ImagePairs(np.zeros(6, int), np.array([0, 0, 0, 0, 0, 1]), np.array([0, 1, 1, 1, 1, 1])))
+    Masking(n=6, both_right=1, only_patched=4, only_masked=0, both_wrong=1, p=0.125, p_holm=None)
+    """
+    patched, masked = pairs.first == pairs.label, pairs.second == pairs.label
+    test = mcnemar_exact(patched, masked)
+    both, neither = int((patched & masked).sum()), int((~patched & ~masked).sum())
+    return Masking(test.n, both, test.only_first, test.only_second, neither, test.p)
+
+
+def masking_of_runs(predictions: Predictions) -> dict[Run, Masking]:
+    """:func:`masking` of every run that stored both splits, corrected by Holm over all of them."""
+    found = {
+        run: masking(pairs)
+        for run, frame in predictions.items()
+        if (pairs := matching(frame, SC_PATCH, SC_MASK)) is not None
+    }
+    corrected = holm([counts.p for counts in found.values()])
+    return {run: replace(counts, p_holm=p) for (run, counts), p in zip(found.items(), corrected, strict=True)}
 
 
 def macro_accuracy(label: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
@@ -29,26 +83,6 @@ def macro_accuracy(label: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
     """
     right = pd.Series(np.asarray(prediction) == np.asarray(label))
     return float(right.groupby(np.asarray(label)).mean().mean())
-
-
-@dataclass(frozen=True)
-class Pull:
-    """NSC images that are called a shortcut class without the cue and with it, and McNemar's test of the difference."""
-
-    n: int
-    without_cue: float
-    with_cue: float
-    only_without: int
-    only_with: int
-    p: float
-    p_holm: float | None = None
-
-    @property
-    def difference(self) -> float:
-        return self.with_cue - self.without_cue
-
-    def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "difference": self.difference}
 
 
 def pull(pairs: ImagePairs, shortcut_classes: IntArray) -> Pull:
@@ -64,25 +98,16 @@ def pull(pairs: ImagePairs, shortcut_classes: IntArray) -> Pull:
     """
     before, after = np.isin(pairs.first, shortcut_classes), np.isin(pairs.second, shortcut_classes)
     test = mcnemar_exact(before, after)
-    return Pull(test.n, float(before.mean()), float(after.mean()), test.only_first, test.only_second, test.p)
-
-
-@dataclass(frozen=True)
-class CueEffect:
-    """One run: accuracy on the SC images by where the cue is, and the pull on NSC images; None where not stored."""
-
-    accuracy: Mapping[str, float | None]
-    pull: Pull | None
-
-    def value(self, key: str) -> float | None:
-        if key in self.accuracy or self.pull is None:
-            return self.accuracy.get(key)
-        named = zip(PULL, (self.pull.without_cue, self.pull.with_cue, self.pull.difference), strict=True)
-        return dict(named)[key]
-
-    def to_dict(self) -> dict[str, Any]:
-        values = {key: self.value(key) for key in (*PLACEMENTS, *PULL)}
-        return {**values, "pull_test": self.pull.to_dict() if self.pull is not None else None}
+    without_cue, with_cue = float(before.mean()), float(after.mean())
+    return Pull(
+        n=test.n,
+        without_cue=without_cue,
+        with_cue=with_cue,
+        only_without=test.only_first,
+        only_with=test.only_second,
+        p=test.p,
+        difference=with_cue - without_cue,
+    )
 
 
 def cue_effect(frame: pd.DataFrame) -> CueEffect | None:
@@ -91,24 +116,83 @@ def cue_effect(frame: pd.DataFrame) -> CueEffect | None:
     if patched is None:
         return None
     accuracy: dict[str, float | None] = {"SC_patch": macro_accuracy(patched["label"], patched["prediction"])}
-    for key, split in list(PLACEMENTS.items())[1:]:
-        pairs = matching(frame, SC_PATCH, split)
+    for key in PLACEMENTS[1:]:
+        pairs = matching(frame, SC_PATCH, SPLIT_OF[key])
         accuracy[key] = None if pairs is None else macro_accuracy(pairs.label, pairs.second)
     foreign = matching(frame, NSC, NSC_PATCHED)
     own = np.unique(patched["label"].to_numpy(dtype=np.int64))
-    return CueEffect(accuracy, None if foreign is None else pull(foreign, own))
+    pulled = None if foreign is None else pull(foreign, own)
+    called = (None, None, None) if pulled is None else (pulled.without_cue, pulled.with_cue, pulled.difference)
+    return CueEffect(**accuracy, **dict(zip(PULL, called, strict=True)), pull_test=pulled)
 
 
 def cue_effect_of_runs(predictions: Predictions) -> dict[Run, CueEffect]:
     """:func:`cue_effect` of every run that has one; the tests of the pull are corrected by Holm over all of them."""
     found = {run: effect for run, frame in predictions.items() if (effect := cue_effect(frame)) is not None}
-    corrected = holm([effect.pull.p if effect.pull is not None else None for effect in found.values()])
+    tests = [effect.pull_test for effect in found.values()]
+    corrected = holm([test.p if test is not None else None for test in tests])
     return {
-        run: effect if effect.pull is None else replace(effect, pull=replace(effect.pull, p_holm=p))
+        run: effect
+        if effect.pull_test is None
+        else effect.model_copy(update={"pull_test": effect.pull_test.model_copy(update={"p_holm": p})})
         for (run, effect), p in zip(found.items(), corrected, strict=True)
     }
 
 
-def over_seeds(effects: Mapping[int, CueEffect]) -> dict[str, Summary]:
+def over_seeds(effects: Mapping[int, CueEffect]) -> CueEffectOverSeeds:
     """Mean, deviation and interval over one method's seeds."""
-    return summarise_all({key: [effect.value(key) for effect in effects.values()] for key in (*PLACEMENTS, *PULL)})
+    summaries = summarise_all({key: [effect.value(key) for effect in effects.values()] for key in (*PLACEMENTS, *PULL)})
+    return CueEffectOverSeeds(n_seeds=len(effects), per_seed=effects, **summaries)
+
+
+def per_image_checks(predictions: Predictions, card: RigidityCard) -> list[Check]:
+    """Are the pairs pairs, and are the predictions those of the very checkpoint that was scored?"""
+    return [same_images(predictions), same_checkpoint(predictions, card)]
+
+
+def same_images(predictions: Predictions) -> Check:
+    """Splits that show the same images under two conditions do so in every run; those that do not are named."""
+    name = "paired predictions are of the same images"
+    problems, compared = [], 0
+    for (method, seed), frame in predictions.items():
+        for first, second in SAME_IMAGES:
+            try:
+                compared += paired(frame, first, second) is not None
+            except InputError as error:
+                problems.append(f"{method} seed {seed}: {error}")
+    if problems:
+        more = f" | and {len(problems) - 6} more" if len(problems) > 6 else ""
+        return Check(name, False, " | ".join(problems[:6]) + more + "; what needs these pairs is left out")
+    if not compared:
+        return Check(name, None, "no run has stored two splits of the same images")
+    return Check(
+        name, True, f"{compared} pairs of splits in {len(predictions)} runs, matched by the images' identities"
+    )
+
+
+def same_checkpoint(predictions: Predictions, card: RigidityCard) -> Check:
+    """Accuracy recomputed from the predictions against the card's, for every run that has both."""
+    name = "predictions are those of the scored checkpoint"
+    compared, differing = 0, []
+    for run, effect in cue_effect_of_runs(predictions).items():
+        for key in ("SC_patch", "SC_mask"):
+            said, scored = effect.value(key), _scored(card, run, key)
+            if said is None or scored is None:
+                continue
+            compared += 1
+            if abs(said - scored) > SAME_ACCURACY:
+                differing.append(f"{run[0]} seed {run[1]}: {key} {said:.3f}, scored {scored:.3f}")
+    if not compared:
+        return Check(name, None, "no accuracy to compare")
+    if not differing:
+        return Check(name, True, f"{compared} accuracies recomputed from single images agree")
+    detail = " | ".join(differing[:4]) + (f" | and {len(differing) - 4} more" if len(differing) > 4 else "")
+    if card.final == "last":
+        return Check(name, None, f"the score is read at the last epoch, predictions may be of an earlier one: {detail}")
+    return Check(name, False, detail)
+
+
+def _scored(card: RigidityCard, run: Run, key: str) -> float | None:
+    record = card.methods.get(run[0])
+    own = record.per_seed.get(run[1]) if record is not None else None
+    return own.value(key) if own is not None else None

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from einstellung.diagnoses.rigidity.checks import starts_fresh
-from einstellung.diagnoses.rigidity.settings import Final, FinalRule, ScoreSettings
+from einstellung.diagnoses.rigidity.settings import Final, FinalRule, RigiditySettings
 from einstellung.errors import InputError
 from einstellung.metrics.continual import pooled_accuracy
 from einstellung.metrics.curves import (
@@ -81,10 +81,6 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
 
     ``auto`` is the best validation accuracy if every run with T2 rows has a T2_val curve, else the last epoch.
     """
-    if final == "worst-group":
-        raise InputError(
-            "final 'worst-group' needs groups of several shortcuts (splits such as val_0_11): choose another"
-        )
     with_val: list[str] = []
     without: dict[str, list[int]] = {}
     for method, seed in timeline.runs:
@@ -108,7 +104,7 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
 
 
 def measure(
-    timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, baseline: str | None
+    timeline: Timeline, method: str, seed: int, settings: RigiditySettings, rule: FinalRule, baseline: str | None
 ) -> RunMeasures:
     """Read one run. Where it has no T1 behind it, accuracies after T1 are undefined."""
     t1, t2 = timeline.curves(method, seed, "T1"), timeline.curves(method, seed, "T2")

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 import numpy as np
 
+from einstellung.diagnoses.rigidity.card import (
+    ContinualMetrics,
+    Delay,
+    DelaySummary,
+    Epochs,
+    RigidityMethod,
+    SeedRecord,
+    TaskIncremental,
+)
 from einstellung.diagnoses.rigidity.measurements import PhaseAccuracies, RunMeasures
-from einstellung.diagnoses.rigidity.patterns import Condition, Decision, decide, high_rigidity
-from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, ScoreSettings, tau_name
-from einstellung.diagnoses.rigidity.verdict import Case, Delay, Ends, at_the_floor, next_probe, unlearned, verdict
+from einstellung.diagnoses.rigidity.patterns import decide, high_rigidity
+from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings, tau_name
+from einstellung.diagnoses.rigidity.verdict import Case, Ends, at_the_floor, next_probe, unlearned, verdict
 from einstellung.metrics import continual
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.eri import (
@@ -21,8 +29,8 @@ from einstellung.metrics.eri import (
     relative_reliance,
     relative_sensitivity,
 )
-from einstellung.metrics.statistics import PairedTest, Summary, mean_and_sd, paired_t_test, summarise_all
-from einstellung.metrics.survival import Survival, TimeToThreshold, survival
+from einstellung.metrics.statistics import Summary, mean_and_sd, paired_t_test, summarise_all
+from einstellung.metrics.survival import TimeToThreshold, survival
 
 PAIRED_FACETS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
 SHOWN = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
@@ -31,8 +39,8 @@ TESTED = ("PD", "SFR_rel", "AD")
 
 
 @dataclass(frozen=True)
-class SeedScore:
-    """One run beside the baseline of the same seed; a baseline run is paired if some method has its seed."""
+class PairedRun:
+    """A run, and what comparing it with the baseline of the same seed gives."""
 
     run: RunMeasures
     paired: bool
@@ -41,81 +49,28 @@ class SeedScore:
     PD: float | None = None
     SFR_rel: float | None = None
     CSR_rel: float | None = None
-    delta_S: float | None = None  # noqa: N815
+    delta_S: float | None = None
     censored: str | None = None
     censored_grid: tuple[str | None, ...] = ()
 
-    def to_dict(self) -> dict[str, Any]:
-        accuracies = self.run.accuracies
-        return {
-            "E": _whole(self.run.E),
-            "AD": _whole(self.AD),
-            **{name: getattr(self, name) for name in ("PD", "SFR_rel", "CSR_rel")},
-            "delta": accuracies.delta,
-            **{name: getattr(accuracies, name) for name in (*SHOWN, *EXTRA)},
-            "checkpoint_epoch": _whole(self.run.checkpoint_epoch),
-            "paired": self.paired,
-        }
-
-
-@dataclass(frozen=True)
-class MethodScore:
-    """One method over its seeds. The baseline has no pattern: it is what the others are compared with.
-
-    ``deciding`` holds what differs from ``facets`` where a verdict needs all deltas on the same seeds.
-    """
-
-    facets: Mapping[str, Summary]
-    deciding: Mapping[str, Summary]
-    task_incremental: Mapping[str, Summary] | None
-    delays: Mapping[str, Delay]
-    continual: Mapping[str, Summary]
-    continual_task: Mapping[str, Summary] | None
-    tests: Mapping[str, PairedTest]
-    survival: Survival | None
-    decision: Decision | None
-    high_rigidity: bool | None
-    masked_floor: bool
-    unlearned: bool
-    verdict: str | None
-    next_probe: str | None
-    per_seed: Mapping[int, SeedScore]
-
-    def to_dict(self) -> dict[str, Any]:
-        facets = {name: summary.to_dict() for name, summary in self.facets.items()}
-        facets["AD"]["censored"] = _named({seed: score.censored for seed, score in self.per_seed.items()})
-        facets |= {f"{name}_paired": summary.to_dict() for name, summary in self.deciding.items()}
-        by_tau = zip(*(score.censored_grid for score in self.per_seed.values()), strict=True)
-        delays = {
-            tau: {**delay._asdict(), "censored": _named(dict(zip(self.per_seed, sides, strict=True)))}
-            for (tau, delay), sides in zip(self.delays.items(), by_tau, strict=True)
-        }
-        decision = self.decision
-        conditions: Sequence[Condition] = decision.conditions if decision else ()
-        return {
-            "n_seeds": len(self.per_seed),
-            **facets,
-            "task_incremental": _summaries(self.task_incremental),
-            "AD_tau": delays,
-            "pattern": decision.pattern if decision else None,
-            "certainty": decision.certainty if decision else None,
-            "high_rigidity": self.high_rigidity,
-            "masked_floor": self.masked_floor,
-            "unlearned": self.unlearned,
-            "verdict": self.verdict,
-            "conditions": [condition.to_dict() for condition in conditions],
-            "next_probe": self.next_probe,
-            "tests": {name: test.to_dict() for name, test in self.tests.items()},
-            "survival": self.survival.to_dict() if self.survival else None,
-            "continual": _summaries(self.continual),
-            "continual_task": _summaries(self.continual_task),
-            "per_seed": {str(seed): score.to_dict() for seed, score in self.per_seed.items()},
-        }
+    def record(self) -> SeedRecord:
+        """What the card says of the run."""
+        return SeedRecord(
+            E=_whole(self.run.E),
+            AD=_whole(self.AD),
+            PD=self.PD,
+            SFR_rel=self.SFR_rel,
+            CSR_rel=self.CSR_rel,
+            delta=self.run.accuracies.delta,
+            **asdict(self.run.accuracies),
+            checkpoint_epoch=_whole(self.run.checkpoint_epoch),
+            paired=self.paired,
+        )
 
 
 def score_method(
-    method: str, runs: Mapping[str, Mapping[int, RunMeasures]], baseline: str | None, settings: ScoreSettings
-) -> MethodScore:
+    method: str, runs: Mapping[str, Mapping[int, RunMeasures]], baseline: str | None, settings: RigiditySettings
+) -> RigidityMethod:
     """Pair a method's runs with the baseline's of the same seeds and summarise them; ``runs`` holds every method's."""
     own = runs[method]
     is_baseline = method == baseline
@@ -134,9 +89,15 @@ def score_method(
         }
     )
     deciding = _deltas_of_pairs(scores, facets)
-    by_tau = zip(*(score.AD_grid for score in scores), strict=True)
-    delays = {tau: Delay(*mean_and_sd(values)) for tau, values in zip(settings.tau_grid, by_tau, strict=True)}
+    delays = {
+        tau: _delay(
+            [score.AD_grid[place] for score in scores],
+            {seed: score.censored_grid[place] for seed, score in per_seed.items()},
+        )
+        for place, tau in enumerate(settings.tau_grid)
+    }
     paired = tuple(seed for seed, score in per_seed.items() if score.paired)
+    censored = _known({seed: score.censored for seed, score in per_seed.items()})
     decision = None if is_baseline else decide({**facets, **deciding}, settings.margins, len(paired))
     case = decision and Case(
         method=method,
@@ -145,7 +106,7 @@ def score_method(
         seeds=tuple(own),
         paired=paired,
         facets={**facets, **deciding},
-        censored={seed: score.censored for seed, score in per_seed.items() if score.censored is not None},
+        censored=censored,
         delays=delays,
         tau=settings.tau,
         budget=min((run.budget for run in own.values() if run.budget is not None), default=None),
@@ -153,26 +114,37 @@ def score_method(
         decision=decision,
         ends=_ends(own, reference, paired),
     )
-    return MethodScore(
-        facets=facets,
-        deciding=deciding,
+    shown = {name: summary for name, summary in facets.items() if name != "AD"}
+    return RigidityMethod(
+        n_seeds=len(per_seed),
+        AD=DelaySummary(**asdict(facets["AD"]), censored=censored),
+        **shown,
+        delta_paired=deciding.get("delta"),
+        delta_S_paired=deciding.get("delta_S"),
         task_incremental=_task_incremental(own),
-        delays={tau_name(tau): delay for tau, delay in delays.items()},
-        continual=_continual(own, reference, lambda run: run.phases) or {},
-        continual_task=_continual(own, reference, lambda run: run.task[1] if run.task else None),
-        tests={name: paired_t_test([getattr(score, name) for score in scores]) for name in TESTED},
-        survival=survival(_times(own), _times(reference)),
-        decision=decision,
+        AD_tau={tau_name(tau): delay for tau, delay in delays.items()},
+        pattern=decision.pattern if decision else None,
+        certainty=decision.certainty if decision else None,
         high_rigidity=None if is_baseline else high_rigidity(facets, settings.margins),
         masked_floor=at_the_floor(case) if case else False,
         unlearned=unlearned(case) if case else False,
         verdict=verdict(case) if case else None,
+        conditions=decision.conditions if decision else (),
         next_probe=next_probe(case) if case else None,
-        per_seed=per_seed,
+        tests={name: paired_t_test([getattr(score, name) for score in scores]) for name in TESTED},
+        survival=survival(_times(own), _times(reference)),
+        continual=_continual(_phases(own), _phases(reference)),
+        continual_task=_continual(task, _task_phases(reference)) if (task := _task_phases(own)) else None,
+        per_seed={seed: score.record() for seed, score in per_seed.items()},
     )
 
 
-def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: ScoreSettings) -> SeedScore:
+def _delay(values: Sequence[float | None], sides: Mapping[int, str | None]) -> Delay:
+    mean, sd, n = mean_and_sd(values)
+    return Delay(mean=mean, sd=sd, n=n, censored=_known(sides))
+
+
+def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: RigiditySettings) -> PairedRun:
     if base is None:
         return _unpaired(run, settings, paired=False)
     delta, delta_S = run.accuracies.delta, base.accuracies.delta
@@ -181,7 +153,7 @@ def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: ScoreSetti
     times = [(run.E, base.E), *zip(run.E_grid, base.E_grid, strict=True)]
     sides = [censored_side(*pair, run.method, base.method) if watched else None for pair in times]
     delays = [adaptation_delay(*pair) for pair in times]
-    return SeedScore(
+    return PairedRun(
         run,
         paired=True,
         AD=delays[0],
@@ -195,58 +167,54 @@ def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: ScoreSetti
     )
 
 
-def _deltas_of_pairs(scores: Sequence[SeedScore], facets: Mapping[str, Summary]) -> dict[str, Summary]:
+def _deltas_of_pairs(scores: Sequence[PairedRun], facets: Mapping[str, Summary]) -> dict[str, Summary]:
     """Delta and Delta_S on the very seeds of SFR_rel, so that it is their difference; only where they rest on more."""
     pairs = [score for score in scores if score.SFR_rel is not None]
     deltas = {"delta": [score.run.accuracies.delta for score in pairs], "delta_S": [score.delta_S for score in pairs]}
     return summarise_all({name: values for name, values in deltas.items() if 0 < len(values) < facets[name].n})
 
 
-def _unpaired(run: RunMeasures, settings: ScoreSettings, paired: bool) -> SeedScore:
+def _unpaired(run: RunMeasures, settings: RigiditySettings, paired: bool) -> PairedRun:
     undefined = (None,) * len(settings.tau_grid)
-    return SeedScore(run, paired, AD_grid=undefined, censored_grid=undefined)
+    return PairedRun(run, paired, AD_grid=undefined, censored_grid=undefined)
 
 
-def _task_incremental(own: Mapping[int, RunMeasures]) -> dict[str, Summary] | None:
+def _task_incremental(own: Mapping[int, RunMeasures]) -> TaskIncremental | None:
     accuracies = [run.task[0] for run in own.values() if run.task is not None]
     if not accuracies:
         return None
-    return summarise_all({name: [getattr(accuracy, name) for accuracy in accuracies] for name in SHOWN})
+    summaries = summarise_all({name: [getattr(accuracy, name) for accuracy in accuracies] for name in SHOWN})
+    return TaskIncremental(**summaries)
 
 
-def _continual(
-    own: Mapping[int, RunMeasures],
-    reference: Mapping[int, RunMeasures],
-    phases_of: Callable[[RunMeasures], PhaseAccuracies | None],
-) -> dict[str, Summary] | None:
+def _phases(runs: Mapping[int, RunMeasures]) -> dict[int, PhaseAccuracies]:
+    return {seed: run.phases for seed, run in runs.items()}
+
+
+def _task_phases(runs: Mapping[int, RunMeasures]) -> dict[int, PhaseAccuracies]:
+    return {seed: run.task[1] for seed, run in runs.items() if run.task is not None}
+
+
+def _continual(own: Mapping[int, PhaseAccuracies], reference: Mapping[int, PhaseAccuracies]) -> ContinualMetrics:
     values: dict[str, list[float | None]] = {
         name: [] for name in ("average_accuracy", "BWT", "FWT", "forgetting", "intransigence")
     }
-    measured = False
-    for seed, run in own.items():
-        phases = phases_of(run)
-        if phases is None:
-            continue
-        measured = True
-        base = phases_of(reference[seed]) if seed in reference else None
+    for seed, phases in own.items():
+        base = reference.get(seed)
         values["average_accuracy"].append(continual.average_accuracy(phases.R))
         values["BWT"].append(continual.backward_transfer(phases.R))
         values["forgetting"].append(continual.forgetting(phases.R))
         values["FWT"].append(continual.forward_transfer(phases.R, (None, base.before_t2)) if base else None)
         values["intransigence"].append(continual.intransigence(phases.R, base.R[1][1]) if base else None)
-    return summarise_all(values) if measured else None
+    return ContinualMetrics(**summarise_all(values))
 
 
 def _times(runs: Mapping[int, RunMeasures]) -> dict[int, TimeToThreshold]:
     return {seed: TimeToThreshold(run.E, run.budget) for seed, run in runs.items() if run.budget is not None}
 
 
-def _named(censored: Mapping[int, str | None]) -> dict[str, str]:
-    return {str(seed): side for seed, side in censored.items() if side is not None}
-
-
-def _summaries(summaries: Mapping[str, Summary] | None) -> dict[str, Any] | None:
-    return None if summaries is None else {name: summary.to_dict() for name, summary in summaries.items()}
+def _known(sides: Mapping[int, str | None]) -> dict[int, str]:
+    return {seed: side for seed, side in sides.items() if side is not None}
 
 
 def _ends(own: Mapping[int, RunMeasures], reference: Mapping[int, RunMeasures], seeds: Sequence[int]) -> Ends | None:
@@ -260,6 +228,6 @@ def _ends(own: Mapping[int, RunMeasures], reference: Mapping[int, RunMeasures], 
     return Ends((own_patched, other_patched), (own_masked, other_masked))
 
 
-def _whole(value: float | None) -> float | int | None:
+def _whole(value: float | None) -> Epochs | None:
     """An int where the number is whole: epochs are counted."""
     return round(value) if value is not None and abs(value - round(value)) <= TOLERANCE else value

@@ -1,87 +1,118 @@
-"""What the page says about each method: the facets, what decided, how sure it is."""
+"""What the page needs besides the shell: a card for each method, the statistics, the glossary."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS
+from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
+from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Condition
+from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
+from einstellung.diagnoses.rigidity.tables import NAMES
+from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
 from einstellung.report.figures.style import styles_of
-from einstellung.report.notation import (
-    CERTAINTIES,
-    FACETS,
-    PATTERNS,
-    certainty_beside,
-    deciding,
-    interval,
-    mean_sd,
-    number,
-    write,
-)
-from einstellung.report.undefined import why_undefined
+from einstellung.report.notation import FACETS, interval, mean_sd, number, write
 
 _CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S")
 _BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC")
+_GLOSSARY = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S")
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
 
-def verdict_card(card: Mapping[str, Any], method: str) -> dict[str, Any]:
+@dataclass(frozen=True)
+class FacetRow:
+    """A facet as a card shows it."""
+
+    head: str
+    meaning: str
+    value: str
+    interval: str
+    n: int
+    why: str | None
+
+
+@dataclass(frozen=True)
+class ConditionRow:
+    """A condition of the verdict as a card shows it."""
+
+    text: str
+    state: str
+    sure: str
+
+
+@dataclass(frozen=True)
+class VerdictCard:
     """Everything that stands on one method's card, as text."""
-    record = card["methods"][method]
+
+    method: str
+    colour: str
+    record: RigidityMethod
+    pattern: PatternWords | None
+    certainty_words: str
+    facets: list[FacetRow]
+    conditions: list[ConditionRow]
+
+
+def page(card: RigidityCard) -> dict[str, Any]:
+    """What ``page.html`` shows of a card."""
+    baseline = [_facet_row(card, card.baseline, key) for key in _BASELINE_FACETS] if card.has_baseline else []
     return {
-        "method": method,
-        "colour": styles_of(card)[method].colour,
-        "pattern": PATTERNS.get(record["pattern"]),
-        "certainty": certainty_beside(record),
-        "certainty_words": _certainty_words(record),
-        "verdict": record["verdict"],
-        "high_rigidity": record["high_rigidity"],
-        "masked_floor": record.get("masked_floor", False),
-        "unlearned": record.get("unlearned", False),
-        "next_probe": record["next_probe"],
-        "facets": [_facet_row(card, method, key) for key in _CARD_FACETS if record.get(key) is not None],
-        "conditions": [_condition(condition) for condition in record["conditions"] or ()],
+        "cards": [verdict_card(card, method) for method in card.compared],
+        "baseline": card.baseline,
+        "baseline_facets": baseline,
+        "not_proof": NOT_PROOF,
+        "statistics": statistics_tables(card),
+        "own_tables": NAMES,
+        "facets": [FACETS[key] for key in _GLOSSARY],
+        "patterns": list(PATTERNS.values()),
+        "certainties": CERTAINTIES,
     }
 
 
-def _certainty_words(record: Mapping[str, Any]) -> str:
+def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
+    """One method's card."""
+    record = card.methods[method]
+    return VerdictCard(
+        method=method,
+        colour=styles_of(card)[method].colour,
+        record=record,
+        pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
+        certainty_words=_certainty_words(record),
+        facets=[_facet_row(card, method, key) for key in _CARD_FACETS],
+        conditions=[_condition_row(condition) for condition in record.conditions],
+    )
+
+
+def _certainty_words(record: RigidityMethod) -> str:
     """What the certainty means; where seeds are too few, which facet has how many."""
-    needed = dict.fromkeys(condition["facet"] for condition in record["conditions"])
-    counts = {FACETS[facet].head: deciding(record, facet)["n"] for facet in needed}
+    needed = dict.fromkeys(condition.facet for condition in record.conditions)
+    counts = {FACETS[facet].head: record.deciding(facet).n for facet in needed}
     few = {head: n for head, n in counts.items() if 0 < n < FEWEST_SEEDS}
-    if record["certainty"] == "too few seeds" and few:
+    if record.certainty == "too few seeds" and few:
         return ", ".join(f"{head} rests on n = {n}" for head, n in few.items()) + f"; {FEWEST_SEEDS} are needed to tell"
-    return CERTAINTIES.get(record["certainty"], "")
+    return CERTAINTIES[record.certainty] if record.certainty is not None else ""
 
 
-def _facet_row(card: Mapping[str, Any], method: str, key: str) -> dict[str, Any]:
-    estimate, facet = deciding(card["methods"][method], key), FACETS[key]
-    return {
-        "head": facet.head,
-        "meaning": facet.meaning,
-        "value": mean_sd(key, estimate),
-        "interval": interval(key, estimate),
-        "n": estimate["n"],
-        "why": why_undefined(card, method, key) if estimate["mean"] is None else None,
-    }
+def _facet_row(card: RigidityCard, method: str, key: str) -> FacetRow:
+    estimate, facet = card.methods[method].deciding(key), FACETS[key]
+    return FacetRow(
+        head=facet.head,
+        meaning=facet.meaning,
+        value=mean_sd(key, estimate),
+        interval=interval(key, estimate),
+        n=estimate.n,
+        why=why_undefined(card, method, key) if estimate.mean is None else None,
+    )
 
 
-def _condition(condition: Mapping[str, Any]) -> dict[str, Any]:
-    facet, value, bound = condition["facet"], condition["value"], condition["bound"]
-    state = {True: "met", False: "not met", None: "undefined"}[condition["met"]]
-    sure = {True: "interval agrees", False: "interval does not settle it", None: "no interval"}[condition["sure"]]
-    within = condition["relation"] == "|.| <"
-    relation = "within ±" + number(bound) if within else f"{_RELATIONS[condition['relation']]} {write(facet, bound)}"
-    return {
-        "text": f"{FACETS[facet].head} {write(facet, value)} {relation}",
-        "state": state,
-        "sure": sure if condition["met"] else "",
-    }
-
-
-def baseline_card(card: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The baseline's own accuracies and reliance; None where the timeline holds no baseline."""
-    if card["baseline"] not in card["methods"]:
-        return None
-    rows = [_facet_row(card, card["baseline"], key) for key in _BASELINE_FACETS]
-    return {"method": card["baseline"], "facets": rows}
+def _condition_row(condition: Condition) -> ConditionRow:
+    facet, bound = condition.facet, condition.bound
+    within = condition.relation == "|.| <"
+    relation = "within ±" + number(bound) if within else f"{_RELATIONS[condition.relation]} {write(facet, bound)}"
+    sure = {True: "interval agrees", False: "interval does not settle it", None: "no interval"}[condition.sure]
+    return ConditionRow(
+        text=f"{FACETS[facet].head} {write(facet, condition.value)} {relation}",
+        state={True: "met", False: "not met", None: "undefined"}[condition.met],
+        sure=sure if condition.met else "",
+    )

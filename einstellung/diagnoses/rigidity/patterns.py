@@ -7,8 +7,8 @@ the facets that its condition needs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Literal
 
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.metrics.curves import TOLERANCE
@@ -33,9 +33,6 @@ class Condition:
     value: float | None
     met: bool | None
     sure: bool | None
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 @dataclass(frozen=True)
@@ -82,10 +79,10 @@ def candidates(facets: Mapping[str, Summary], margins: Margins) -> dict[Pattern,
 
     return {
         "cue-harmful": all_of(("delta_S", "<=", 0.0)),
-        "red-flag": all_of(("AD", "<=", -margins.AD), ("PD", "<=", 0.0), ("SFR_rel", ">=", margins.SFR)),
-        "benign-avoidance": all_of(("AD", "<", 0.0), ("PD", ">=", margins.PD), ("SFR_rel", "<=", -margins.SFR)),
-        "shared-shortcut": all_of(("delta", ">=", SHARED_RELIANCE), ("SFR_rel", "|.| <", margins.SFR)),
-        "benign-transfer": all_of(("AD", ">", -margins.AD), ("PD", ">=", 0.0), ("SFR_rel", "<", margins.SFR)),
+        "red-flag": all_of(("AD", "<=", -margins.AD), ("PD", "<=", 0.0), ("SFR_rel", ">=", margins.SFR_rel)),
+        "benign-avoidance": all_of(("AD", "<", 0.0), ("PD", ">=", margins.PD), ("SFR_rel", "<=", -margins.SFR_rel)),
+        "shared-shortcut": all_of(("delta", ">=", SHARED_RELIANCE), ("SFR_rel", "|.| <", margins.SFR_rel)),
+        "benign-transfer": all_of(("AD", ">", -margins.AD), ("PD", ">=", 0.0), ("SFR_rel", "<", margins.SFR_rel)),
     }
 
 
@@ -127,7 +124,7 @@ def high_rigidity(facets: Mapping[str, Summary], margins: Margins) -> bool | Non
     conditions = (
         compare(facets, "AD", "<=", -margins.AD),
         compare(facets, "PD", "<=", -margins.PD),
-        compare(facets, "SFR_rel", ">=", margins.SFR),
+        compare(facets, "SFR_rel", ">=", margins.SFR_rel),
     )
     if any(condition.met is None for condition in conditions):
         return None

@@ -1,53 +1,26 @@
-"""From a timeline to a scorecard: every facet of every method, with its uncertainty, its verdict and its evidence."""
+"""From a timeline to a card: every facet of every method, with its uncertainty, its verdict and its evidence."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
 from einstellung.diagnoses.baseline import resolve_baseline
-from einstellung.diagnoses.rigidity.checks import Check, log_checks
+from einstellung.diagnoses.rigidity.attention import attention_summary
+from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.checks import log_checks
+from einstellung.diagnoses.rigidity.images import per_image, per_image_checks
 from einstellung.diagnoses.rigidity.measurements import RunMeasures, final_rule, measure
-from einstellung.diagnoses.rigidity.methods import TESTED, MethodScore, score_method
-from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule, Margins, ScoreSettings
+from einstellung.diagnoses.rigidity.methods import TESTED, score_method
+from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
 from einstellung.diagnoses.wording import listed_seeds
 from einstellung.metrics.statistics import holm
+from einstellung.results.attention_files import attention_of
+from einstellung.results.run_files import RunFiles
 from einstellung.timeline import SC_MASK, SC_PATCH, Timeline
 
-__all__ = ["Margins", "MethodScore", "ScoreSettings", "Scorecard", "score"]
 
-
-@dataclass(frozen=True)
-class Scorecard:
-    """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked."""
-
-    baseline: str
-    settings: ScoreSettings
-    final: FinalRule
-    methods: Mapping[str, MethodScore]
-    checks: tuple[Check, ...]
-    warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for strict JSON: undefined is null."""
-        settings = self.settings
-        return {
-            "variant": "paper",
-            "baseline": self.baseline,
-            "tau": settings.tau,
-            "window": settings.window,
-            "smoothing": settings.smoothing,
-            "final": self.final,
-            "margins": settings.margins.to_dict(),
-            "tau_grid": list(settings.tau_grid),
-            "methods": {name: method.to_dict() for name, method in self.methods.items()},
-            "checks": [check.to_dict() for check in self.checks],
-            "warnings": list(self.warnings),
-        }
-
-
-def score(timeline: Timeline, settings: ScoreSettings | None = None) -> Scorecard:
+def score(timeline: Timeline, settings: RigiditySettings | None = None) -> RigidityCard:
     """Score every method of a timeline against the baseline.
 
     >>> import pandas as pd
@@ -56,26 +29,44 @@ def score(timeline: Timeline, settings: ScoreSettings | None = None) -> Scorecar
     ...     parts = {"T2_shortcut_normal": patched, "T2_shortcut_masked": masked}
     ...     return [pd.DataFrame({**columns, "split": split, "acc": acc}) for split, acc in parts.items()]
     >>> table = pd.concat(rows("scratch_t2", [0.5, 0.8], [0.4, 0.5]) + rows("sgd", [0.7, 0.9], [0.3, 0.4]))
-    >>> sgd = score(Timeline(table)).to_dict()["methods"]["sgd"]
-    >>> sgd["AD"]["mean"], round(sgd["PD"]["mean"], 3), round(sgd["SFR_rel"]["mean"], 3), sgd["pattern"]
+    >>> sgd = score(Timeline(table)).methods["sgd"]
+    >>> sgd.AD.mean, round(sgd.PD.mean, 3), round(sgd.SFR_rel.mean, 3), sgd.pattern
     (-1.0, -0.1, 0.2, 'red-flag')
     """
-    settings = settings or ScoreSettings()
-    baseline = resolve_baseline(timeline, settings.baseline)
+    settings = settings or RigiditySettings()
+    baseline = resolve_baseline(timeline, settings.baseline, DEFAULT_BASELINE)
     rule, warnings = final_rule(timeline, settings.final)
     runs = {
         method: {seed: measure(timeline, method, seed, settings, rule, baseline) for seed in timeline.seeds(method)}
         for method in timeline.methods
     }
     warnings += _warnings(timeline, runs, baseline)
-    methods = {method: score_method(method, runs, baseline, settings) for method in runs}
-    return Scorecard(
+    return RigidityCard(
         baseline=baseline if baseline is not None else DEFAULT_BASELINE,
-        settings=settings,
+        tau=settings.tau,
+        window=settings.window,
+        smoothing=settings.smoothing,
         final=rule,
-        methods=_with_holm(methods),
+        margins=settings.margins,
+        tau_grid=settings.tau_grid,
+        methods=_with_holm({method: score_method(method, runs, baseline, settings) for method in runs}),
         checks=tuple(log_checks(timeline, baseline)),
         warnings=tuple(warnings),
+    )
+
+
+def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
+    """The card with what the runs left beside their timelines: predictions of single images, attention."""
+    predictions, unread = files.predictions(last=card.final == "last")
+    attention, unread_attention = attention_of(files)
+    checks = per_image_checks(predictions, card) if predictions else []
+    return card.model_copy(
+        update={
+            "per_image": per_image(predictions) if predictions else None,
+            "attention": attention_summary(attention) if attention else None,
+            "checks": (*card.checks, *checks),
+            "warnings": (*card.warnings, *unread, *unread_attention),
+        }
     )
 
 
@@ -113,13 +104,17 @@ def _warnings(timeline: Timeline, runs: Mapping[str, Mapping[int, RunMeasures]],
     return found
 
 
-def _with_holm(methods: Mapping[str, MethodScore]) -> dict[str, MethodScore]:
+def _with_holm(methods: Mapping[str, RigidityMethod]) -> dict[str, RigidityMethod]:
     """Correct each facet's tests for the number of methods compared."""
-    corrected = dict(methods)
-    for facet in TESTED:
-        adjusted = holm([method.tests[facet].p for method in corrected.values()])
-        for name, p_holm in zip(tuple(corrected), adjusted, strict=True):
-            method = corrected[name]
-            tests = {**method.tests, facet: replace(method.tests[facet], p_holm=p_holm)}
-            corrected[name] = replace(method, tests=tests)
-    return corrected
+    corrected = {
+        facet: dict(zip(methods, holm([method.tests[facet].p for method in methods.values()]), strict=True))
+        for facet in TESTED
+    }
+    return {
+        name: method.model_copy(
+            update={
+                "tests": {facet: replace(test, p_holm=corrected[facet][name]) for facet, test in method.tests.items()}
+            }
+        )
+        for name, method in methods.items()
+    }

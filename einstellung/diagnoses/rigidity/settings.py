@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal
 
-from einstellung.errors import InputError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+from einstellung.diagnoses.settings import Grid, Settings
 from einstellung.metrics.curves import TOLERANCE, Smoothing
 
-Final = Literal["auto", "last", "best-val", "worst-group"]
+Final = Literal["auto", "last", "best-val"]
 FinalRule = Literal["last", "best-val"]
 
 DEFAULT_BASELINE = "scratch_t2"
-DEFAULT_TAU_GRID = (0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60)
 
 
 def tau_name(tau: float) -> str:
@@ -24,67 +24,75 @@ def tau_name(tau: float) -> str:
     return f"{tau:.2f}" if abs(tau - round(tau, 2)) <= TOLERANCE else f"{tau:.10g}"
 
 
-@dataclass(frozen=True)
-class Margins:
+class Margins(BaseModel):
     """How large a facet must be to count: effective epochs for AD, accuracy for PD and SFR_rel."""
 
-    AD: float = 1.0
-    PD: float = 0.02
-    SFR: float = 0.02
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    def __post_init__(self) -> None:
-        for name in ("AD", "PD", "SFR"):
-            value = getattr(self, name)
-            if not (value >= 0 and value < float("inf")):
-                raise InputError(f"margin {name} is {value}: a number from 0 up is needed")
+    AD: float = Field(default=1.0, ge=0)
+    PD: float = Field(default=0.02, ge=0)
+    SFR_rel: float = Field(default=0.02, ge=0)
 
-    def to_dict(self) -> dict[str, float]:
-        return {"AD": self.AD, "PD": self.PD, "SFR_rel": self.SFR}
+    def __str__(self) -> str:
+        return f"{self.AD:g},{self.PD:g},{self.SFR_rel:g}"
+
+    def of(self, facet: str) -> float | None:
+        """The margin of a facet; None where it has none."""
+        margin: float | None = getattr(self, facet) if facet in type(self).model_fields else None
+        return margin
 
 
-@dataclass(frozen=True)
-class ScoreSettings:
-    """Settings of :func:`einstellung.diagnoses.rigidity.score.score`.
+def _margins(value: Any) -> Any:
+    """Three numbers, or text such as ``1,0.02,0.02``, by the names of their facets."""
+    numbers = value.split(",") if isinstance(value, str) else value
+    if not isinstance(numbers, list | tuple):
+        return value
+    if len(numbers) != len(Margins.model_fields):
+        raise ValueError("write three numbers from 0 up, for AD, PD and SFR_rel, e.g. 1,0.02,0.02")
+    return dict(zip(Margins.model_fields, numbers, strict=True))
 
-    ``baseline=None`` means the default name, whose absence is only a warning; a baseline that is named must be there.
-    The grid of thresholds is kept rising, each of them once. ``level`` is the accuracy below which a task of confounded
-    tasks, or a method of several shortcuts, counts as not learned; the index itself has no use for it.
 
-    >>> ScoreSettings(tau_grid=(0.6, 0.3, 0.3)).tau_grid
+class RigiditySettings(Settings):
+    """Settings of the rigidity index.
+
+    ``baseline=None`` means scratch_t2, whose absence is only a warning; a baseline that is named must be there. The grid of
+    thresholds is kept rising, each of them once.
+
+    >>> RigiditySettings(tau_grid="0.6,0.3,0.3").tau_grid
     (0.3, 0.6)
-    >>> ScoreSettings(tau=1.5)
-    Traceback (most recent call last):
-    einstellung.errors.InputError: tau is 1.5: a number above 0 and up to 1 is needed
+    >>> RigiditySettings(margins="2,0.05,0.1").margins.PD
+    0.05
     """
 
-    baseline: str | None = None
-    tau: float = 0.6
-    window: int = 3
-    smoothing: Smoothing = "trailing"
-    tau_grid: tuple[float, ...] = DEFAULT_TAU_GRID
-    final: Final = "auto"
-    margins: Margins = field(default_factory=Margins)
-    guide_threshold: float = 0.8
-    level: float = 0.75
+    tau: float = Field(default=0.6, description="The accuracy that ends the adaptation delay.")
+    window: int = Field(default=3, ge=1, description="How many epochs curves are smoothed over.")
+    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
+    tau_grid: Grid = Field(
+        default=(0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60),
+        description="Further thresholds to report delays for: numbers, or first:last:step.",
+    )
+    final: Final = Field(
+        default="auto",
+        description="The checkpoint that final values come from: that of the best validation accuracy (best-val), the last "
+        "one (last), or best-val where every run has a validation curve (auto).",
+    )
+    margins: Annotated[Margins, BeforeValidator(_margins)] = Field(
+        default=Margins(), description="How large AD, PD and SFR_rel must be to count."
+    )
 
-    def __post_init__(self) -> None:
-        for name, tau in [
-            ("tau", self.tau),
-            ("guide threshold", self.guide_threshold),
-            ("level", self.level),
-            *(("tau grid", tau) for tau in self.tau_grid),
-        ]:
-            if not 0 < tau <= 1:
-                raise InputError(f"{name} is {tau}: a number above 0 and up to 1 is needed")
-        if not self.tau_grid:
-            raise InputError("the tau grid is empty: at least one threshold is needed")
-        once = {tau_name(tau): tau for tau in sorted(self.tau_grid, reverse=True)}
-        object.__setattr__(self, "tau_grid", tuple(sorted(once.values())))
-        if self.window != int(self.window) or self.window < 1:
-            raise InputError(f"window is {self.window}: a whole number of epochs from 1 up is needed")
-        for name, value, choices in (
-            ("smoothing", self.smoothing, get_args(Smoothing)),
-            ("final", self.final, get_args(Final)),
-        ):
-            if value not in choices:
-                raise InputError(f"{name} is '{value}': choose one of {', '.join(choices)}")
+    @field_validator("tau")
+    @classmethod
+    def _is_accuracy(cls, value: float) -> float:
+        if not 0 < value <= 1:
+            raise ValueError("a number above 0 and up to 1 is needed")
+        return value
+
+    @field_validator("tau_grid")
+    @classmethod
+    def _rising(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if not values:
+            raise ValueError("at least one threshold is needed")
+        if not all(0 < value <= 1 for value in values):
+            raise ValueError("numbers above 0 and up to 1 are needed")
+        once = {tau_name(tau): tau for tau in sorted(values, reverse=True)}
+        return tuple(sorted(once.values()))

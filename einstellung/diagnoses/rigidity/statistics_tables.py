@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
-from einstellung.report.notation import DASH, FACETS, continual_methods, epochs, mean_sd, number
+from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.report.notation import DASH, FACETS, epochs, mean_sd, number
 from einstellung.report.tables import Cell, Table
 
 _CONTINUAL = {
@@ -17,8 +15,8 @@ _CONTINUAL = {
 }
 
 
-def statistics_tables(card: Mapping[str, Any]) -> list[Table]:
-    """Those of the tables that the scorecard has something for."""
+def statistics_tables(card: RigidityCard) -> list[Table]:
+    """Those of the tables that the card has something for."""
     tables = [_tests(card), _survival(card), _continual(card)]
     return [table for table in tables if table.rows]
 
@@ -32,19 +30,15 @@ def p_value(p: float | None) -> str:
     return "< 0.001" if p is not None and p < 0.001 else number(p)
 
 
-def _tests(card: Mapping[str, Any]) -> Table:
+def _tests(card: RigidityCard) -> Table:
     rows = []
-    for method in continual_methods(card):
-        for facet, test in (card["methods"][method].get("tests") or {}).items():
-            if test is None:
-                continue
-            why = (test.get("note") or f"n = {test['n']}: no test") if test["p"] is None else None
-            numbers = (number(test["statistic"], digits=2, signed=True), p_value(test["p"]), p_value(test["p_holm"]))
-            head = (Cell(method), Cell(FACETS[facet].head), Cell(test["test"] or DASH))
-            effect = Cell(number(test["d_z"], digits=2, signed=True))
-            rows.append(
-                (*head, Cell(numbers[0]), Cell(numbers[1], why), Cell(numbers[2]), effect, Cell(str(test["n"])))
-            )
+    for method in card.compared:
+        for facet, test in card.methods[method].tests.items():
+            why = (test.note or f"n = {test.n}: no test") if test.p is None else None
+            numbers = (number(test.statistic, digits=2, signed=True), p_value(test.p), p_value(test.p_holm))
+            head = (Cell(method), Cell(FACETS[facet].head), Cell(test.test))
+            effect = Cell(number(test.d_z, digits=2, signed=True))
+            rows.append((*head, Cell(numbers[0]), Cell(numbers[1], why), Cell(numbers[2]), effect, Cell(str(test.n))))
     return Table(
         "Is the facet different from 0?",
         "Tests paired by seed with the baseline. Holm: corrected over the methods. d_z: mean difference in standard "
@@ -55,29 +49,29 @@ def _tests(card: Mapping[str, Any]) -> Table:
     )
 
 
-def _survival(card: Mapping[str, Any]) -> Table:
+def _survival(card: RigidityCard) -> Table:
     rows = []
-    for method, record in card["methods"].items():
-        summary = record.get("survival")
-        if not summary:
+    for method, record in card.methods.items():
+        summary = record.survival
+        if summary is None:
             continue
-        difference = summary["restricted_mean_difference"]
-        bounds = difference["ci95"]
+        difference = summary.restricted_mean_difference
+        bounds = difference.ci95
         text = f"[{epochs(bounds[0], signed=True)}, {epochs(bounds[1], signed=True)}]" if bounds else DASH
-        why = "fewer than half of the seeds reach the threshold" if summary["median"] is None else None
-        numbers = (epochs(summary["restricted_mean"]), epochs(difference["value"], signed=True), text)
-        reached = Cell(f"{summary['events']} of {summary['n']}")
+        why = "fewer than half of the seeds reach the threshold" if summary.median is None else None
+        numbers = (epochs(summary.restricted_mean), epochs(difference.value, signed=True), text)
+        reached = Cell(f"{summary.events} of {summary.n}")
         rows.append(
             (
                 Cell(method),
                 reached,
-                Cell(epochs(summary["median"]), why),
+                Cell(epochs(summary.median), why),
                 *map(Cell, numbers),
-                Cell(epochs(summary["budget"])),
+                Cell(epochs(summary.budget)),
             )
         )
     return Table(
-        f"Time to τ = {number(card['tau'], digits=2)}, censored seeds included",
+        f"Time to τ = {number(card.tau, digits=2)}, censored seeds included",
         "Effective epochs, Kaplan-Meier. The restricted mean counts a seed that never crosses with the whole budget; "
         "the difference is to the baseline, below 0 means earlier.",
         ("method", "reached", "median", "restricted mean", "difference", "95 % interval", "budget"),
@@ -86,12 +80,12 @@ def _survival(card: Mapping[str, Any]) -> Table:
     )
 
 
-def _continual(card: Mapping[str, Any]) -> Table:
+def _continual(card: RigidityCard) -> Table:
     rows = []
-    for method, record in card["methods"].items():
-        measures = record.get("continual") or {}
-        if any((measures.get(key) or {}).get("mean") is not None for key in _CONTINUAL):
-            rows.append((Cell(method), *(_mean_sd(measures.get(key)) for key in _CONTINUAL)))
+    for method, record in card.methods.items():
+        summaries = [record.continual.metric(key) for key in _CONTINUAL]
+        if any(summary.mean is not None for summary in summaries):
+            rows.append((Cell(method), *(Cell(mean_sd("SC_patch", summary)) for summary in summaries)))
     return Table(
         "Continual metrics from the same timeline",
         "Mean ± standard deviation over seeds. BWT: T1 after T2 minus T1 after T1. FWT: phase 2 accuracy before its "
@@ -102,7 +96,3 @@ def _continual(card: Mapping[str, Any]) -> Table:
         tuple(rows),
         (),
     )
-
-
-def _mean_sd(estimate: Mapping[str, Any] | None) -> Cell:
-    return Cell(mean_sd("SC_patch", estimate) if estimate else DASH)

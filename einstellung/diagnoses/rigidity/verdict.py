@@ -6,19 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from einstellung.diagnoses.rigidity.card import Delay
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Condition, Decision, holds
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.statistics import Summary
 from einstellung.timeline import SC_MASK, SC_PATCH
-
-
-class Delay(NamedTuple):
-    """AD at one threshold: mean and standard deviation over the seeds on which it is defined, and how many they are."""
-
-    mean: float | None
-    sd: float | None
-    n: int
 
 
 class Ends(NamedTuple):
@@ -122,7 +115,7 @@ def _ambiguous(case: Case) -> str:
         reasons = [f"AD is undefined ({_censoring(case)})" if case.censored and "AD" in undefined else ""]
         reasons += [f"{facet} is undefined" for facet in undefined if facet != "AD" or not case.censored]
         return f"Ambiguous: {', '.join(reason for reason in reasons if reason)}."
-    margins = f"AD {case.margins.AD:g}, PD {case.margins.PD:g}, SFR_rel {case.margins.SFR:g}"
+    margins = f"AD {case.margins.AD:g}, PD {case.margins.PD:g}, SFR_rel {case.margins.SFR_rel:g}"
     return f"Ambiguous: {_directions(case)} (margins {margins}); none of the named patterns is that combination."
 
 
@@ -139,7 +132,7 @@ def _directions(case: Case) -> str:
     baseline, margins = case.baseline, case.margins
     speed = side("AD", margins.AD, "sooner than", "later than", f"within {counted(margins.AD, 'epoch')} of")
     end = side("PD", margins.PD, "ends higher", "ends lower", "ends as high")
-    reliance = side("SFR_rel", margins.SFR, "leans less on the cue", "leans more on the cue", "leans on it as much")
+    reliance = side("SFR_rel", margins.SFR_rel, "leans less on the cue", "leans more on the cue", "leans on it as much")
     speed, _, number = speed.partition(" (")
     return f"{case.method} reaches {case.tau:g} {speed} {baseline} ({number}, {end} and {reliance}"
 
@@ -234,9 +227,9 @@ def next_probe(case: Case) -> str | None:
     unsettled = [condition.facet for condition in case.decision.conditions if not _settled(case, condition)]
     if unsettled:
         return f"run more seeds: the 95 % interval of {', '.join(unsettled)} is wide enough for another verdict"
-    if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR):
+    if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR_rel):
         return "counterfactual cue placement: put the cue on NSC images and at other places, and see whether it pulls"
-    if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR):
+    if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR_rel):
         return "CKA between the T1 and T2 models: do the features that ignore the cue come from T1?"
     return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 # Okabe and Ito's colour-blind-safe colours. Black is the baseline's; their yellow is left out: it vanishes on white.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
@@ -87,6 +87,16 @@ def method_styles(methods: Sequence[str], baseline: str | None) -> dict[str, Met
     return {method: styles[method] for method in methods}
 
 
-def styles_of(card: Mapping[str, Any]) -> dict[str, MethodStyle]:
-    """The styles of a scorecard's methods."""
-    return method_styles(list(card["methods"]), card["baseline"])
+class Compared(Protocol):
+    """A card: methods, and the baseline that they are compared with."""
+
+    @property
+    def methods(self) -> Mapping[str, Any]: ...
+
+    @property
+    def baseline(self) -> str: ...
+
+
+def styles_of(card: Compared) -> dict[str, MethodStyle]:
+    """The styles of a card's methods."""
+    return method_styles(list(card.methods), card.baseline)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterator
 
 from matplotlib.figure import Figure
 
-from einstellung.diagnoses.rigidity.attention_summary import share
-from einstellung.diagnoses.rigidity.checks import Run
+from einstellung.diagnoses.rigidity.attention import share
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.figures.attention_epochs import PANELS, box_area, draw_attention_epochs
 from einstellung.diagnoses.rigidity.figures.attention_heads import draw_attention_heads, has_heads
 from einstellung.diagnoses.rigidity.figures.attention_maps import (
@@ -18,12 +16,13 @@ from einstellung.diagnoses.rigidity.figures.attention_maps import (
     draw_attention_maps,
     moments_shown,
 )
+from einstellung.report.figures.plan import Plan
 from einstellung.report.notation import join, number
 from einstellung.results.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment
-from einstellung.timeline import SC_PATCH
+from einstellung.timeline import SC_PATCH, Run
 
 _ONE = "a single seed"
-ATTENTION = "attention_"  # every figure of attention is called so, and none besides
+SECTION = "attention"
 
 _EPOCHS = """Share of the class token's attention, rolled out over all layers, inside the cue's box, on the test
 images of the shortcut classes ({images}) with the cue, never painted, and with it covered; {spread}.
@@ -41,20 +40,10 @@ row's three maps, colours by the square root so that weak attention can be seen.
 grey. Frame: the cue's box, also where the cue is not. AS: the share of this map inside the box."""
 
 
-@dataclass(frozen=True)
-class Plan:
-    """A figure: why it cannot be drawn, or how it is drawn."""
-
-    name: str
-    title: str
-    caption: str
-    why: str | None
-    draw: Callable[[], Figure]
-
-
-def attention_plans(runs: AttentionRuns, card: Mapping[str, Any]) -> Iterator[Plan]:
+def attention_plans(runs: AttentionRuns, card: RigidityCard) -> Iterator[Plan]:
     """Shares over epochs, heads by layers, and one sheet of maps per method; nothing where there is no attention."""
-    if not runs:
+    attention = card.attention
+    if not runs or attention is None:
         return
     words = {"seeds": _seeds(runs), "images": _images(runs)}
     deviation = f"mean over seeds, bands one standard deviation (ddof 1); {words['seeds']}"
@@ -66,7 +55,7 @@ def attention_plans(runs: AttentionRuns, card: Mapping[str, Any]) -> Iterator[Pl
         for split in PANELS
     )
     yield Plan(
-        f"{ATTENTION}epochs",
+        "attention_epochs",
         "Attention on the cue's box over time",
         _worded(
             _EPOCHS,
@@ -74,17 +63,19 @@ def attention_plans(runs: AttentionRuns, card: Mapping[str, Any]) -> Iterator[Pl
             even=_EVEN.format(area=number(area)) if area is not None else "",
             **words,
         ),
-        None if boxed else "no split has a box of the cue",
         lambda: draw_attention_epochs(runs, card),
+        None if boxed else "no split has a box of the cue",
+        SECTION,
     )
     yield Plan(
-        f"{ATTENTION}heads",
+        "attention_heads",
         "Attention on the cue's box, heads by layers",
         _worded(_HEADS, **words),
-        None if has_heads(card) else f"{SC_PATCH} with a box of the cue was not measured at the end of T2",
-        lambda: draw_attention_heads(card),
+        lambda: draw_attention_heads(card, attention),
+        None if has_heads(attention) else f"{SC_PATCH} with a box of the cue was not measured at the end of T2",
+        SECTION,
     )
-    yield from (_maps(method, runs) for method in card["methods"] if any(name == method for name, _ in runs))
+    yield from (_maps(method, runs) for method in card.methods if any(name == method for name, _ in runs))
 
 
 def _maps(method: str, runs: AttentionRuns) -> Plan:
@@ -92,16 +83,16 @@ def _maps(method: str, runs: AttentionRuns) -> Plan:
     own = {run: found for run, found in runs.items() if run[0] == method}
     shown: dict[Run, list[Moment]] = {run: moments_shown(found) for run, found in own.items()}
     run = next((run for run, moments in shown.items() if moments), None)
-    name, title = f"{ATTENTION}maps_{method}", f"Attention maps of {method}"
+    name, title = f"attention_maps_{method}", f"Attention maps of {method}"
     if run is None:
         lacking = join(VARIANTS)
-        return Plan(name, title, "", f"no examples with their maps were stored for {lacking}", Figure)
+        return Plan(name, title, "", Figure, f"no examples with their maps were stored for {lacking}", SECTION)
     moments = shown[run]
     count = min(len(own[run].arrays["example_regions"]), MOST_EXAMPLES)
     caption = _worded(
         _MAPS, method=method, seed=run[1], count=count, s="s" if count > 1 else "", moments=_moments(moments)
     )
-    return Plan(name, title, caption, None, _drawer(own[run], moments))
+    return Plan(name, title, caption, _drawer(own[run], moments), section=SECTION)
 
 
 def _drawer(run: AttentionRun, moments: list[Moment]) -> Callable[[], Figure]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from einstellung.diagnoses.rigidity.attention_summary import share
+from einstellung.diagnoses.rigidity.attention import share
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.metrics.bands import Band, band
 from einstellung.report.figures.canvas import draw_band, epoch_axis, halo, label_line_ends, new_figure
 from einstellung.report.figures.style import GREY, WIDTH, MethodStyle, styles_of
@@ -43,9 +43,9 @@ def box_area(runs: AttentionRuns) -> float | None:
     return float(np.mean(areas)) if areas else None
 
 
-def draw_attention_epochs(runs: AttentionRuns, card: Mapping[str, Any]) -> Figure:
+def draw_attention_epochs(runs: AttentionRuns, card: RigidityCard) -> Figure:
     """A panel per kind of image, a line per method."""
-    styles, names = styles_of(card), short_names(list(card["methods"]))
+    styles, names = styles_of(card), short_names(list(card.methods))
     bands = {split: {method: band(shares_over_epochs(runs, method, split)) for method in styles} for split in PANELS}
     drawn = {split: found for split, found in bands.items() if any(summary is not None for summary in found.values())}
     last = max(float(summary.epochs[-1]) for found in drawn.values() for summary in found.values() if summary)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,6 +12,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from einstellung.diagnoses.rigidity.card import Attention, AttentionOfMethod, RigidityCard
 from einstellung.report.figures.canvas import DIVERGING, new_figure
 from einstellung.report.figures.style import INK, WIDTH
 from einstellung.report.notation import number, short_names
@@ -33,24 +33,24 @@ class _Scale:
     digits: int
 
 
-def has_heads(card: Mapping[str, Any]) -> bool:
+def has_heads(attention: Attention) -> bool:
     """Whether the share of any head is known."""
-    return any(_known(record, "AS_cue") for record in card["attention"]["methods"].values())
+    return any(_cells(record, "AS_cue") for record in attention.methods.values())
 
 
-def draw_attention_heads(card: Mapping[str, Any]) -> Figure:
+def draw_attention_heads(card: RigidityCard, attention: Attention) -> Figure:
     """A row of panels per method: AS with the cue, and where it is known SAG beside it."""
     records = {
-        method: card["attention"]["methods"][method]
-        for method in card["methods"]
-        if _known(card["attention"]["methods"].get(method, {"heads": []}), "AS_cue")
+        method: attention.methods[method]
+        for method in card.methods
+        if method in attention.methods and _cells(attention.methods[method], "AS_cue")
     }
     scales = _scales(list(records.values()))
     layers = {method: 1 + max(place[0] for place in _cells(record, "AS_cue")) for method, record in records.items()}
     heights = [_ROW * count + 0.34 for count in layers.values()]
     figure = new_figure(WIDTH, sum(heights) + 0.75)
     rows = figure.subplots(len(records), len(scales), squeeze=False, height_ratios=heights)
-    names = short_names(list(card["methods"]))
+    names = short_names(list(card.methods))
     for row, (panels, (method, record)) in enumerate(zip(rows, records.items(), strict=True), start=1):
         for axes, scale in zip(panels, scales, strict=True):
             _draw_grid(axes, _cells(record, scale.key), scale, lowest=row == len(records))
@@ -65,7 +65,7 @@ def draw_attention_heads(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _scales(records: Sequence[Mapping[str, Any]]) -> list[_Scale]:
+def _scales(records: Sequence[AttentionOfMethod]) -> list[_Scale]:
     """One scale for all methods, so that their panels can be compared."""
     shares, gains = (
         [value for record in records for value in _cells(record, key).values()] for key in ("AS_cue", "SAG")
@@ -78,16 +78,12 @@ def _scales(records: Sequence[Mapping[str, Any]]) -> list[_Scale]:
     return scales
 
 
-def _known(record: Mapping[str, Any], key: str) -> bool:
-    return bool(_cells(record, key))
-
-
-def _cells(record: Mapping[str, Any], key: str) -> dict[tuple[int, int], float]:
+def _cells(record: AttentionOfMethod, key: str) -> dict[tuple[int, int], float]:
     """Layer and head, counted from 0, to the mean over seeds."""
     return {
-        (int(place["layer"]) - 1, int(place["head"]) - 1): place[key]["mean"]
-        for place in record["heads"]
-        if place["head"] != "mean" and place[key]["mean"] is not None
+        (int(place.layer) - 1, int(place.head) - 1): mean
+        for place in record.heads
+        if place.head != "mean" and (mean := place.measure(key).mean) is not None
     }
 
 

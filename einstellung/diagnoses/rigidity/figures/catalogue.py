@@ -1,34 +1,36 @@
-"""All figures of a report: drawn, saved in three formats, captioned; and why one that is missing was not drawn."""
+"""All figures of a report: how each is drawn, what its caption says, and why one cannot be drawn.
+
+A caption says what a figure shows and what it was measured on, so that it can stand in a paper by itself.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from einstellung.diagnoses.rigidity.captions import captions
-from einstellung.diagnoses.rigidity.curves import PhaseTwoCurves
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.figures.accuracy import draw_accuracy
-from einstellung.diagnoses.rigidity.figures.attention_plans import ATTENTION, attention_plans
+from einstellung.diagnoses.rigidity.figures.attention import attention_plans
+from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
 from einstellung.diagnoses.rigidity.figures.delays import draw_delay_grid
 from einstellung.diagnoses.rigidity.figures.gaps import draw_deficit, draw_reliance
 from einstellung.diagnoses.rigidity.figures.pictures import caption, draw_pictures
 from einstellung.diagnoses.rigidity.figures.survival import draw_survival
 from einstellung.diagnoses.rigidity.figures.verdict import draw_verdict
+from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
-from einstellung.report.figures.canvas import drawing, save
+from einstellung.report.figures.plan import Plan
 from einstellung.report.figures.samples import draw_samples, in_grey, read_samples
-from einstellung.report.notation import is_compared
-from einstellung.report.tables import Missing
-from einstellung.results.attention_files import AttentionRuns
-from einstellung.results.run_files import RunPictures, read_pictures
+from einstellung.report.measured import describe_smoothing, images_of
+from einstellung.report.notation import number
+from einstellung.results.attention_files import attention_of
+from einstellung.results.run_files import RunFiles, RunPictures, read_pictures
 from einstellung.timeline import SC_MASK, SC_PATCH
 
 TITLES = {
@@ -42,68 +44,80 @@ TITLES = {
     "fig1_samples_grey": "Original, patched, masked, in grey",
     "fig2_augmentation": "Raw and augmented",
 }
-PICTURES = "pictures_"  # and the method's name
+SAMPLES = "samples"  # the section of figures that show images rather than numbers
+_SECTIONS = {"verdict": "verdict", "fig1_samples": SAMPLES, "fig1_samples_grey": SAMPLES, "fig2_augmentation": SAMPLES}
+_CAPTIONS = {
+    "fig1_samples": """What the models are tested on. Original: the image as it was, where the cue was planted. Patched:
+with the cue. Masked: the same image with the cue's region covered. Pixels are drawn as squares.""",
+    "fig1_samples_grey": """The same images by their luminance alone (ITU-R BT.601): how much of the cue is left without its
+colour.""",
+    "fig2_augmentation": """Raw training images, and the same as a model is trained on them: augmented first, then, where the
+class bears it, with the cue painted on top, so that augmentation does not move the cue.""",
+    "fig3_accuracy": """Accuracy with the cue present over phase 2, on {patched}; {smoothing}; {spread}; {seeds}. Marks
+on the line {tau}: mean over seeds of the first epoch at or above it, open where some seed never gets there;
+they need not lie on the mean curve. {strip}Dotted lines, where drawn, are chance and what the cue alone gives.""",
+    "fig4_delay_grid": """AD against the threshold, in effective epochs, on {patched}; {smoothing}; mean over the seeds
+in which both {baseline} and the method cross; {seeds}. Blue: earlier than {baseline}; orange: later. Hatched:
+no seed in which both cross. A small n says that only some seeds count. Framed: the threshold of the verdict,
+{tau}.""",
+    "fig5_deficit": """Performance deficit over phase 2: accuracy of {baseline} minus that of the continual model on
+{patched}, paired by seed; {smoothing}; {spread}; {seeds}. Right: PD at {rule}, not smoothed; {intervals}. Grey:
+within the margin ({margins}).""",
+    "fig6_reliance": """Reliance on the cue over phase 2, on {both}; {smoothing}; {spread}; {seeds}. {panels} Right: the
+values at {rule}, not smoothed; {intervals}. Grey, where drawn: within the margin ({margins}).""",
+    "verdict": """The facets of every continual method: mean and 95 % interval over seeds, paired with {baseline} by
+seed; AD at {tau}, the others at {rule}; {seeds}. Grey: within the margin ({margins}). Open stars: Δ of
+{baseline} on the same seeds. An arrow: the interval goes on beyond the frame.""",
+    "survival": """Time to threshold with seeds that never cross kept in (Kaplan-Meier), on {patched}; {smoothing};
+{seeds}. {against}A plus: seeds that end below the threshold.""",
+}
+_ALONE = (
+    """Δ of every method, with nothing to compare it with: mean and 95 % interval over seeds, at {rule}; {seeds}."""
+)
+_STRIP = """Below: AD, from where {baseline} reaches τ (star) to where the method does, over the seeds in which
+both do; ticks are single seeds. """
+_RELATIVE = (
+    """Above: SFR_rel, Δ of the continual model minus Δ of {baseline}, paired by seed. Below: Δ of every model."""
+)
+_AGAINST = """Black: {baseline}. The shaded area is the difference of restricted means up to the budget, in
+effective epochs; below 0 the method crosses earlier. """
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A figure that was written: its file name without ending, and what the page needs."""
-
-    name: str
-    title: str
-    caption: str
-    svg: bytes
-
-    @property
-    def is_sheet(self) -> bool:
-        """Whether it shows images rather than numbers."""
-        return self.name.startswith(("fig1_", "fig2_", PICTURES))
-
-    @property
-    def is_attention(self) -> bool:
-        """Whether it belongs to the section on attention."""
-        return self.name.startswith(ATTENTION)
-
-
-def draw_figures(
-    folder: Path,
-    frame: pd.DataFrame,
-    card: Mapping[str, Any],
-    *,
-    levels: Mapping[str, float],
-    samples: Path | None,
-    pictures: Sequence[RunPictures] = (),
-    attention: AttentionRuns = MappingProxyType({}),
-) -> tuple[list[Drawn], list[Missing]]:
-    """Write every figure that the data allow into ``folder``, one at a time so that memory stays small."""
+def figure_plans(frame: pd.DataFrame, card: RigidityCard, files: RunFiles) -> Iterator[Plan]:
+    """Every figure of a card, from the curves in ``frame`` and what the runs left beside them."""
     words = captions(frame, card)
-    drawn, missing = [], []
-    with drawing():
-        for name, (why, draw) in _plans(frame, card, levels, samples).items():
-            if why is None:
-                drawn.append(Drawn(name, TITLES[name], words[name], save(draw(), folder, name)["svg"]))
-            else:
-                missing.append(Missing(name, TITLES[name], why))
-        for of_run in pictures:
-            name, title = f"{PICTURES}{of_run.method}", f"Pictures by {of_run.method}"
-            try:
-                images = read_pictures(of_run.path)
-            except InputError as error:
-                missing.append(Missing(name, title, str(error)))
-                continue
-            drawn.append(
-                Drawn(name, title, caption(of_run, images), save(draw_pictures(of_run, images), folder, name)["svg"])
-            )
-        for plan in attention_plans(attention, card):
-            if plan.why is None:
-                drawn.append(Drawn(plan.name, plan.title, plan.caption, save(plan.draw(), folder, plan.name)["svg"]))
-            else:
-                missing.append(Missing(plan.name, plan.title, plan.why))
-    return drawn, missing
+    for name, (why, draw) in _drawings(frame, card, files.samples).items():
+        yield Plan(name, TITLES[name], words[name], draw, why, _SECTIONS.get(name, "figures"))
+    yield from map(_pictures, files.pictures())
+    yield from attention_plans(attention_of(files)[0], card)
 
 
-def _plans(
-    frame: pd.DataFrame, card: Mapping[str, Any], levels: Mapping[str, float], samples: Path | None
+def captions(frame: pd.DataFrame, card: RigidityCard) -> dict[str, str]:
+    """The caption of every figure by its file name."""
+    baseline = card.baseline
+    single = all(record.n_seeds == 1 for record in card.methods.values())
+    deviation = "lines: mean over seeds; bands: one standard deviation (ddof 1)"
+    words = {
+        "baseline": baseline,
+        "patched": f"{SC_PATCH} ({images_of(frame, SC_PATCH)})",
+        "both": f"{SC_PATCH} and {SC_MASK} ({images_of(frame, SC_MASK)}, the same ones)",
+        "seeds": describe_card_seeds(card),
+        "smoothing": describe_smoothing(card.smoothing, card.window),
+        "rule": describe_rule(card),
+        "tau": f"τ = {number(card.tau, digits=2)}",
+        "margins": describe_margins(card.margins),
+        "spread": "lines: the single seed, no band" if single else deviation,
+        "intervals": "one seed has no interval" if single else "bars: 95 % interval over seeds",
+        "strip": _STRIP.format(baseline=baseline) if card.is_compared else "",
+        "panels": _RELATIVE.format(baseline=baseline) if card.is_compared else "Δ of every model.",
+        "against": _AGAINST.format(baseline=baseline) if card.is_compared else "",
+    }
+    templates = _CAPTIONS if card.is_compared else {**_CAPTIONS, "verdict": _ALONE}
+    return {name: " ".join(template.format(**words).split()) for name, template in templates.items()}
+
+
+def _drawings(
+    frame: pd.DataFrame, card: RigidityCard, samples: Path | None
 ) -> dict[str, tuple[str | None, Callable[[], Figure]]]:
     """For every figure: why it cannot be drawn (or None), and how it is drawn."""
     curves = PhaseTwoCurves(frame, card)
@@ -112,14 +126,14 @@ def _plans(
     no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2 after epoch 0"
     no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2 after epoch 0")
     alone = no_cue or (
-        None if is_compared(card) else "nothing to compare: the baseline or every continual method is missing"
+        None if card.is_compared else "nothing to compare: the baseline or every continual method is missing"
     )
     variants = ("original", "patched", "masked")
     shown = [name for name in variants if name in images]  # a cue that was in the pictures already has no original
     names = [str(caption) for caption in images.get("captions", np.array([]))]
     return {
-        "verdict": (no_cue if is_compared(card) else no_mask, lambda: draw_verdict(card)),
-        "fig3_accuracy": (no_cue, lambda: draw_accuracy(curves, card, levels)),
+        "verdict": (no_cue if card.is_compared else no_mask, lambda: draw_verdict(card)),
+        "fig3_accuracy": (no_cue, lambda: draw_accuracy(curves, card, _levels(card))),
         "fig4_delay_grid": (alone, lambda: draw_delay_grid(card)),
         "fig5_deficit": (alone, lambda: draw_deficit(curves, card)),
         "fig6_reliance": (no_mask, lambda: draw_reliance(curves, card)),
@@ -133,8 +147,24 @@ def _plans(
     }
 
 
-def _lacking(images: Mapping[str, np.ndarray], rows: tuple[str, ...]) -> str | None:
+def _levels(card: RigidityCard) -> dict[str, float]:
+    """Accuracies worth a thin line: chance, and what the cue alone can give."""
+    facts = card.stream_facts
+    levels = {"chance": facts.chance, "cue alone": facts.cue_alone} if facts is not None else {}
+    return {words: level for words, level in levels.items() if level is not None}
+
+
+def _lacking(images: Mapping[str, np.ndarray], rows: Sequence[str]) -> str | None:
     if not images:
         return "no sample images were stored with these results"
     absent = [row for row in rows if row not in images or not len(images[row])]
     return f"the sample images hold no '{absent[0]}'" if absent else None
+
+
+def _pictures(of_run: RunPictures) -> Plan:
+    name, title = f"pictures_{of_run.method}", f"Pictures by {of_run.method}"
+    try:
+        images = read_pictures(of_run.path)
+    except InputError as error:
+        return Plan(name, title, "", Figure, str(error), SAMPLES)
+    return Plan(name, title, caption(of_run, images), partial(draw_pictures, of_run, images), section=SAMPLES)

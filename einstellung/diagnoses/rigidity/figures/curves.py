@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import pandas as pd
 
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.metrics.curves import smooth
 from einstellung.metrics.survival import TimeToThreshold
 from einstellung.timeline import SC_MASK, SC_PATCH
@@ -15,10 +13,10 @@ from einstellung.timeline import SC_MASK, SC_PATCH
 class PhaseTwoCurves:
     """The smoothed curves of a timeline, one column per seed.
 
-    Smoothing is the scorecard's own (window and kind), so a curve crosses τ exactly where its delay was read.
+    Smoothing is the card's own (window and kind), so a curve crosses τ exactly where its delay was read.
     """
 
-    def __init__(self, frame: pd.DataFrame, card: Mapping[str, Any]) -> None:
+    def __init__(self, frame: pd.DataFrame, card: RigidityCard) -> None:
         self._frame = frame[frame["phase"] == "T2"]
         self._groups = dict(tuple(self._frame.groupby(["method", "split"], sort=False)))
         self._card = card
@@ -37,18 +35,18 @@ class PhaseTwoCurves:
         for seed, curve in group.groupby("seed"):
             ordered = curve.sort_values("epoch")
             epochs, acc = ordered["epoch"].to_numpy(float), ordered["acc"].to_numpy(float)
-            smoothed[seed] = pd.Series(smooth(epochs, acc, self._card["window"], self._card["smoothing"]), index=epochs)
+            smoothed[seed] = pd.Series(smooth(epochs, acc, self._card.window, self._card.smoothing), index=epochs)
         return pd.DataFrame(smoothed).dropna(how="all").dropna(how="all", axis="columns")
 
     def times_to_threshold(self, method: str) -> list[TimeToThreshold]:
         """When each run reached τ, as scored, and how long it was watched."""
-        per_seed = self._card["methods"][method]["per_seed"]
+        per_seed = self._card.methods[method].per_seed
         table = self.accuracy(method)
-        return [TimeToThreshold(per_seed[str(seed)]["E"], float(table[seed].dropna().index.max())) for seed in table]
+        return [TimeToThreshold(per_seed[int(str(seed))].E, float(table[seed].dropna().index.max())) for seed in table]
 
     def deficit(self, method: str) -> pd.DataFrame:
         """PD over time: A_S - A_CL for every seed that both models have."""
-        return self._paired(self.accuracy(self._card["baseline"]), self.accuracy(method))
+        return self._paired(self.accuracy(self._card.baseline), self.accuracy(method))
 
     def reliance(self, method: str) -> pd.DataFrame:
         """Δ over time: accuracy with the cue minus accuracy with the cue covered."""
@@ -56,7 +54,7 @@ class PhaseTwoCurves:
 
     def relative_reliance(self, method: str) -> pd.DataFrame:
         """SFR_rel over time: Δ_CL - Δ_S for every seed that both models have."""
-        return self._paired(self.reliance(method), self.reliance(self._card["baseline"]))
+        return self._paired(self.reliance(method), self.reliance(self._card.baseline))
 
     @staticmethod
     def _paired(left: pd.DataFrame, right: pd.DataFrame) -> pd.DataFrame:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,10 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+from einstellung.diagnoses.rigidity.card import Censored, Delay, RigidityCard
 from einstellung.report.figures.canvas import DIVERGING, new_figure
 from einstellung.report.figures.style import INK, WIDTH
-from einstellung.report.notation import continual_methods, epochs, short_names
+from einstellung.report.notation import epochs, short_names
 
 HATCHES = {"method": "////", "baseline": "\\\\\\\\", "both": "xxxx", "unknown": "...."}
 _WORDS = {
@@ -27,29 +27,29 @@ _HATCHED: dict[str, Any] = {"facecolor": "#f4f4f4", "edgecolor": "#9a9a9a", "lin
 _MOST_WITH_TEXT = 14  # thresholds; with more, cells are too narrow for a number
 
 
-def draw_delay_grid(card: Mapping[str, Any]) -> Figure:
+def draw_delay_grid(card: RigidityCard) -> Figure:
     """Methods by thresholds; a cell without a delay is hatched by who did not get there."""
-    rows = {method: card["methods"][method]["AD_tau"] for method in continual_methods(card)}
+    rows = {method: card.methods[method].AD_tau for method in card.compared}
     taus = list(next(iter(rows.values())))
     figure = new_figure(WIDTH, 0.85 + 0.34 * len(rows))
     axes = figure.subplots()
-    means = [cell["mean"] for cells in rows.values() for cell in cells.values() if cell["mean"] is not None]
+    means = [cell.mean for cells in rows.values() for cell in cells.values() if cell.mean is not None]
     extreme = max((abs(mean) for mean in means), default=0.0) or 1.0
     norm = Normalize(-extreme, extreme)
     shown = set()
     for row, (method, cells) in enumerate(rows.items()):
         for column, cell in enumerate(cells.values()):
             corner = (column - 0.5, row - 0.5)
-            if cell["mean"] is None:
-                who = who_failed(cell, method, card["baseline"])
+            if cell.mean is None:
+                who = who_failed(cell.censored, method, card.baseline)
                 shown.add(who)
                 axes.add_patch(Rectangle(corner, 1, 1, hatch=HATCHES[who], **_HATCHED))
                 continue
-            colour = DIVERGING(norm(cell["mean"]))
+            colour = DIVERGING(norm(cell.mean))
             axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, linewidth=0))
             if len(taus) <= _MOST_WITH_TEXT:
-                _write_cell(axes, (column, row), cell, card["methods"][method]["n_seeds"], colour)
-    _frame_grid(axes, list(rows), taus, card["tau"])
+                _write_cell(axes, (column, row), cell, card.methods[method].n_seeds, colour)
+    _frame_grid(axes, list(rows), taus, card.tau)
     if means:
         bar = figure.colorbar(ScalarMappable(norm, DIVERGING), ax=axes, pad=0.015, aspect=14, fraction=0.05)
         bar.outline.set_visible(False)
@@ -62,15 +62,15 @@ def draw_delay_grid(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def who_failed(cell: Mapping[str, Any], method: str, baseline: str | None) -> str:
+def who_failed(censored: Censored, method: str, baseline: str | None) -> str:
     """Who kept a delay undefined: ``method``, ``baseline``, ``both`` (also where it differs by seed) or ``unknown``.
 
-    >>> who_failed({"mean": None, "n": 0, "censored": {"1": "sgd", "2": "sgd"}}, "sgd", "scratch_t2")
+    >>> who_failed({1: "sgd", 2: "sgd"}, "sgd", "scratch_t2")
     'method'
-    >>> who_failed({"mean": None, "n": 0, "censored": {}}, "sgd", "scratch_t2")
+    >>> who_failed({}, "sgd", "scratch_t2")
     'unknown'
     """
-    blamed = set(cell["censored"].values())
+    blamed = set(censored.values())
     if not blamed:
         return "unknown"
     if blamed == {method}:
@@ -78,7 +78,7 @@ def who_failed(cell: Mapping[str, Any], method: str, baseline: str | None) -> st
     return "baseline" if blamed == {baseline} else "both"
 
 
-def _write_cell(axes: Axes, place: tuple[int, int], cell: Mapping[str, Any], seeds: int, colour: Any) -> None:
+def _write_cell(axes: Axes, place: tuple[int, int], cell: Delay, seeds: int, colour: Any) -> None:
     light = np.dot(colour[:3], (0.299, 0.587, 0.114)) > 0.55
     style: dict[str, Any] = {
         "ha": "center",
@@ -86,10 +86,10 @@ def _write_cell(axes: Axes, place: tuple[int, int], cell: Mapping[str, Any], see
         "color": INK if light else "white",
         "textcoords": "offset points",
     }
-    partial = cell["n"] < seeds
-    axes.annotate(epochs(cell["mean"], signed=True), place, (0, 3.5 if partial else 0), fontsize=8, **style)
+    partial = cell.n < seeds
+    axes.annotate(epochs(cell.mean, signed=True), place, (0, 3.5 if partial else 0), fontsize=8, **style)
     if partial:
-        axes.annotate(f"n {cell['n']}/{seeds}", place, (0, -6), fontsize=6, **style)
+        axes.annotate(f"n {cell.n}/{seeds}", place, (0, -6), fontsize=6, **style)
 
 
 def _frame_grid(axes: Axes, methods: list[str], taus: list[str], tau: float) -> None:

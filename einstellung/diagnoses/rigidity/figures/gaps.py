@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from einstellung.diagnoses.rigidity.curves import PhaseTwoCurves, band
+from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
+from einstellung.metrics.bands import band
 from einstellung.report.figures.canvas import draw_band, epoch_axis, label_line_ends, new_figure
 from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH, MethodStyle, styles_of
-from einstellung.report.notation import continual_methods, is_compared, short_names
+from einstellung.report.notation import short_names
 
 _PANEL_HEIGHT = 2.5
 
@@ -28,23 +29,23 @@ class _Panel:
     label: str
 
 
-def draw_deficit(curves: PhaseTwoCurves, card: Mapping[str, Any]) -> Figure:
+def draw_deficit(curves: PhaseTwoCurves, card: RigidityCard) -> Figure:
     """PD over time, paired by seed, and PD at the checkpoint with its interval."""
     label = "PD over time: baseline − continual\n← continual better  |  baseline better →"
-    return _draw([_Panel("PD", curves.deficit, continual_methods(card), label)], curves, card)
+    return _draw([_Panel("PD", curves.deficit, card.compared, label)], curves, card)
 
 
-def draw_reliance(curves: PhaseTwoCurves, card: Mapping[str, Any]) -> Figure:
+def draw_reliance(curves: PhaseTwoCurves, card: RigidityCard) -> Figure:
     """SFR_rel over time above Δ of every model; each with its value at the checkpoint."""
     label = "Δ = with cue − cue covered\n← cue hurts  |  cue helps →"
-    panels = [_Panel("delta", curves.reliance, list(card["methods"]), label)]
-    if is_compared(card):
+    panels = [_Panel("delta", curves.reliance, list(card.methods), label)]
+    if card.is_compared:
         label = "$SFR_{rel}$ = Δ continual − Δ baseline\n← leans less  |  leans more →"
-        panels.insert(0, _Panel("SFR_rel", curves.relative_reliance, continual_methods(card), label))
+        panels.insert(0, _Panel("SFR_rel", curves.relative_reliance, card.compared, label))
     return _draw(panels, curves, card)
 
 
-def _draw(panels: list[_Panel], curves: PhaseTwoCurves, card: Mapping[str, Any]) -> Figure:
+def _draw(panels: list[_Panel], curves: PhaseTwoCurves, card: RigidityCard) -> Figure:
     figure = new_figure(WIDTH, _PANEL_HEIGHT * len(panels) + 0.6)
     rows = figure.subplots(len(panels), 2, sharey="row", squeeze=False, width_ratios=[1, _end_width(card)])
     for panel, (over_time, at_end) in zip(panels, rows, strict=True):
@@ -57,25 +58,25 @@ def _draw(panels: list[_Panel], curves: PhaseTwoCurves, card: Mapping[str, Any])
     return figure
 
 
-def _end_width(card: Mapping[str, Any]) -> float:
-    return 0.1 + 0.02 * len(card["methods"])
+def _end_width(card: RigidityCard) -> float:
+    return 0.1 + 0.02 * len(card.methods)
 
 
-def _draw_panel(over_time: Axes, at_end: Axes, panel: _Panel, card: Mapping[str, Any]) -> None:
-    styles, names = styles_of(card), short_names(list(card["methods"]))
+def _draw_panel(over_time: Axes, at_end: Axes, panel: _Panel, card: RigidityCard) -> None:
+    styles, names = styles_of(card), short_names(list(card.methods))
     ends = []
     for place, method in enumerate(panel.methods):
-        style, estimate = styles[method], card["methods"][method][panel.key]
+        style, estimate = styles[method], card.methods[method].facet(panel.key)
         summary = band(panel.curve_of(method))
         if summary is not None:
             draw_band(over_time, summary, style)
-        if estimate["mean"] is not None:
-            _draw_estimate(at_end, place, estimate, style)
-            ends.append((estimate["mean"], names[method], style))
+        if estimate.mean is not None:
+            _draw_estimate(at_end, place, estimate.mean, estimate.ci95, style)
+            ends.append((estimate.mean, names[method], style))
         elif summary is not None:
             ends.append((float(summary.mean[-1]), names[method], style))
     over_time.set_ylim(_limits(over_time, panel, card))
-    margin = card["margins"].get(panel.key)
+    margin = card.margins.of(panel.key)
     for axes in (over_time, at_end):
         axes.axhline(0, color=INK, linewidth=0.8, zorder=2)
         if margin:
@@ -89,20 +90,20 @@ def _draw_panel(over_time: Axes, at_end: Axes, panel: _Panel, card: Mapping[str,
     label_line_ends(at_end, ends, _PANEL_HEIGHT, stretch=1 / _end_width(card))
 
 
-def _draw_estimate(axes: Axes, place: int, estimate: Mapping[str, Any], style: MethodStyle) -> None:
-    if estimate.get("ci95") is not None:
-        axes.plot([place, place], estimate["ci95"], color=style.colour, linewidth=1.3, zorder=3)
+def _draw_estimate(axes: Axes, place: int, mean: float, ci95: tuple[float, float] | None, style: MethodStyle) -> None:
+    if ci95 is not None:
+        axes.plot([place, place], ci95, color=style.colour, linewidth=1.3, zorder=3)
     size = 7 if style.marker == "*" else 4.5
-    axes.plot(place, estimate["mean"], marker=style.marker, color=style.colour, markersize=size, zorder=4)
+    axes.plot(place, mean, marker=style.marker, color=style.colour, markersize=size, zorder=4)
 
 
-def _limits(over_time: Axes, panel: _Panel, card: Mapping[str, Any]) -> tuple[float, float]:
+def _limits(over_time: Axes, panel: _Panel, card: RigidityCard) -> tuple[float, float]:
     """Room for the curves and the means; an interval that is far wider is cut at the frame, so curves stay readable."""
     low, high = over_time.dataLim.intervaly if over_time.has_data() else (0.0, 0.0)
-    records = [card["methods"][method][panel.key] for method in panel.methods]
-    means = [record["mean"] for record in records if record["mean"] is not None]
+    records = [card.methods[method].facet(panel.key) for method in panel.methods]
+    means = [record.mean for record in records if record.mean is not None]
     reach = 1.6 * max(abs(value) for value in (low, high, *means))
-    bounds = [min(max(bound, -reach), reach) for record in records for bound in record.get("ci95") or ()]
+    bounds = [min(max(bound, -reach), reach) for record in records for bound in record.ci95 or ()]
     low, high = min([low, 0, *means, *bounds]), max([high, 0, *means, *bounds])
     room = 0.06 * (high - low) or 0.05
     return low - room, high + room

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.report.figures.canvas import halo, new_figure
 from einstellung.report.figures.style import BASELINE_COLOUR, FAINT, GREY, INK, WIDTH, styles_of
-from einstellung.report.notation import DASH, FACETS, continual_methods, deciding, is_compared, short_names, write
+from einstellung.report.notation import DASH, FACETS, short_names, write
 
 _COLUMNS = {"AD": "AD, effective epochs", "PD": "PD", "SFR_rel": "$SFR_{rel}$", "delta": "Δ, absolute"}
 _VALUE: dict[str, Any] = {"textcoords": "offset points", "ha": "center", "fontsize": 6.8, "path_effects": halo()}
@@ -18,11 +18,11 @@ _STAR: dict[str, Any] = {"marker": "*", "color": BASELINE_COLOUR, "markerfacecol
 _ASIDE: dict[str, Any] = {"va": "center", "ha": "left", "fontsize": 6.8, "color": GREY, "style": "italic"}
 
 
-def draw_verdict(card: Mapping[str, Any]) -> Figure:
+def draw_verdict(card: RigidityCard) -> Figure:
     """A forest plot: one column per facet, one row per method; an open star is the baseline's Δ on the same seeds."""
-    methods = continual_methods(card) or list(card["methods"])
+    methods = card.compared or list(card.methods)
     figure = new_figure(WIDTH, 0.95 + 0.36 * len(methods))
-    columns = _COLUMNS if is_compared(card) else {"delta": _COLUMNS["delta"]}
+    columns = _COLUMNS if card.is_compared else {"delta": _COLUMNS["delta"]}
     panels = figure.subplots(1, len(columns), sharey=True, squeeze=False)[0]
     names = short_names(methods, 16)
     for axes, (key, title) in zip(panels, columns.items(), strict=True):
@@ -36,21 +36,21 @@ def draw_verdict(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, Any]) -> None:
-    styles, margin = styles_of(card), card["margins"].get(key)
+def _draw_column(axes: Axes, key: str, methods: list[str], card: RigidityCard) -> None:
+    styles, margin = styles_of(card), card.margins.of(key)
     limits = _limits(key, methods, card)
     for row, method in enumerate(methods):
-        estimate, style = deciding(card["methods"][method], key), styles[method]
+        estimate, style = card.methods[method].deciding(key), styles[method]
         axes.axhline(row, color=FAINT, linewidth=0.5, zorder=0)
-        if estimate["mean"] is None:
+        if estimate.mean is None:
             axes.text(0.03, row - 0.2, f"{DASH} undefined", transform=axes.get_yaxis_transform(), **_ASIDE)
             continue
-        if estimate.get("ci95") is not None:
-            _draw_interval(axes, row, estimate["ci95"], limits, style.colour)
-        axes.plot(estimate["mean"], row, marker=style.marker, color=style.colour, markersize=5, zorder=4)
-        partial = estimate["n"] < card["methods"][method]["n_seeds"]
-        text = write(key, estimate["mean"]) + (f"  n {estimate['n']}" if partial else "")
-        axes.annotate(text, (estimate["mean"], row), (0, 5.5), **_VALUE)
+        if estimate.ci95 is not None:
+            _draw_interval(axes, row, estimate.ci95, limits, style.colour)
+        axes.plot(estimate.mean, row, marker=style.marker, color=style.colour, markersize=5, zorder=4)
+        partial = estimate.n < card.methods[method].n_seeds
+        text = write(key, estimate.mean) + (f"  n {estimate.n}" if partial else "")
+        axes.annotate(text, (estimate.mean, row), (0, 5.5), **_VALUE)
         if key == "delta" and (reference := _baseline_delta(card, method)) is not None:
             axes.plot(reference, row + 0.27, **_STAR)
     axes.axvline(0, color=INK, linewidth=0.8, zorder=1)
@@ -64,27 +64,25 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: Mapping[str, An
     axes.set_xlabel(f"← {facet.below}  |  {facet.above} →", fontsize=6.5, color=GREY)
 
 
-def _baseline_delta(card: Mapping[str, Any], method: str) -> float | None:
-    value: float | None = deciding(card["methods"][method], "delta_S")["mean"]
-    return value
+def _baseline_delta(card: RigidityCard, method: str) -> float | None:
+    return card.methods[method].deciding("delta_S").mean
 
 
-def _limits(key: str, methods: list[str], card: Mapping[str, Any]) -> tuple[float, float]:
+def _limits(key: str, methods: list[str], card: RigidityCard) -> tuple[float, float]:
     """Room for every mean and margin; an interval that reaches more than twice as far ends in an arrow instead."""
-    known = (deciding(card["methods"][method], key) for method in methods)
-    estimates = [estimate for estimate in known if estimate["mean"] is not None]
-    margin = 1.5 * (card["margins"].get(key) or 0.0)
-    inner = [0.0, -margin, margin, *(estimate["mean"] for estimate in estimates)]
+    estimates = [card.methods[method].deciding(key) for method in methods]
+    margin = 1.5 * (card.margins.of(key) or 0.0)
+    inner = [0.0, -margin, margin, *(estimate.mean for estimate in estimates if estimate.mean is not None)]
     if key == "delta":
         inner += [value for value in (_baseline_delta(card, method) for method in methods) if value is not None]
     reach = 2 * max(abs(value) for value in inner) or 1.0
-    bounds = [min(max(bound, -reach), reach) for estimate in estimates for bound in estimate.get("ci95") or ()]
+    bounds = [min(max(bound, -reach), reach) for estimate in estimates for bound in estimate.ci95 or ()]
     low, high = min([*inner, *bounds]), max([*inner, *bounds])
     room = 0.14 * (high - low) or 1.0
     return low - room, high + room
 
 
-def _draw_interval(axes: Axes, row: int, bounds: list[float], limits: tuple[float, float], colour: str) -> None:
+def _draw_interval(axes: Axes, row: int, bounds: tuple[float, float], limits: tuple[float, float], colour: str) -> None:
     low, high = max(bounds[0], limits[0]), min(bounds[1], limits[1])
     axes.plot([low, high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=3)
     axes.plot(low, row, marker="|" if low == bounds[0] else "<", color=colour, markersize=5, zorder=3, clip_on=False)

@@ -1,0 +1,321 @@
+"""The card of the rigidity index: every number that a verdict rests on, typed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import Field
+
+from einstellung.diagnoses.card import Card, CardPart, MethodRecord
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Certainty, Condition, Pattern
+from einstellung.diagnoses.rigidity.settings import FinalRule, Margins
+from einstellung.metrics.curves import Smoothing
+from einstellung.metrics.statistics import PairedTest, Summary
+from einstellung.metrics.survival import Survival
+
+Epochs = float | int  # whole numbers of epochs are integers, in JSON too
+Censored = Mapping[int, str]  # seed -> who did not reach the threshold: the method, the baseline, or both
+
+
+@dataclass(frozen=True)
+class DelaySummary(Summary):
+    """AD over seeds, and who did not reach the threshold in the seeds that do not count."""
+
+    censored: Censored = field(default_factory=dict)
+
+
+class Delay(CardPart):
+    """AD at one threshold: mean and standard deviation over the seeds on which it is defined, and how many they are."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+    censored: Censored = Field(default_factory=dict)
+
+
+class SeedRecord(CardPart):
+    """One run beside the baseline of the same seed; a baseline run is paired if some method has its seed."""
+
+    E: Epochs | None
+    AD: Epochs | None
+    PD: float | None
+    SFR_rel: float | None
+    CSR_rel: float | None
+    delta: float | None
+    SC_patch: float | None
+    SC_mask: float | None
+    NSC: float | None
+    T1: float | None
+    T1_after_T1: float | None
+    NSC_patched: float | None
+    SC_clean: float | None
+    checkpoint_epoch: Epochs | None
+    paired: bool
+
+    def value(self, key: str) -> float | None:
+        """A value by its name in the card."""
+        value: float | None = getattr(self, key)
+        return value
+
+
+class TaskIncremental(CardPart):
+    """Accuracies of a model that chooses among the classes of the image's own phase."""
+
+    SC_patch: Summary
+    SC_mask: Summary
+    NSC: Summary
+    T1: Summary
+    T1_after_T1: Summary
+
+    def accuracy(self, key: str) -> Summary:
+        summary: Summary = getattr(self, key)
+        return summary
+
+
+class ContinualMetrics(CardPart):
+    """The usual metrics of continual learning, from the accuracy on both phases after both phases."""
+
+    average_accuracy: Summary
+    BWT: Summary
+    FWT: Summary
+    forgetting: Summary
+    intransigence: Summary
+
+    def metric(self, key: str) -> Summary:
+        summary: Summary = getattr(self, key)
+        return summary
+
+
+class RigidityMethod(MethodRecord):
+    """One method over its seeds. The baseline has no pattern: it is what the others are compared with.
+
+    ``delta_paired`` and ``delta_S_paired`` are there where a verdict needs all deltas on the seeds of SFR_rel, and these are
+    fewer. ``AD_tau`` has the delays by threshold.
+    """
+
+    AD: DelaySummary
+    PD: Summary
+    SFR_rel: Summary
+    CSR_rel: Summary
+    delta_S: Summary
+    delta: Summary
+    SC_patch: Summary
+    SC_mask: Summary
+    NSC: Summary
+    T1: Summary
+    T1_after_T1: Summary
+    NSC_patched: Summary
+    SC_clean: Summary
+    delta_paired: Summary | None = None
+    delta_S_paired: Summary | None = None
+    task_incremental: TaskIncremental | None = None
+    AD_tau: Mapping[str, Delay]
+    pattern: Pattern | None = None
+    certainty: Certainty | None = None
+    high_rigidity: bool | None = None
+    masked_floor: bool = False
+    unlearned: bool = False
+    verdict: str | None = None
+    conditions: tuple[Condition, ...] = ()
+    next_probe: str | None = None
+    tests: Mapping[str, PairedTest]
+    survival: Survival | None = None
+    continual: ContinualMetrics
+    continual_task: ContinualMetrics | None = None
+    per_seed: Mapping[int, SeedRecord]
+
+    def facet(self, key: str) -> Summary:
+        """A facet or an accuracy by its name in the card."""
+        summary: Summary = getattr(self, key)
+        return summary
+
+    def deciding(self, key: str) -> Summary:
+        """A facet as the verdict uses it: Delta and Delta_S on the seeds that SFR_rel rests on."""
+        paired: Summary | None = getattr(self, f"{key}_paired", None)
+        return self.facet(key) if paired is None else paired
+
+    @property
+    def shown_certainty(self) -> Certainty | None:
+        """How sure the pattern is; where none was found there is nothing to be sure of, unless seeds are what is missing."""
+        return None if self.pattern == "ambiguous" and self.n_seeds >= FEWEST_SEEDS else self.certainty
+
+
+@dataclass(frozen=True)
+class Masking:
+    """How many images a run got right with the cue, with it covered, with both, with neither; and McNemar's test."""
+
+    n: int
+    both_right: int
+    only_patched: int
+    only_masked: int
+    both_wrong: int
+    p: float
+    p_holm: float | None = None
+
+
+class Pull(CardPart):
+    """NSC images that are called a shortcut class without the cue and with it, and McNemar's test of the difference."""
+
+    n: int
+    without_cue: float
+    with_cue: float
+    only_without: int
+    only_with: int
+    p: float
+    p_holm: float | None = None
+    difference: float
+
+
+class CueEffect(CardPart):
+    """One run: accuracy on the SC images by where the cue is, and the pull on NSC images; None where not stored."""
+
+    SC_patch: float | None = None
+    SC_elsewhere: float | None = None
+    SC_mask: float | None = None
+    SC_clean: float | None = None
+    NSC_called_SC: float | None = None
+    NSC_patched_called_SC: float | None = None
+    pull: float | None = None
+    pull_test: Pull | None = None
+
+    def value(self, key: str) -> float | None:
+        value: float | None = getattr(self, key)
+        return value
+
+
+class CueEffectOverSeeds(CardPart):
+    """What the cue does to the images of one method's runs."""
+
+    n_seeds: int
+    SC_patch: Summary
+    SC_elsewhere: Summary
+    SC_mask: Summary
+    SC_clean: Summary
+    NSC_called_SC: Summary
+    NSC_patched_called_SC: Summary
+    pull: Summary
+    per_seed: Mapping[int, CueEffect]
+
+    def summary(self, key: str) -> Summary:
+        summary: Summary = getattr(self, key)
+        return summary
+
+
+class PerImage(CardPart):
+    """What the predictions of single images say: McNemar's counts by method and seed, the effect of the cue by method."""
+
+    masking: Mapping[str, Mapping[int, Masking]]
+    cue_effect: Mapping[str, CueEffectOverSeeds]
+
+
+class AttentionEstimate(CardPart):
+    """A measure of attention over seeds."""
+
+    mean: float | None
+    sd: float | None
+    n: int
+
+
+class AttentionMeasures(CardPart):
+    """The seven measures of attention, over seeds."""
+
+    AS_cue: AttentionEstimate
+    AS_clean: AttentionEstimate
+    AS_masked: AttentionEstimate
+    SAG: AttentionEstimate
+    CTAS: AttentionEstimate
+    CTAS_own: AttentionEstimate
+    ADI: AttentionEstimate
+
+    def measure(self, key: str) -> AttentionEstimate:
+        estimate: AttentionEstimate = getattr(self, key)
+        return estimate
+
+
+class AttentionHead(AttentionMeasures):
+    """The measures of one head of one layer; head ``mean``: the mean map over the heads of a layer."""
+
+    layer: str
+    head: str
+
+
+class AttentionOfSeed(CardPart):
+    """The measures of one run, and the effective epoch they were taken at."""
+
+    AS_cue: float | None
+    AS_clean: float | None
+    AS_masked: float | None
+    SAG: float | None
+    CTAS: float | None
+    CTAS_own: float | None
+    ADI: float | None
+    epoch: float | None
+
+
+class AttentionOfMethod(CardPart):
+    """Attention of one method, by roll-out and head by head, with the reason for every gap."""
+
+    n_seeds: int
+    rollout: AttentionMeasures
+    why_undefined: Mapping[str, str]
+    heads: tuple[AttentionHead, ...]
+    per_seed: Mapping[int, AttentionOfSeed]
+
+
+class Attention(CardPart):
+    """Where the runs look at the end of T2."""
+
+    at: Literal["the end of T2"] = "the end of T2"
+    methods: Mapping[str, AttentionOfMethod]
+
+
+class PrintedNumber(CardPart):
+    """Mean and standard deviation as they are printed."""
+
+    mean: float
+    sd: float
+
+
+class Reported(CardPart):
+    """What the paper prints for those of its methods that the study has."""
+
+    source: str
+    methods: Mapping[str, Mapping[str, PrintedNumber]]
+
+
+class StreamFacts(CardPart):
+    """What the stream's proof knows of accuracies: chance, what the cue alone can give; and the phases that were trained."""
+
+    chance: float | None = None
+    chance_task: float | None = None
+    cue_alone: float | None = None
+    phases: tuple[str, ...] = ()
+
+
+class RigidityCard(Card):
+    """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked.
+
+    ``per_image``, ``attention``, ``reported`` and ``stream_facts`` are null where the evidence has nothing for them.
+    """
+
+    kind: Literal["rigidity"] = "rigidity"
+    schema_version: int = 1
+    variant: Literal["paper"] = "paper"
+    tau: float
+    window: int
+    smoothing: Smoothing
+    final: FinalRule
+    margins: Margins
+    tau_grid: tuple[float, ...]
+    methods: Mapping[str, RigidityMethod]
+    per_image: PerImage | None = None
+    attention: Attention | None = None
+    reported: Reported | None = None
+    stream_facts: StreamFacts | None = None
+
+    @property
+    def is_compared(self) -> bool:
+        """Whether there is a baseline and something to compare with it."""
+        return self.has_baseline and len(self.methods) > 1

@@ -1,0 +1,108 @@
+"""The Einstellung Rigidity Index behind the contract of a diagnosis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
+from einstellung.diagnoses.rigidity.answer import answer, overview
+from einstellung.diagnoses.rigidity.card import RigidityCard, StreamFacts
+from einstellung.diagnoses.rigidity.family import sweep_page
+from einstellung.diagnoses.rigidity.page import page
+from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
+from einstellung.diagnoses.rigidity.score import score, with_run_files
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.diagnoses.rigidity.splits import describe_split, recognises, split_order
+from einstellung.diagnoses.rigidity.tables import make_tables
+from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
+from einstellung.report.family import SWEEP, FamilyPage
+from einstellung.report.measured import describe_smoothing
+from einstellung.report.notation import number
+from einstellung.report.tables import Missing, Table
+from einstellung.report.terminal import Overview
+from einstellung.results.run_files import RunFiles
+
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan  # matplotlib takes most of a second to import
+
+
+class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
+    """Does a continual learner lean on a shortcut more than one that starts from scratch?"""
+
+    name = "rigidity"
+    title = "Einstellung Rigidity Index"
+    topic = "the rigidity index"
+    Settings = RigiditySettings
+    Card = RigidityCard
+    grouped: ClassVar[frozenset[str]] = frozenset({SWEEP})
+    configured_order: ClassVar[bool] = False
+    template: ClassVar[Path] = Path(__file__).with_name("page.html")
+
+    def recognises(self, splits: Sequence[str]) -> bool:
+        return recognises(splits)
+
+    def score(self, evidence: Evidence, settings: RigiditySettings) -> RigidityCard:
+        card = with_run_files(score(evidence.timeline, settings), _run_files(evidence))
+        papers = evidence.config is not None and follows_paper(evidence.config)
+        return card.model_copy(
+            update={
+                "warnings": (*evidence.failures, *card.warnings),
+                "reported": reported_numbers(card.methods) if papers else None,
+                "stream_facts": _stream_facts(evidence.facts),
+            }
+        )
+
+    def answer(self, card: RigidityCard) -> list[str]:
+        return answer(card)
+
+    def tables(self, card: RigidityCard) -> Mapping[str, Table | Missing]:
+        return make_tables(card)
+
+    def figures(self, evidence: Evidence, card: RigidityCard) -> Iterable[Plan]:
+        from einstellung.diagnoses.rigidity.figures.catalogue import figure_plans
+
+        return figure_plans(evidence.timeline.frame, card, _run_files(evidence))
+
+    def overview(self, card: RigidityCard) -> Overview:
+        return overview(card)
+
+    def describe_split(self, split: str, card: RigidityCard) -> str | None:
+        return describe_split(split)
+
+    def split_order(self, split: str, card: RigidityCard) -> Any:
+        return split_order(split)
+
+    def conditions(self, card: RigidityCard) -> Mapping[str, str]:
+        return {
+            "baseline": card.baseline if card.has_baseline else "none",
+            "seeds": describe_card_seeds(card),
+            "accuracy": "top-1, macro over the classes of the split",
+            "threshold τ": number(card.tau, digits=2),
+            "curves": describe_smoothing(card.smoothing, card.window),
+            "final values": f"at {describe_rule(card)}",
+            "margins": describe_margins(card.margins),
+        }
+
+    def page(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
+        return page(card)
+
+    def family(self, members: Members[RigidityCard]) -> FamilyPage:
+        return sweep_page(members)
+
+
+def _run_files(evidence: Evidence) -> RunFiles:
+    """The runs' files by method and rising seed, as the card has them."""
+    methods = evidence.timeline.methods
+    runs = sorted(evidence.runs.runs, key=lambda run: (methods.index(run[0]), run[1]))
+    return replace(evidence.runs, runs=tuple(runs))
+
+
+def _stream_facts(facts: Mapping[str, Any]) -> StreamFacts | None:
+    if not facts:
+        return None
+    levels = {key: facts.get(key) for key in ("chance", "chance_task", "cue_alone")}
+    known = {key: value for key, value in levels.items() if isinstance(value, int | float)}
+    return StreamFacts(**known, phases=tuple(facts.get("training_images") or ()))

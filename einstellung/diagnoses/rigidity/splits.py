@@ -1,0 +1,72 @@
+"""The splits that the rigidity index reads: what each holds, and which of them show the same images."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable
+
+from einstellung.timeline import KNOWN_SPLITS, NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, T1_ALL, VAL
+
+#: The card's key of an accuracy -> the split that it is measured on.
+SPLIT_OF = {
+    "SC_patch": SC_PATCH,
+    "SC_mask": SC_MASK,
+    "SC_clean": SC_CLEAN,
+    "SC_elsewhere": SC_ELSEWHERE,
+    "NSC": NSC,
+    "NSC_patched": NSC_PATCHED,
+    "T1": T1_ALL,
+}
+SAME_IMAGES = ((SC_PATCH, SC_MASK), (SC_PATCH, SC_ELSEWHERE), (SC_PATCH, SC_CLEAN), (NSC, NSC_PATCHED))
+MEANING = {
+    T1_ALL: "all phase 1 test images",
+    SC_PATCH: "shortcut classes, cue present",
+    SC_MASK: "the same images, cue covered",
+    SC_CLEAN: "the same images, never painted",
+    SC_ELSEWHERE: "the same images, cue put at another place",
+    NSC: "phase 2 classes without the cue",
+    NSC_PATCHED: "phase 2 classes without the cue, cue put on for the test",
+    VAL: "held out from phase 2 training; chooses the checkpoint",
+    "T1_val": "named for validation in phase 1; shown, not used",
+}
+_GROUP = "T2_group_"
+
+
+def recognises(splits: Iterable[str]) -> bool:
+    """Whether a log was made for the index: it has images with the cue, or the same ones with the cue covered."""
+    return any(split in (SC_PATCH, SC_MASK) for split in splits)
+
+
+def describe_split(split: str) -> str | None:
+    """What a split holds, in words.
+
+    >>> describe_split("T2_group_night"), describe_split("mine")
+    ("phase 2 test images of the group 'night'", None)
+    """
+    if split.startswith(_GROUP):
+        return f"phase 2 test images of the group '{split.removeprefix(_GROUP)}'"
+    return MEANING.get(split)
+
+
+def split_order(split: str) -> tuple[int, str]:
+    """The known splits first, the others by name."""
+    return (list(MEANING).index(split) if split in MEANING else len(MEANING), split)
+
+
+def meant_split(split: str) -> str | None:
+    """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
+    words = re.split(r"[_\-. ]+", split.lower())
+    for known in KNOWN_SPLITS:
+        pairs = list(zip(words, known.lower().split("_"), strict=False))
+        if len(words) == len(pairs) == known.count("_") + 1 and all(_alike(*pair) for pair in pairs):
+            return known
+    return None
+
+
+def _alike(word: str, known: str) -> bool:
+    if word == known:
+        return True
+    phase = re.fullmatch(r"t\d+", known) is not None
+    negated = word.startswith("non") != known.startswith("non")
+    return not phase and not negated and difflib.SequenceMatcher(None, word, known).ratio() >= 0.75
