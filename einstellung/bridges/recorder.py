@@ -24,7 +24,7 @@ import pandas as pd
 import torch
 
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
-from einstellung.diagnoses.rigidity.checks import meant_split
+from einstellung.diagnoses.rigidity.splits import meant_split
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
