@@ -182,10 +182,10 @@ def _learner_differences(
     learners: Mapping[str, Mapping[str, Any]], expected: Mapping[str, Mapping[str, Any]], preset: str
 ) -> list[str]:
     return [
-        f"learners.{method}.{key} {_option(options[key])} ({preset}: {_option(value)})"
+        f"learners.{method}.{key} {_option(value)} ({preset}: {_option(expected[method][key])})"
         for method, options in learners.items()
-        for key, value in expected.get(method, {}).items()
-        if key in options and options[key] != value
+        for key, value in options.items()
+        if key in expected.get(method, {}) and value != expected[method][key]
     ]
 
 
