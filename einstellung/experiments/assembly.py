@@ -14,7 +14,6 @@ from torch import nn
 
 from einstellung.backbones.registry import backbone_options, build_backbone
 from einstellung.cues import covers, cues
-from einstellung.diagnoses.confounding.settings import DEFAULT_TAU as CONFOUNDING_TAU
 from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
@@ -42,8 +41,6 @@ def resolve(config: StudyConfig) -> StudyConfig:
     }
     values["training"] |= _resolved(config.training)
     values |= _cue_and_cover(config)
-    if not _plants_cue(config) and "tau" not in config.score.model_fields_set:
-        values["score"] |= {"tau": CONFOUNDING_TAU}  # where chance is one half, the index's own threshold is a low one
     values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
     values["backbone"] = {
         "name": config.backbone.name,
