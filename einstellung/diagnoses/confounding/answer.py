@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from einstellung.diagnoses.confounding.card import ConfoundingCard, Perception, VerdictName
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
+from einstellung.diagnoses.confounding.tables import accuracies, accuracy_columns
 from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
     INSIDIOUS,
@@ -15,10 +16,12 @@ from einstellung.diagnoses.confounding.verdict import (
     SANITY_CHECK,
     UNDECIDED,
     VERDICTS,
-    percent,
-    points,
 )
-from einstellung.report.notation import join
+from einstellung.diagnoses.wording import percent, points
+from einstellung.report.measured import describe_seeds
+from einstellung.report.notation import join, per_cent
+from einstellung.report.tables import Cell, Table
+from einstellung.report.terminal import Overview, Paragraph
 
 _MODELS = {"NN": "a net that sees pixels", "NeSy": "a set transformer that sees the objects' attributes"}
 _SLOTS = "a set transformer that sees the objects which slot attention reads off the pixels"
@@ -31,14 +34,13 @@ _SENTENCES = {
     UNDECIDED: "Of {names} the data do not decide.",
     SANITY_CHECK: "Trained on unconfounded images, with nothing to be confounded by: {names} {verb} at {range} on such images.",
 }
+_TONES = {INSIDIOUS: "bad", CONFOUNDED: "warning", NOT_CONFOUNDED: "good"}
+_SHORT_HEADS = {UNCONFOUNDED: "unconf."}
 
 
-def confounding_answer(card: Mapping[str, Any]) -> list[str]:
+def answer(card: ConfoundingCard) -> list[str]:
     """Two paragraphs: the verdicts, and what they were judged against."""
-    groups: dict[str, list[str]] = {name: [] for name in VERDICTS}
-    for method, record in card["methods"].items():
-        groups[record["verdict"]["name"]].append(method)
-    joint = card["methods"].get(JOINT, {}).get("unconfounded", {}).get("mean")
+    joint = card.methods[JOINT].unconfounded.mean if JOINT in card.methods else None
     sentences = [
         _SENTENCES[name].format(
             names=join(methods),
@@ -46,40 +48,43 @@ def confounding_answer(card: Mapping[str, Any]) -> list[str]:
             range=_range(card, methods),
             joint=percent(joint) if joint is not None else "",
         )
-        for name, methods in groups.items()
-        if methods
+        for name, methods in methods_by_verdict(card).items()
     ]
     return [" ".join([*_what(card), *sentences]), judged_against(card)]
 
 
-def _what(card: Mapping[str, Any]) -> list[str]:
+def methods_by_verdict(card: ConfoundingCard) -> dict[VerdictName, list[str]]:
+    """The methods of every verdict that was given."""
+    groups: dict[VerdictName, list[str]] = {name: [] for name in VERDICTS}
+    for method, record in card.methods.items():
+        groups[record.verdict.name].append(method)
+    return {name: methods for name, methods in groups.items() if methods}
+
+
+def _what(card: ConfoundingCard) -> list[str]:
     """What was studied, as far as it is known."""
-    variant, model = card["variant"], card["model"]
-    words = [f"Variant {variant}."] if variant else []
-    if model not in _MODELS:
+    words = [f"Variant {card.variant}."] if card.variant else []
+    if card.model not in _MODELS:
         return words
-    seen = _SLOTS if card.get("sees") == "slots" else _MODELS[model]
-    reading = reading_in_words(card)
-    return [*words, f"{model}: {seen}{f' ({reading})' if reading else ''}."]
+    shown = _SLOTS if card.input_modality == "slots" else _MODELS[card.model]
+    reading = f" ({describe_perception(card.perceived)})" if card.perceived else ""
+    return [*words, f"{card.model}: {shown}{reading}."]
 
 
-def reading_in_words(card: Mapping[str, Any]) -> str:
-    """How well slot attention read the unconfounded test images; empty where it did not, or where that is not known.
+def describe_perception(perceived: Perception) -> str:
+    """How well slot attention read the unconfounded test images.
 
-    >>> reading_in_words({"perceived": {"whole_scenes": 0.5, "ground_truth": 0.9}})
+    >>> describe_perception(Perception(whole_scenes=0.5, ground_truth=0.9))
     'of the unconfounded test images it reads 50.0 % wholly right, and by what it reads the ground truth is told right of 90.0 %'
     """
-    perceived = card.get("perceived")
-    if not perceived:
-        return ""
     return (
-        f"of the unconfounded test images it reads {percent(perceived['whole_scenes'])} wholly right, and by what it reads the "
-        f"ground truth is told right of {percent(perceived['ground_truth'])}"
+        f"of the unconfounded test images it reads {percent(perceived.whole_scenes)} wholly right, and by what it reads the "
+        f"ground truth is told right of {percent(perceived.ground_truth)}"
     )
 
 
-def _range(card: Mapping[str, Any], methods: Sequence[str]) -> str:
-    means = [card["methods"][method]["unconfounded"]["mean"] for method in methods]
+def _range(card: ConfoundingCard, methods: Sequence[str]) -> str:
+    means = [card.methods[method].unconfounded.mean for method in methods]
     known = sorted(mean for mean in means if mean is not None)
     if not known:
         return "not measured"
@@ -87,17 +92,39 @@ def _range(card: Mapping[str, Any], methods: Sequence[str]) -> str:
     return low if low == high else f"{low.removesuffix(' %')} to {high}"
 
 
-def judged_against(card: Mapping[str, Any]) -> str:
+def judged_against(card: ConfoundingCard) -> str:
     """What a verdict compares with, and by which margin and level."""
-    if card["variant"] == UNCONFOUNDED:
+    if card.variant == UNCONFOUNDED:
         return "A sanity check: how much of the ground truth this kind of model learns where nothing else goes with the label."
-    ceiling = card["ceiling"]
-    if ceiling is not None:
-        spread = f" ± {points(ceiling['sd'])}" if ceiling.get("sd") is not None else ""
-        against = f"the ceiling of {percent(ceiling['mean'])}{spread} ({ceiling['source']})"
+    if card.ceiling is not None:
+        spread = f" ± {points(card.ceiling.sd)}" if card.ceiling.sd is not None else ""
+        against = f"the ceiling of {percent(card.ceiling.mean)}{spread} ({card.ceiling.source})"
     else:
         against = "each method's own tasks right after it learned them, because no run on the unconfounded set gives a ceiling"
     return (
-        f"Judged against {against}: more than {points(card['margin'])} points below it is confounded, if the 95 % interval of "
-        f"that gap agrees. A method of which a task stays below {percent(card['level'])} is not judged."
+        f"Judged against {against}: more than {points(card.margin)} points below it is confounded, if the 95 % interval of "
+        f"that gap agrees. A method of which a task stays below {percent(card.level)} is not judged."
     )
+
+
+def describe_card_seeds(card: ConfoundingCard) -> str:
+    """How many seeds the methods have, and which."""
+    return describe_seeds({method: record.per_seed for method, record in card.methods.items()})
+
+
+def overview(card: ConfoundingCard) -> Overview:
+    """The columns of the paper's Table 1 with the verdicts, what they were judged against, and a sentence for every method."""
+    columns = accuracy_columns(card.tasks)
+    rows = []
+    for method, record in card.methods.items():
+        estimates = accuracies(record)
+        cells = [Cell(per_cent(estimates.get(column), spread=False)) for column in columns]
+        name = record.verdict.name
+        rows.append((Cell(method), *cells, Cell(name, tone=_TONES.get(name))))
+    old = f"; T1@{card.last_task}: at the end" if len(card.tasks) > 1 else ""
+    note = (
+        f"Accuracy in per cent, mean over seeds; {describe_card_seeds(card)}. T1, ...: right after it was learned{old}."
+    )
+    head = ("method", *(_SHORT_HEADS.get(column, column) for column in columns), "verdict")
+    sentences = [Paragraph(record.verdict.sentence, f"{method}: ") for method, record in card.methods.items()]
+    return Overview(Table("Verdicts", note, head, tuple(rows), ()), (judged_against(card), *sentences))

@@ -14,7 +14,7 @@ from einstellung.diagnoses.checks import (
     twins_change_something,
 )
 from einstellung.diagnoses.confounding.runs import task_curve
-from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED, split_meaning
+from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED, describe_split
 from einstellung.diagnoses.wording import counted, listed, run_name
 from einstellung.metrics.curves import TOLERANCE, value_at
 from einstellung.timeline import Timeline
@@ -114,7 +114,7 @@ def starts_untrained(timeline: Timeline, tasks: Sequence[str]) -> Check:
 def split_names_are_understood(timeline: Timeline) -> Check:
     """Other splits stay aside; one that begins like a task's or like the unconfounded ones is a slip of the pen."""
     name = "split names are understood"
-    strange = [split for split in timeline.splits if split_meaning(split) is None]
+    strange = [split for split in timeline.splits if describe_split(split) is None]
     slips = [split for split in strange if split.partition("_")[0].lower().removeprefix("t").isdigit()]
     slips += [split for split in strange if split.lower().startswith(UNCONFOUNDED[:7])]
     if slips:

@@ -7,8 +7,8 @@ model at the end of the phase in which the task was learned; the twins are the s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
+from einstellung.diagnoses.confounding.card import SeedFacets, TaskFacets
 from einstellung.diagnoses.confounding.runs import TaskRun
 from einstellung.metrics.eri import (
     adaptation_delay,
@@ -43,7 +43,7 @@ def task_pull(run: TaskRun, task: str, phase: str | None = None) -> float | None
     return cue_delta(run.value(phase, f"{task}_negative_paired"), run.value(phase, f"{task}_negative_twin"))
 
 
-def task_facets(method: str, task: str, runs: Mapping[str, Runs], baseline: str | None) -> dict[str, Any]:
+def task_facets(method: str, task: str, runs: Mapping[str, Runs], baseline: str | None) -> TaskFacets:
     """Every facet of a task over the seeds of a method, those against the baseline paired by seed; why one is undefined."""
     own = runs[method]
     first = next(iter(own.values())).tasks[0] == task
@@ -51,7 +51,7 @@ def task_facets(method: str, task: str, runs: Mapping[str, Runs], baseline: str 
     base = runs[baseline] if compared and baseline is not None else {}
     pairs = [(run, base[seed]) for seed, run in own.items() if seed in base]
     values = _values(task, list(own.values()), pairs)
-    summaries = {name: summary.to_dict() for name, summary in summarise_all(values).items()}
+    summaries = summarise_all(values)
     censored = {
         str(run.seed): side
         for run, other in pairs
@@ -62,13 +62,16 @@ def task_facets(method: str, task: str, runs: Mapping[str, Runs], baseline: str 
     why = {
         name: _why(name, method, task, own, pairs, baseline, first, bool(censored))
         for name in FACETS
-        if summaries[name]["mean"] is None
+        if summaries[name].mean is None
     }
-    per_seed = {str(run.seed): {"AD": ad} for (run, _), ad in zip(pairs, values["AD"], strict=True)}
-    for run in own.values():
-        record = per_seed.setdefault(str(run.seed), {"AD": None})
-        record |= {"E": run.reached.get(task), "delta": task_delta(run, task), "pull": task_pull(run, task)}
-    return {**summaries, "censored": censored, "why": why, "per_seed": per_seed}
+    delays = {run.seed: delay for (run, _), delay in zip(pairs, values["AD"], strict=True)}
+    per_seed = {
+        str(seed): SeedFacets(
+            AD=delays.get(seed), E=run.reached.get(task), delta=task_delta(run, task), pull=task_pull(run, task)
+        )
+        for seed, run in own.items()
+    }
+    return TaskFacets(**summaries, censored=censored, why=why, per_seed=per_seed)
 
 
 def _values(

@@ -2,162 +2,119 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
+from einstellung.diagnoses.confounding.answer import methods_by_verdict
+from einstellung.diagnoses.confounding.card import ConfoundingCard
 from einstellung.diagnoses.confounding.claims import claims_table
-from einstellung.diagnoses.confounding.reporting import CEILING_FILE, confounding_card, report_confounding
-from einstellung.diagnoses.confounding.tables import column_value, columns_of, per_cent
-from einstellung.diagnoses.confounding.verdict import VERDICTS, ceiling_of
-from einstellung.files import digest, write_json
-from einstellung.report.family_page import Cards, finished_timelines, write_family_page
-from einstellung.report.notation import DASH, join
+from einstellung.diagnoses.confounding.page import GLOSSARY
+from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
+from einstellung.diagnoses.confounding.tables import (
+    accuracies,
+    accuracy_columns,
+    accuracy_title,
+    means_and_deviations,
+)
+from einstellung.diagnoses.confounding.verdict import ceiling_of
+from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.notation import DASH, Spread, join, per_cent
 from einstellung.report.tables import Cell, Table
-from einstellung.results.folder import ResultsFolder
 
-_VARIANTS = ("disjoint", "strict", "unconfounded")
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan
+
+_VARIANTS = ("disjoint", "strict", UNCONFOUNDED)
 _MODELS = ("NN", "NeSy")
 
-
-def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
-    """Report every study of a family that has finished runs, then the family; the cards by name, and the page's path.
-
-    Studies on the unconfounded set come first: what they reach is the ceiling of the others with the same model, and is left in
-    their folders, so that a report of one of them alone says the same.
-    """
-    timelines = finished_timelines(root, names)
-    folders = {name: ResultsFolder(root / name) for name in timelines}
-    ceilings, given = {}, set()
-    for name, timeline in timelines.items():
-        if ceiling := ceiling_of(confounding_card(folders[name], timeline), f"study {name}"):
-            ceilings[_model_key(folders[name])] = ceiling
-            given.add(name)
-    cards = {}
-    for name in timelines:
-        ceiling = ceilings.get(_model_key(folders[name]))
-        if ceiling is not None and name not in given:
-            write_json(folders[name].path / CEILING_FILE, ceiling)
-        cards[name], _ = report_confounding(folders[name])
-    return cards, write_family_report(root, cards)
+Cards = Mapping[str, ConfoundingCard]
 
 
-def _model_key(folder: ResultsFolder) -> str:
-    """The same for studies whose ceilings are comparable: the same net that sees the same of a scene, and the same question."""
-    config = folder.config()
-    seen = {key: config.stream.options.get(key) for key in ("sees", "size", "perception", "rules")}
-    # a folder of pictures has rules of its own, whatever the configuration says
-    facts = (folder.read_optional(folder.proof_file) or {}).get("facts") or {}
-    asked = facts.get("ground_truth")
-    return digest({"backbone": config.backbone.model_dump(mode="json"), "asked": asked, **seen})
-
-
-def write_family_report(root: Path, cards: Cards, *, title: str = "Confounded tasks: a family of studies") -> Path:
-    """Write ``tables/``, ``figures/``, ``family.json`` and, last, ``family.html`` into ``root``; return its path.
-
-    ``cards`` are of :func:`einstellung.diagnoses.confounding.reporting.report_confounding`, by the name of the folder below ``root`` in which
-    the study's own page lies.
-    """
-    from einstellung.diagnoses.confounding.figures.family import draw_family
-    from einstellung.diagnoses.confounding.page import GLOSSARY, PILLS  # matplotlib takes most of a second to import
-    from einstellung.report.figures.canvas import drawing, save
-    from einstellung.report.figures.plan import Drawn
-
+def family_page(cards: Cards) -> FamilyPage:
+    """The page of a family; ``cards`` are by the names of the studies' folders."""
     ordered = dict(sorted(cards.items(), key=lambda item: _order(item[1])))
-    figure = None
-    if any(card["variant"] != "unconfounded" for card in ordered.values()):
-        with drawing():
-            svg = save(draw_family(ordered), root / "figures", "family")["svg"]
-        figure = Drawn("family", "Unconfounded accuracy, measured and reported", _caption(ordered), svg)
-    return write_family_page(
-        root,
-        "confounding_family.html",
-        ordered,
-        title=title,
+    return FamilyPage(
+        name=FAMILY,
+        title="Confounded tasks: a family of studies",
+        kicker="Confounded tasks, several studies",
         answer=family_answer(ordered),
+        data={"studies": {name: card.to_json() for name, card in ordered.items()}},
         tables=family_tables(ordered),
-        figure=figure,
-        glossary=[(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
+        figures=_figures(ordered),
+        glossary=GLOSSARY,
+        template=Path(__file__).with_name("family.html"),
     )
 
 
-def _order(card: Mapping[str, Any]) -> tuple[int, int]:
-    variant, model = card["variant"], card["model"]
+def _order(card: ConfoundingCard) -> tuple[int, int]:
     return (
-        _VARIANTS.index(variant) if variant in _VARIANTS else len(_VARIANTS),
-        _MODELS.index(model) if model in _MODELS else len(_MODELS),
+        _VARIANTS.index(card.variant) if card.variant in _VARIANTS else len(_VARIANTS),
+        _MODELS.index(card.model) if card.model in _MODELS else len(_MODELS),
     )
+
+
+def confounded_studies(cards: Cards) -> dict[str, ConfoundingCard]:
+    """The studies that have confounders."""
+    return {name: card for name, card in cards.items() if card.variant != UNCONFOUNDED}
 
 
 def family_answer(cards: Cards) -> list[str]:
     """A sentence for every study: which verdict falls to which methods."""
     sentences = []
     for name, card in cards.items():
-        if card["variant"] == "unconfounded":
+        if card.variant == UNCONFOUNDED:
             ceiling = ceiling_of(card, name)
-            reached = f"{100 * ceiling['mean']:.1f} %" if ceiling else "nothing that was measured"
+            reached = f"{100 * ceiling.mean:.1f} %" if ceiling else "nothing that was measured"
             sentences.append(f"{name}: trained on the unconfounded set, the model reaches {reached} on it.")
             continue
-        groups = {
-            verdict: [method for method, record in card["methods"].items() if record["verdict"]["name"] == verdict]
-            for verdict in VERDICTS
-        }
-        parts = [f"{verdict}: {join(methods)}" for verdict, methods in groups.items() if methods]
+        parts = [f"{verdict}: {join(methods)}" for verdict, methods in methods_by_verdict(card).items()]
         sentences.append(f"{name}: {'; '.join(parts)}.")
     return sentences
 
 
 def family_tables(cards: Cards) -> dict[str, Table]:
-    """The paper's Tables 1 and 4 over all studies, the sanity check, and the paper's findings."""
+    """The paper's findings, its Tables 1 and 4 over all studies, and the sanity check."""
     return {
-        "table1": _family_table(cards, spread=False),
-        "table4": _family_table(cards, spread=True),
-        "sanity_check": _sanity_table(cards),
         "claims": claims_table(cards),
+        "table1": _accuracy_table(cards, spread=False),
+        "sanity_check": _sanity_table(cards),
+        "table4": _accuracy_table(cards, spread=True),
     }
 
 
-def _family_table(cards: Cards, *, spread: bool) -> Table:
-    studies = {name: card for name, card in cards.items() if card["variant"] != "unconfounded"}
-    columns = columns_of(max(studies.values(), key=lambda card: len(card["tasks"]))) if studies else []
+def _accuracy_table(cards: Cards, *, spread: bool) -> Table:
+    studies = confounded_studies(cards)
+    columns = accuracy_columns(max((card.tasks for card in studies.values()), key=len)) if studies else []
     rows, values = [], []
     for name, card in studies.items():
-        own = set(columns_of(card))
-        for method, record in card["methods"].items():
-            reported = card["reported"]["methods"].get(method)
-            sources = {"measured": {column: column_value(record, column) for column in columns if column in own}}
-            if reported is not None:
-                sources["reported"] = dict(reported)
+        own = set(accuracy_columns(card.tasks))
+        for method, record in card.methods.items():
+            measured = {column: estimate for column, estimate in accuracies(record).items() if column in own}
+            sources: dict[str, Mapping[str, Spread]] = {"measured": measured}
+            if (reported := card.reported.methods.get(method)) is not None:
+                sources["reported"] = reported
             for source, estimates in sources.items():
-                verdict = record["verdict"]["name"] if source == "measured" else ""
-                lead = (card["variant"] or DASH, _model(card), method, source)
+                verdict = record.verdict.name if source == "measured" else ""
+                lead = {"variant": card.variant or DASH, "model": _model(card), "method": method, "source": source}
                 cells = [Cell(per_cent(estimates.get(column), spread=spread)) for column in columns]
-                rows.append((*map(Cell, lead), *cells, Cell(verdict)))
-                numbers = {
-                    f"{column}_{part}": (estimates.get(column) or {}).get(part)
-                    for column in columns
-                    for part in ("mean", "sd")
-                }
-                described = dict(zip(("variant", "model", "method", "source"), lead, strict=True))
-                values.append({"study": name, **described, **numbers, "verdict": verdict})
-    differences = {name: card["reported"]["differences"] for name, card in studies.items()}
+                rows.append((*map(Cell, lead.values()), *cells, Cell(verdict)))
+                numbers = means_and_deviations(estimates, columns)
+                values.append({"study": name, **lead, **numbers, "verdict": verdict})
     notes = ["Per cent" + (", mean ± standard deviation over seeds." if spread else ", mean over seeds.")]
-    notes += [f"Reported: {next(iter(studies.values()))['reported']['source']}."] if studies else []
+    notes += [f"Reported: {next(iter(studies.values())).reported.source}."] if studies else []
     notes += [
-        f"{name} differs from the paper's protocol: {'; '.join(words)}." for name, words in differences.items() if words
+        f"{name} differs from the paper's protocol: {'; '.join(card.reported.differences)}."
+        for name, card in studies.items()
+        if card.reported.differences
     ]
     head = ("variant", "model", "method", "source", *columns, "verdict")
-    title = "Table 4: with standard deviations" if spread else "Table 1: current tasks, old tasks, unconfounded"
-    return Table(title, " ".join(notes), head, tuple(rows), tuple(values), words=4)
+    return Table(accuracy_title(spread=spread), " ".join(notes), head, tuple(rows), tuple(values), words=4)
 
 
-def _model(card: Mapping[str, Any]) -> str:
-    """
-    >>> _model({"model": "NeSy", "sees": "slots"}), _model({"model": "NN"}), _model({"model": None})
-    ('NeSy, slots', 'NN', '–')
-    """
-    model = card["model"] or DASH
-    return f"{model}, slots" if card.get("sees") == "slots" else model
+def _model(card: ConfoundingCard) -> str:
+    model = card.model or DASH
+    return f"{model}, slots" if card.input_modality == "slots" else model
 
 
 def _sanity_table(cards: Cards) -> Table:
@@ -166,18 +123,18 @@ def _sanity_table(cards: Cards) -> Table:
         ceiling = ceiling_of(card, name)
         if ceiling is None:
             continue
-        reported = card["reported"]["ceiling"]
+        reported = card.reported.ceiling
         rows.append(
             (
                 Cell(_model(card)),
                 Cell(name),
                 Cell(per_cent(ceiling, spread=True)),
                 Cell(per_cent(reported, spread=True)),
-                Cell(str(ceiling["n"])),
+                Cell(str(ceiling.n)),
             )
         )
-        numbers = {"mean": ceiling["mean"], "sd": ceiling["sd"], "reported": (reported or {}).get("mean")}
-        values.append({"model": _model(card), "study": name, **numbers, "n": ceiling["n"]})
+        numbers = {"mean": ceiling.mean, "sd": ceiling.sd, "reported": reported.mean if reported else None}
+        values.append({"model": _model(card), "study": name, **numbers, "n": ceiling.n})
     return Table(
         "Sanity check: trained on the unconfounded set",
         "Accuracy on unconfounded test images, per cent, mean ± standard deviation over seeds: the ceiling of the verdicts.",
@@ -188,10 +145,16 @@ def _sanity_table(cards: Cards) -> Table:
     )
 
 
-def _caption(cards: Cards) -> str:
-    names = join(name for name, card in cards.items() if card["variant"] != "unconfounded")
-    return (
-        f"Accuracy on unconfounded images at the end of training, in {names}. Filled, with its 95 % interval (over seeds, or "
-        "over images where there is one seed): measured here. Cross: reported in the paper. Line: the measured ceiling; grey: "
-        "within the margin below it; dotted: chance."
+def _figures(cards: Cards) -> list[Plan]:
+    studies = confounded_studies(cards)
+    if not studies:
+        return []
+    from einstellung.diagnoses.confounding.figures.family import draw_family  # matplotlib takes most of a second
+    from einstellung.report.figures.plan import Plan
+
+    caption = (
+        f"Accuracy on unconfounded images at the end of training, in {join(studies)}. Filled, with its 95 % interval (over "
+        "seeds, or over images where there is one seed): measured here. Cross: reported in the paper. Line: the measured "
+        "ceiling; grey: within the margin below it; dotted: chance."
     )
+    return [Plan("family", "Unconfounded accuracy, measured and reported", caption, lambda: draw_family(studies))]

@@ -7,85 +7,102 @@ at the end of phase i, the mean of its positives and its negatives; a further co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
+from einstellung.diagnoses.baseline import resolve_baseline
+from einstellung.diagnoses.card import Card
+from einstellung.diagnoses.confounding.card import (
+    ConfoundingCard,
+    ConfoundingMethod,
+    ContinualMeasures,
+    ImageCounts,
+    LabelAccuracies,
+    LabelCounts,
+    MethodMeasurements,
+    TaskTwins,
+    TwinAccuracies,
+)
 from einstellung.diagnoses.confounding.checks import confounding_checks
 from einstellung.diagnoses.confounding.facets import Runs, task_facets
+from einstellung.diagnoses.confounding.published import paper_results
 from einstellung.diagnoses.confounding.runs import TaskRun, measure_run
-from einstellung.diagnoses.confounding.settings import DEFAULT_BASELINE, ConfoundingSettings
-from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED, is_confounding, tasks_of
-from einstellung.diagnoses.confounding.verdict import with_verdicts
+from einstellung.diagnoses.confounding.settings import CHANCE, DEFAULT_BASELINE, ConfoundingSettings
+from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED, has_confounded_tasks, tasks_of
+from einstellung.diagnoses.confounding.study import TaskDescription
+from einstellung.diagnoses.confounding.verdict import Standard, ceiling_from, judge_methods
 from einstellung.diagnoses.wording import listed_seeds
 from einstellung.errors import InputError
 from einstellung.metrics import continual
-from einstellung.metrics.statistics import summarise, summarise_all
-from einstellung.registry import suggestion
+from einstellung.metrics.statistics import Summary, summarise, summarise_all
+from einstellung.results.config import StudyConfig
 from einstellung.timeline import Timeline
 
-KIND = "confounding"
-Card = dict[str, Any]
 
-
-def confounding_score(
+def score_tasks(
     timeline: Timeline,
     settings: ConfoundingSettings | None = None,
+    study: TaskDescription | None = None,
     *,
-    variant: str | None = None,
-    model: str | None = None,
-    confounders: Sequence[str] = (),
-    ground_truth: str | None = None,
-    ceiling: Mapping[str, Any] | None = None,
-) -> Card:
-    """Score a timeline whose splits are of confounded tasks; plain values, ready for strict JSON: undefined is null.
+    config: StudyConfig | None = None,
+    siblings: Mapping[str, Card] | None = None,
+    failures: Sequence[str] = (),
+) -> ConfoundingCard:
+    """Score a timeline whose splits are of confounded tasks.
 
-    ``ceiling``: what this kind of model reaches when trained on the unconfounded set, where that is known
-    (:func:`einstellung.diagnoses.confounding.verdict.ceiling_of`).
+    ``siblings``: cards of the other studies of a family, among which a ceiling is looked for. ``config``: what is compared with
+    the paper's protocol.
 
     >>> import pandas as pd
     >>> acc = {"T1_positive": 1.0, "T1_negative": 0.9, "unconfounded_positive": 0.6, "unconfounded_negative": 0.5}
     >>> rows = [("naive", 1, "T1", 5, split, value, None, 100) for split, value in acc.items()]
     >>> columns = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
-    >>> naive = confounding_score(Timeline(pd.DataFrame(rows, columns=columns)))["methods"]["naive"]
-    >>> naive["current"]["T1"]["mean"], naive["unconfounded"]["mean"], naive["verdict"]["name"]
+    >>> naive = score_tasks(Timeline(pd.DataFrame(rows, columns=columns))).methods["naive"]
+    >>> naive.current["T1"].mean, naive.unconfounded.mean, naive.verdict.name
     (0.95, 0.55, 'confounded')
     """
-    settings = settings or ConfoundingSettings()
-    if not is_confounding(timeline):
+    settings, study = settings or ConfoundingSettings(), study or TaskDescription()
+    if not has_confounded_tasks(timeline.splits):
         raise InputError("no confounded tasks in the timeline: it has neither T1_positive nor unconfounded_positive")
     tasks = tasks_of(timeline)
-    baseline = _baseline(timeline, settings.baseline)
+    baseline = resolve_baseline(timeline, settings.baseline, DEFAULT_BASELINE)
     runs = {
         method: {seed: measure_run(timeline, method, seed, tasks, settings) for seed in timeline.seeds(method)}
         for method in timeline.methods
     }
-    card = {
-        "kind": KIND,
-        "variant": variant,
-        "model": model,
-        "ground_truth": ground_truth,
-        "confounders": list(confounders),
-        "tasks": list(tasks),
-        "baseline": baseline or settings.baseline or DEFAULT_BASELINE,
-        **settings.to_dict(),
-        "final": "last",
-        "methods": {method: _record(method, tasks, runs, baseline) for method in runs},
-        "checks": [check.to_dict() for check in confounding_checks(timeline, tasks, baseline)],
-        "warnings": _warnings(runs, baseline, tasks),
-    }
-    return with_verdicts(card, ceiling)
+    measured = {method: _measurements(method, tasks, runs, baseline) for method in runs}
+    named = baseline or DEFAULT_BASELINE
+    ceiling = ceiling_from(siblings or {}, study)
+    verdicts = judge_methods(
+        measured, Standard(settings.margin, settings.level, ceiling), study, baseline=named, tasks=tasks
+    )
+    return ConfoundingCard(
+        variant=study.variant,
+        model=study.model,
+        ceiling_key=study.ceiling_key,
+        ground_truth=study.ground_truth,
+        confounders=study.confounders,
+        tasks=tasks,
+        baseline=named,
+        tau=settings.tau,
+        window=settings.window,
+        smoothing=settings.smoothing,
+        margin=settings.margin,
+        level=settings.level,
+        chance=CHANCE,
+        methods={
+            method: ConfoundingMethod(**dict(record), verdict=verdicts[method]) for method, record in measured.items()
+        },
+        checks=tuple(confounding_checks(timeline, tasks, baseline)),
+        warnings=(*failures, *_warnings(runs, baseline, tasks)),
+        ceiling=ceiling,
+        input_modality=study.input_modality,
+        perceived=study.perceived,
+        reported=paper_results(study, config),
+    )
 
 
-def _baseline(timeline: Timeline, asked: str | None) -> str | None:
-    """The method that starts fresh in every phase, as the timeline spells it; one asked for by name must be there."""
-    wanted = asked or DEFAULT_BASELINE
-    if wanted in timeline.methods:
-        return wanted
-    if asked is not None:
-        raise InputError(f"no baseline '{asked}' in the timeline: {suggestion(asked, timeline.methods)}")
-    return None
-
-
-def _record(method: str, tasks: Sequence[str], runs: Mapping[str, Runs], baseline: str | None) -> Card:
+def _measurements(
+    method: str, tasks: Sequence[str], runs: Mapping[str, Runs], baseline: str | None
+) -> MethodMeasurements:
     own = list(runs[method].values())
     last = tasks[-1]
     at_once = all(run.at_once for run in own)
@@ -95,26 +112,23 @@ def _record(method: str, tasks: Sequence[str], runs: Mapping[str, Runs], baselin
     old = {f"{task}@{last}": [run.accuracy(last, task) for run in own] for task in tasks[:-1]} if not at_once else {}
     forgotten = {task: [_forgotten(matrix, j) for matrix in matrices] for j, task in enumerate(tasks[:-1])}
     learned = [_mean([values[place] for values in current.values()]) for place in range(len(own))]
-    return {
-        "n_seeds": len(own),
-        "at_once": at_once,
-        "matrix": {phase: _matrix_row(phase, tasks, own) for phase in (tasks[-1:] if at_once else tasks)},
-        "current": _summaries(current),
-        "old": _summaries(old),
-        "unconfounded": summarise(unconfounded).to_dict(),
-        "own_tasks": summarise(learned).to_dict(),
-        "own_gap": summarise([_minus(*pair) for pair in zip(learned, unconfounded, strict=True)]).to_dict(),
-        "images": {
-            "unconfounded": _images(own, [UNCONFOUNDED]),
-            "tasks": _images(own, tasks),
-        },
-        "forgetting": None if at_once else _summaries(forgotten),
-        "continual": None if at_once or len(tasks) < 2 else _continual(matrices),
-        "train": _summaries({task: [run.value(run.moment(task), f"{task}_train") for run in own] for task in tasks}),
-        "generalisation_gap": _summaries({**_own_gaps(tasks, own), "end": [_end_gap(tasks, run) for run in own]}),
-        "facets": {task: task_facets(method, task, runs, baseline) for task in tasks},
-        "twins": {task: _twins(task, own) for task in tasks},
-        "per_seed": {
+    return MethodMeasurements(
+        n_seeds=len(own),
+        at_once=at_once,
+        matrix={phase: _matrix_row(phase, tasks, own) for phase in (tasks[-1:] if at_once else tasks)},
+        current=summarise_all(current),
+        old=summarise_all(old),
+        unconfounded=summarise(unconfounded),
+        own_tasks=summarise(learned),
+        own_gap=summarise([_minus(*pair) for pair in zip(learned, unconfounded, strict=True)]),
+        images=ImageCounts(unconfounded=_images(own, [UNCONFOUNDED]), tasks=_images(own, tasks)),
+        forgetting=None if at_once else summarise_all(forgotten),
+        continual=None if at_once or len(tasks) < 2 else _continual(matrices),
+        train=summarise_all({task: [run.value(run.moment(task), f"{task}_train") for run in own] for task in tasks}),
+        generalisation_gap=_generalisation_gaps(tasks, own),
+        facets={task: task_facets(method, task, runs, baseline) for task in tasks},
+        twins={task: _twins(task, own) for task in tasks},
+        per_seed={
             str(run.seed): {
                 **{task: run.accuracy(run.moment(task), task) for task in tasks},
                 **{name: values[place] for name, values in old.items()},
@@ -123,19 +137,19 @@ def _record(method: str, tasks: Sequence[str], runs: Mapping[str, Runs], baselin
             }
             for place, run in enumerate(own)
         },
-    }
+    )
 
 
 def _matrix(run: TaskRun) -> list[list[float | None]]:
     return [[run.accuracy(phase, task) for task in run.tasks] for phase in run.tasks]
 
 
-def _matrix_row(phase: str, tasks: Sequence[str], own: Sequence[TaskRun]) -> Card:
+def _matrix_row(phase: str, tasks: Sequence[str], own: Sequence[TaskRun]) -> dict[str, LabelAccuracies]:
     """After one phase: positives, negatives and their mean, of every task and of the unconfounded set."""
     row = {}
     for what in (*tasks, UNCONFOUNDED):
         parts = {label: [run.value(phase, f"{what}_{label}") for run in own] for label in LABELS}
-        row[what] = _summaries({**parts, "mean": [run.accuracy(phase, what) for run in own]})
+        row[what] = LabelAccuracies(**summarise_all({**parts, "mean": [run.accuracy(phase, what) for run in own]}))
     return row
 
 
@@ -146,50 +160,48 @@ def _forgotten(R: Sequence[Sequence[float | None]], j: int) -> float | None:
     return None if left is None or len(known) < len(before) else max(known) - left
 
 
-def _continual(matrices: Sequence[Sequence[Sequence[float | None]]]) -> Card:
+def _continual(matrices: Sequence[Sequence[Sequence[float | None]]]) -> ContinualMeasures:
     measures = {
         "average_accuracy": continual.average_accuracy,
         "BWT": continual.backward_transfer,
         "forgetting": continual.forgetting,
     }
-    return _summaries({name: [measure(matrix) for matrix in matrices] for name, measure in measures.items()})
+    values = {name: [measure(matrix) for matrix in matrices] for name, measure in measures.items()}
+    return ContinualMeasures(**summarise_all(values))
 
 
-def _own_gaps(tasks: Sequence[str], own: Sequence[TaskRun]) -> dict[str, list[float | None]]:
-    """Accuracy on training images minus accuracy on test images, of every task when it has just been learned."""
-    return {task: [_gap(run, run.moment(task), task) for run in own] for task in tasks}
+def _generalisation_gaps(tasks: Sequence[str], own: Sequence[TaskRun]) -> dict[str, Summary]:
+    """Accuracy on training images minus that on test images: of every task when just learned, and over all at the end."""
+    values = {task: [_train_minus_test(run, run.moment(task), task) for run in own] for task in tasks}
+    values["end"] = [_mean([_train_minus_test(run, tasks[-1], task) for task in tasks]) for run in own]
+    return summarise_all(values)
 
 
-def _gap(run: TaskRun, phase: str, task: str) -> float | None:
+def _train_minus_test(run: TaskRun, phase: str, task: str) -> float | None:
     return _minus(run.value(phase, f"{task}_train"), run.accuracy(phase, task))
 
 
-def _end_gap(tasks: Sequence[str], run: TaskRun) -> float | None:
-    """The same over all tasks, of the model at the very end."""
-    return _mean([_gap(run, tasks[-1], task) for task in tasks])
-
-
-def _twins(task: str, own: Sequence[TaskRun]) -> Card:
+def _twins(task: str, own: Sequence[TaskRun]) -> TaskTwins:
     """Accuracies on images that have a twin and on the twins: right after the task was learned, and at the very end."""
     kinds = [f"{label}_{kind}" for label in LABELS for kind in ("paired", "twin")]
     learned = {kind: [run.value(run.moment(task), f"{task}_{kind}") for run in own] for kind in kinds}
     end = {kind: [run.value(run.tasks[-1], f"{task}_{kind}") for run in own] for kind in kinds}
-    counts = {label: _one([run.images.get(f"{task}_{label}_twin") for run in own]) for label in LABELS}
-    return {"learned": _summaries(learned), "end": _summaries(end), "images": counts}
+    counts = {label: _common([run.images.get(f"{task}_{label}_twin") for run in own]) for label in LABELS}
+    return TaskTwins(
+        learned=TwinAccuracies(**summarise_all(learned)),
+        end=TwinAccuracies(**summarise_all(end)),
+        images=LabelCounts(**counts),
+    )
 
 
 def _images(own: Sequence[TaskRun], parts: Sequence[str]) -> int | None:
     """Test images of all ``parts`` together; None where they were not recorded or differ from run to run."""
     counts = [[run.images_of(part) for part in parts] for run in own]
-    return _one([None if None in row else sum(count for count in row if count is not None) for row in counts])
+    return _common([None if None in row else sum(count for count in row if count is not None) for row in counts])
 
 
-def _one(counts: Sequence[int | None]) -> int | None:
+def _common(counts: Sequence[int | None]) -> int | None:
     return counts[0] if len(set(counts)) == 1 else None
-
-
-def _summaries(values: Mapping[str, Sequence[float | None]]) -> Card:
-    return {name: summary.to_dict() for name, summary in summarise_all(values).items()}
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

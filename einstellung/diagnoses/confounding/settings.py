@@ -2,64 +2,52 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from pydantic import Field, field_validator
 
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
-from einstellung.errors import InputError
+from einstellung.diagnoses.settings import Settings
 from einstellung.metrics.curves import Smoothing
 
 DEFAULT_BASELINE = "scratch"
-DEFAULT_TAU = 0.9
+CHANCE = 0.5  # accuracy is the mean of positives and negatives
 
 
-@dataclass(frozen=True)
-class ConfoundingSettings:
-    """Settings of :func:`einstellung.diagnoses.confounding.score.confounding_score`.
+class ConfoundingSettings(Settings):
+    """Settings of the diagnosis; every accuracy is taken at the last epoch of a phase."""
 
-    ``margin``: how far unconfounded accuracy must stay below the ceiling for a method to be confounded. ``level``: the accuracy
-    that each of its own tasks must have reached for anything to be concluded. ``baseline=None`` means ``scratch`` where it is
-    there.
+    baseline: str | None = Field(
+        default=None,
+        description=f"The method that starts fresh in every phase ('{DEFAULT_BASELINE}' where it is there).",
+    )
+    tau: float = Field(default=0.9, description="Accuracy on a task that counts as reached for the adaptation delay.")
+    window: int = Field(
+        default=3, description="Epochs over which curves are smoothed before the threshold is looked for."
+    )
+    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed.")
+    margin: float = Field(
+        default=0.1,
+        description="How far unconfounded accuracy must stay below the ceiling for a method to be confounded.",
+    )
+    level: float = Field(
+        default=0.75, description="Accuracy that each of its own tasks must have reached for a method to be judged."
+    )
 
-    >>> ConfoundingSettings(margin=0.6)
-    Traceback (most recent call last):
-    einstellung.errors.InputError: margin is 0.6: a number above 0 and below 0.5 is needed
-    """
+    @field_validator("tau", "level")
+    @classmethod
+    def _above_chance(cls, value: float) -> float:
+        if not CHANCE < value <= 1:
+            raise ValueError(f"a number above chance ({CHANCE:g}) and up to 1 is needed")
+        return value
 
-    baseline: str | None = None
-    tau: float = DEFAULT_TAU
-    window: int = 3
-    smoothing: Smoothing = "trailing"
-    margin: float = 0.1
-    level: float = ScoreSettings.level
-    chance: float = 0.5
+    @field_validator("margin")
+    @classmethod
+    def _below_chance(cls, value: float) -> float:
+        if not 0 < value < 1 - CHANCE:
+            raise ValueError(f"a number above 0 and below {1 - CHANCE:g} is needed")
+        return value
 
-    def __post_init__(self) -> None:
-        if not 0 < self.margin < 1 - self.chance:
-            raise InputError(
-                f"margin is {self.margin:g}: a number above 0 and below {1 - self.chance:g} is needed",
-            )
-        for name, value in (("tau", self.tau), ("level", self.level)):
-            if not self.chance < value <= 1:
-                raise InputError(
-                    f"{name} is {value:g}: a number above chance ({self.chance:g}) and up to 1 is needed",
-                )
-
-    @staticmethod
-    def of_score(settings: ScoreSettings) -> ConfoundingSettings:
-        """The same choices as for the index, as far as they mean anything here: every value is of a phase's last epoch."""
-        if settings.final in ("best-val", "worst-group"):
-            raise InputError(
-                f"final '{settings.final}' has no meaning for confounded tasks: the last epoch of every phase counts"
-            )
-        return ConfoundingSettings(
-            baseline=settings.baseline,
-            tau=settings.tau,
-            window=settings.window,
-            smoothing=settings.smoothing,
-            level=settings.level,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("tau", "window", "smoothing", "margin", "level", "chance")
-        return {name: getattr(self, name) for name in names}
+    @field_validator("window")
+    @classmethod
+    def _whole_epochs(cls, value: int) -> int:
+        if value < 1:
+            raise ValueError("a whole number of epochs from 1 up is needed")
+        return value

@@ -32,15 +32,10 @@ _WITHOUT_TASK = {
 }
 
 
-def is_confounding(timeline: Timeline) -> bool:
-    """Whether a timeline is of confounded tasks, judged by its splits."""
-    return are_confounding(timeline.splits)
-
-
-def are_confounding(splits: Iterable[str]) -> bool:
+def has_confounded_tasks(splits: Iterable[str]) -> bool:
     """Whether these splits are measured in studies of confounded tasks.
 
-    >>> are_confounding(["T1_val", "T1_positive"]), are_confounding(["T1_all", "T2_val"])
+    >>> has_confounded_tasks(["T1_val", "T1_positive"]), has_confounded_tasks(["T1_all", "T2_val"])
     (True, False)
     """
     return bool({"T1_positive", f"{UNCONFOUNDED}_positive"} & set(splits))
@@ -53,10 +48,10 @@ def tasks_of(timeline: Timeline) -> tuple[str, ...]:
     return tuple(f"T{number}" for number in range(1, max(numbers, default=0) + 1))
 
 
-def split_meaning(split: str) -> str | None:
-    """What a split holds, in words; None where the name is none of ours.
+def describe_split(split: str) -> str | None:
+    """What a split holds, in words; None for an unknown name.
 
-    >>> split_meaning("T2_negative_twin"), split_meaning("T2_neg")
+    >>> describe_split("T2_negative_twin"), describe_split("T2_neg")
     ('the same scenes with the confounder put in', None)
     """
     if match := _OF_TASK.fullmatch(split):
@@ -64,10 +59,10 @@ def split_meaning(split: str) -> str | None:
     return _WITHOUT_TASK.get(split)
 
 
-def split_place(split: str) -> tuple[int, int]:
-    """Where a split stands in a list: by task, those of no task after them, strange ones last.
+def split_order(split: str) -> tuple[int, int]:
+    """What splits are sorted by: task, those of no task after them, unknown ones last.
 
-    >>> sorted(["mine", "unconfounded_negative", "T2_val", "T1_negative"], key=split_place)
+    >>> sorted(["mine", "unconfounded_negative", "T2_val", "T1_negative"], key=split_order)
     ['T1_negative', 'T2_val', 'unconfounded_negative', 'mine']
     """
     if match := _OF_TASK.fullmatch(split):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -11,22 +10,24 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
+from einstellung.diagnoses.confounding.card import ConfoundingCard, LabelAccuracies
+from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED
 from einstellung.report.figures.canvas import DIVERGING, new_figure
 from einstellung.report.figures.style import GREY, INK, WIDTH
 from einstellung.report.notation import DASH, short_names
 
-# Vermilion: wrong; white: chance; blue: right. Told apart by every kind of sight, and in grey by the numbers.
+# Vermilion: wrong; white: chance; blue: right. Distinct for every kind of colour vision, and in grey by the numbers.
 COLOURS = DIVERGING.reversed()
-_BLOCKS = 2  # methods beside each other
+_BLOCKS = 2  # methods in a row
 _CELL = 0.235  # inches
 _UNMEASURED = "#efefef"
-_COLUMNS = {"unconfounded": "unconf."}
+_HEADS = {UNCONFOUNDED: "unconf."}
 
 
-def draw_matrices(card: Mapping[str, Any]) -> Figure:
+def draw_matrices(card: ConfoundingCard) -> Figure:
     """For every method two matrices, positives and negatives: rows are phases, columns what is tested."""
-    methods, names = list(card["methods"]), short_names(list(card["methods"]), 14)
-    tasks = card["tasks"]
+    methods, names = list(card.methods), short_names(list(card.methods), 14)
+    tasks = card.tasks
     rows = -(-len(methods) // _BLOCKS)
     figure = new_figure(WIDTH, rows * (_CELL * len(tasks) + 0.52) + 0.55)
     panels = figure.subplots(rows, 2 * _BLOCKS, squeeze=False)
@@ -37,8 +38,8 @@ def draw_matrices(card: Mapping[str, Any]) -> Figure:
                 axes.set_axis_off()
             continue
         method = methods[place]
-        for axes, label in zip(pair, ("positive", "negative"), strict=True):
-            _draw_matrix(axes, card["methods"][method]["matrix"], tasks, label)
+        for axes, label in zip(pair, LABELS, strict=True):
+            _draw_matrix(axes, card.methods[method].matrix, tasks, label)
             title = f"{names[method]}: {label}s" if label == "positive" else f"{label}s"
             axes.set_title(title, loc="left", fontsize=7.5, pad=3, parse_math=False)
             if label == "positive":
@@ -48,17 +49,19 @@ def draw_matrices(card: Mapping[str, Any]) -> Figure:
     bar = figure.colorbar(
         ScalarMappable(Normalize(0, 1), COLOURS), ax=panels, location="bottom", shrink=0.45, aspect=38, pad=0.015
     )
-    bar.set_ticks([0, card["chance"], 1], labels=["all wrong", "chance", "all right"])
+    bar.set_ticks([0, card.chance, 1], labels=["all wrong", "chance", "all right"])
     bar.outline.set_visible(False)
     return figure
 
 
-def _draw_matrix(axes: Axes, matrix: Mapping[str, Any], tasks: list[str], label: str) -> None:
-    columns = [*tasks, "unconfounded"]
+def _draw_matrix(
+    axes: Axes, matrix: Mapping[str, Mapping[str, LabelAccuracies]], tasks: Sequence[str], label: str
+) -> None:
+    columns = [*tasks, UNCONFOUNDED]
     values = np.full((len(tasks), len(columns)), np.nan)
     for row, phase in enumerate(tasks):
         for column, what in enumerate(columns):
-            mean = matrix[phase][what][label]["mean"] if phase in matrix else None
+            mean = getattr(matrix[phase][what], label).mean if phase in matrix else None
             values[row, column] = np.nan if mean is None else mean
     axes.set_facecolor(_UNMEASURED)
     axes.imshow(np.ma.masked_invalid(values), cmap=COLOURS, vmin=0, vmax=1, aspect="auto", interpolation="none")
@@ -67,7 +70,7 @@ def _draw_matrix(axes: Axes, matrix: Mapping[str, Any], tasks: list[str], label:
         dark = not np.isnan(value) and abs(value - 0.5) > 0.33
         axes.text(column, row, text, ha="center", va="center", fontsize=6.3, color="white" if dark else INK)
     axes.axvline(len(tasks) - 0.5, color=GREY, linewidth=0.8)
-    axes.set_xticks(range(len(columns)), [_COLUMNS.get(what, what) for what in columns])
+    axes.set_xticks(range(len(columns)), [_HEADS.get(what, what) for what in columns])
     axes.tick_params(length=0, labelsize=6.3, pad=1.5)
     for spine in axes.spines.values():
         spine.set_visible(True)

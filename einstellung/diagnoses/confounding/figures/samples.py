@@ -8,11 +8,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.samples import enlarged
 from einstellung.report.figures.style import WIDTH
 
-ACROSS = 4  # images beside each other
+ACROSS = 4  # images in a row
 _TITLE = 0.24
 _GAP = 6  # pixels
 _CHANGE = {"positive": "taken away", "negative": "put in"}
@@ -20,7 +21,7 @@ _CHANGE = {"positive": "taken away", "negative": "put in"}
 
 def sheet_tasks(images: Mapping[str, np.ndarray], tasks: Sequence[str]) -> list[str]:
     """The tasks that there are test images of, and ``unconfounded`` where there are."""
-    return [what for what in (*tasks, "unconfounded") if all(f"{what}_{label}" in images for label in _CHANGE)]
+    return [what for what in (*tasks, UNCONFOUNDED) if all(f"{what}_{label}" in images for label in _CHANGE)]
 
 
 def draw_sheet(images: Mapping[str, np.ndarray], shown: Sequence[str], confounders: Mapping[str, str]) -> Figure:
@@ -31,7 +32,7 @@ def draw_sheet(images: Mapping[str, np.ndarray], shown: Sequence[str], confounde
     for row, what in zip(panels, shown, strict=True):
         for axes, (label, change) in zip(row, _CHANGE.items(), strict=True):
             original, twin = images.get(f"{what}_{label}_paired"), images.get(f"{what}_{label}_twin")
-            title = f"{what} {label}s" if what != "unconfounded" else f"unconfounded, {label}s"
+            title = f"{what} {label}s" if what != UNCONFOUNDED else f"{UNCONFOUNDED}, {label}s"
             if original is not None and twin is not None and len(original) and len(twin):
                 named = f"'{confounders[what]}'" if what in confounders else "confounder"
                 _show(axes, pairs_sheet(original, twin), f"{title}; below: {named} {change}")

@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from einstellung.diagnoses.confounding.card import ConfoundingCard
 from einstellung.report.figures.canvas import new_figure
-from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH, styles_of
+from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH, method_styles
 from einstellung.report.notation import short_names
 
 _ROW = 0.19
 _CHANGE = {"positive": "taken away", "negative": "put in"}
 
 
-def draw_twins(card: Mapping[str, Any]) -> Figure:
+def draw_twins(card: ConfoundingCard) -> Figure:
     """Positives above, negatives below, a column per task: filled, the images as they are; open, their twins."""
-    methods, tasks = list(card["methods"]), card["tasks"]
+    methods, tasks, confounders = list(card.methods), card.tasks, card.confounder_of
     figure = new_figure(WIDTH, 2 * (_ROW * len(methods) + 0.55) + 0.45)
     panels = figure.subplots(2, len(tasks), squeeze=False, sharex=True, sharey=True)
     for row, (label, change) in zip(panels, _CHANGE.items(), strict=True):
-        for place, (axes, task) in enumerate(zip(row, tasks, strict=True)):
+        for axes, task in zip(row, tasks, strict=True):
             _draw_panel(axes, card, methods, task, label)
-            named = f"'{card['confounders'][place]}'" if place < len(card["confounders"]) else "confounder"
+            named = f"'{confounders[task]}'" if task in confounders else "confounder"
             axes.set_title(f"{task} {label}s: {named} {change}", loc="left", fontsize=7, pad=3, parse_math=False)
     names = short_names(methods)
     panels[0, 0].set_ylim(len(methods) - 0.4, -0.6)
@@ -43,13 +41,12 @@ def draw_twins(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, card: Mapping[str, Any], methods: list[str], task: str, label: str) -> None:
-    styles = styles_of(card)
-    axes.axvline(card["chance"], color=GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
+def _draw_panel(axes: Axes, card: ConfoundingCard, methods: list[str], task: str, label: str) -> None:
+    styles = method_styles(methods, card.baseline)
+    axes.axvline(card.chance, color=GREY, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1)
     for row, method in enumerate(methods):
         axes.axhline(row, color=FAINT, linewidth=0.5, zorder=0)
-        ends = card["methods"][method]["twins"][task]["learned"]
-        before, after = ends[f"{label}_paired"]["mean"], ends[f"{label}_twin"]["mean"]
+        before, after = (estimate.mean for estimate in card.methods[method].twins[task].learned.pair(label))
         if before is None or after is None:
             axes.text(0.5, row, "not measured", ha="center", va="center", fontsize=6, color=GREY)
             continue

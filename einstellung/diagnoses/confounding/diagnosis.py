@@ -1,0 +1,74 @@
+"""The diagnosis of confounded tasks, behind the contract of all diagnoses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from einstellung.diagnoses.confounding import answer, family, page, splits, tables
+from einstellung.diagnoses.confounding.card import ConfoundingCard
+from einstellung.diagnoses.confounding.score import score_tasks
+from einstellung.diagnoses.confounding.settings import ConfoundingSettings
+from einstellung.diagnoses.confounding.study import describe_tasks
+from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
+from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.tables import Missing, Table
+from einstellung.report.terminal import Overview
+
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan
+
+
+class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
+    """Whether a learner finds the ground truth of tasks in each of which a confounder of its own goes with the answer."""
+
+    name = "confounding"
+    title = "Confounded tasks"
+    topic = "confounded tasks"
+    Settings = ConfoundingSettings
+    Card = ConfoundingCard
+    grouped = frozenset({FAMILY})
+    template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
+
+    def recognises(self, splits_there: Sequence[str]) -> bool:
+        return splits.has_confounded_tasks(splits_there)
+
+    def score(self, evidence: Evidence, settings: ConfoundingSettings) -> ConfoundingCard:
+        return score_tasks(
+            evidence.timeline,
+            settings,
+            describe_tasks(evidence.config, evidence.facts),
+            config=evidence.config,
+            siblings=evidence.siblings,
+            failures=evidence.failures,
+        )
+
+    def answer(self, card: ConfoundingCard) -> list[str]:
+        return answer.answer(card)
+
+    def overview(self, card: ConfoundingCard) -> Overview:
+        return answer.overview(card)
+
+    def tables(self, card: ConfoundingCard) -> Mapping[str, Table | Missing]:
+        return tables.study_tables(card)
+
+    def figures(self, evidence: Evidence, card: ConfoundingCard) -> Iterable[Plan]:
+        from einstellung.diagnoses.confounding.figures.plans import plan_figures  # matplotlib takes most of a second
+
+        return plan_figures(evidence.timeline, card, evidence.runs.samples)
+
+    def describe_split(self, split: str, card: ConfoundingCard) -> str | None:
+        return splits.describe_split(split)
+
+    def split_order(self, split: str, card: ConfoundingCard) -> tuple[int, int]:
+        return splits.split_order(split)
+
+    def conditions(self, card: ConfoundingCard) -> Mapping[str, str]:
+        return page.conditions(card)
+
+    def page(self, evidence: Evidence, card: ConfoundingCard) -> Mapping[str, Any]:
+        return {"cards": page.method_cards(card), "glossary": page.GLOSSARY}
+
+    def family(self, members: Members[ConfoundingCard]) -> FamilyPage:
+        return family.family_page(members.cards)
