@@ -12,7 +12,7 @@ import torch
 from einstellung.experiments import study
 from einstellung.experiments.execution import execute, proved_stream
 from einstellung.guide import reporting
-from einstellung.guide.front_door import main
+from einstellung.guide.command import main
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.results.folder import ResultsFolder
 

@@ -176,7 +176,7 @@ def test_architecture_every_file_has_its_place_here():
         "utils/einstellung_evaluator.py": "einstellung.guide.EinstellungEvaluator",
         "utils/einstellung_integration.py": "einstellung.guide.enable_einstellung_integration",
         "experiments/einstellung_runner.py": "einstellung.guide.EinstellungExperimentRunner",
-        "run_einstellung_experiment.py": "einstellung.guide.front_door.main",
+        "run_einstellung_experiment.py": "einstellung.guide.command.main",
     }
     assert entries(blocks.ARCHITECTURE) == list(places)
     for place in places.values():
