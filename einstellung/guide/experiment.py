@@ -54,6 +54,8 @@ class Request:
                 f"unknown value '{self.checkpoints}' of checkpoints: {suggestion(str(self.checkpoints), known)}"
             )
         object.__setattr__(self, "workers", workers_from("workers", self.workers))
+        companions = {"guide": {}, **self.config.companions}  # its files are what this is about
+        object.__setattr__(self, "config", self.config.model_copy(update={"companions": companions}))
 
 
 @dataclass(frozen=True)
