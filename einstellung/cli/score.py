@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from einstellung.diagnoses.reporting import Scored
 
 
-_OLDER_NAMES = {"paper": "rigidity"}
-
-
 class _ScoreCommand(click.Command):
     """Has an option for every setting of every diagnosis; they are looked up only when this verb is called."""
 
@@ -80,7 +77,7 @@ def score(
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
     from einstellung.diagnoses.contract import Evidence
-    from einstellung.diagnoses.registry import get_diagnosis, recognise
+    from einstellung.diagnoses.registry import DEFAULT, get_diagnosis, recognise
     from einstellung.diagnoses.reporting import Scored
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
@@ -93,7 +90,7 @@ def score(
         load_plugins(PluginConfig(file=str(file)) for file in plugins)
     if variant is not None and kind is not None:
         raise InputError("--variant is the older name of --as: give --as alone")
-    kind = kind or _OLDER_NAMES.get(variant or "", variant)
+    kind = kind or (DEFAULT if variant == "paper" else variant)
     timeline = Timeline.read_many(paths)
     diagnosis = recognise(timeline.splits) if kind is None else get_diagnosis(kind)
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}

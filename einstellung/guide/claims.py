@@ -112,9 +112,7 @@ def _validated(methods: Mapping[str, GuideMethod]) -> Iterator[Claim]:
         compared = f"{_COMPARED.get(first, first)} minus {_COMPARED.get(second, second)}"
         measured = False
         for method, record in methods.items():
-            pairs = [
-                (run.accuracies.get(first), run.accuracies.get(second)) for run in record.per_seed.values()
-            ]
+            pairs = [(run.accuracies.get(first), run.accuracies.get(second)) for run in record.per_seed.values()]
             if all(None in pair for pair in pairs):
                 continue
             measured = True

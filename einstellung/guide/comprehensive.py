@@ -11,9 +11,9 @@ from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.errors import InputError
 from einstellung.guide.calculator import as_guide_writes
+from einstellung.guide.card import GUIDE_METRICS, GuideMethod, GuideSettings
 from einstellung.guide.claims import guide_claims
 from einstellung.guide.debug import debug_warnings, is_debug
-from einstellung.guide.card import GUIDE_METRICS, GuideMethod, GuideSettings
 from einstellung.guide.score import BANDS, guide_score
 from einstellung.guide.significance import guide_tests
 from einstellung.results.config import StudyConfig

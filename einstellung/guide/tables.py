@@ -73,7 +73,9 @@ def claims_table(card: GuideCard) -> Table:
     ]
     notes = dict.fromkeys(f"'{claim.claim}': {claim.note}." for claim in claims if claim.note is not None)
     note = " ".join([_CLAIMS_NOTE.format(threshold=card.threshold), *notes])
-    return Table("The guide's claims", note, _CLAIMS_HEAD, tuple(rows), tuple(map(_numbers, claims)), words=len(_CLAIMS_HEAD))
+    return Table(
+        "The guide's claims", note, _CLAIMS_HEAD, tuple(rows), tuple(map(_numbers, claims)), words=len(_CLAIMS_HEAD)
+    )
 
 
 def _numbers(claim: Claim) -> dict[str, Any]:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
 from einstellung.experiments import study
 from einstellung.experiments.execution import execute, proved_stream
 from einstellung.guide.command import main
-from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
 TINY = (
     "--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}",

@@ -6,12 +6,12 @@ import csv
 import json
 
 import pytest
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
+from einstellung.diagnoses.reporting import report_study
+from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod, GuideRun
 from einstellung.guide.claims import guide_claims
 from einstellung.guide.significance import guide_tests
-from einstellung.diagnoses.reporting import report_study
-from einstellung.diagnoses.rigidity.diagnosis import Rigidity
-from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod, GuideRun
 from einstellung.guide.tables import claims_table
 
 from .test_files import study

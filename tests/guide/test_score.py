@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from einstellung.errors import InputError
 from einstellung.diagnoses.settings import parse_settings
+from einstellung.errors import InputError
 from einstellung.guide.card import GuideSettings
 from einstellung.guide.score import (
     adaptation_delay,
@@ -19,7 +19,6 @@ from einstellung.guide.score import (
     performance_deficit,
     shortcut_feature_reliance,
 )
-
 from tests.timelines import rows, run, timeline
 
 unit = st.floats(0, 1)

@@ -13,9 +13,9 @@ import yaml
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.guide.settings import KEYS, translated, with_guide_keys
 from einstellung.guide.comprehensive import guide_settings
 from einstellung.guide.score import guide_score
+from einstellung.guide.settings import KEYS, translated, with_guide_keys
 from einstellung.randomness import generator
 from einstellung.results.config import build_config, merged, read_preset
 from einstellung.streams import Presentation, prove

@@ -8,16 +8,15 @@ import json
 import pytest
 from rich.console import Console
 
-from einstellung.guide.score import guide_score
 from einstellung.checks import Check
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.reporting import Scored, write_report
 from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod
 from einstellung.guide.diagnosis import Guide
-from einstellung.report.terminal import print_overview
+from einstellung.guide.score import guide_score
 from einstellung.guide.tables import guide_table
+from einstellung.report.terminal import print_overview
 from einstellung.timeline import Timeline
-
 from tests.hand_made import timeline_frame
 
 
