@@ -1,6 +1,6 @@
 """The guide's command; ``--help`` lists its flags."""
 
-from einstellung.guide.front_door import main
+from einstellung.guide.command import main
 
 if __name__ == "__main__":
     main()

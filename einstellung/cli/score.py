@@ -62,7 +62,7 @@ def _default(value: Any) -> str:
     "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file that adds diagnoses."
 )
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting of the diagnosis.")
-@click.option("--variant", type=click.Choice(["paper", "guide"]), hidden=True)  # the older name of '--as guide'
+@click.option("--variant", hidden=True)  # the older name of --as
 @JSON
 @click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
 def score(
@@ -77,7 +77,7 @@ def score(
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
     from einstellung.diagnoses.contract import Evidence
-    from einstellung.diagnoses.registry import get_diagnosis, recognise
+    from einstellung.diagnoses.registry import DEFAULT, get_diagnosis, recognise
     from einstellung.diagnoses.reporting import Scored
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
@@ -88,10 +88,9 @@ def score(
         from einstellung.results.config import PluginConfig
 
         load_plugins(PluginConfig(file=str(file)) for file in plugins)
-    if variant == "guide":
-        if kind not in (None, "guide"):
-            raise InputError(f"--variant guide is the same as --as guide, and --as {kind} is given too: leave one out")
-        kind = "guide"
+    if variant is not None and kind is not None:
+        raise InputError("--variant is the older name of --as: give --as alone")
+    kind = kind or (DEFAULT if variant == "paper" else variant)
     timeline = Timeline.read_many(paths)
     diagnosis = recognise(timeline.splits) if kind is None else get_diagnosis(kind)
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}

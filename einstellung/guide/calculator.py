@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pandas as pd
 
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
-from einstellung.guide.score import GUIDE_METRICS, THRESHOLD, GuideRun, band, guide_score, spread
+from einstellung.guide.card import GUIDE_METRICS, THRESHOLD, GuideRun, GuideSettings
+from einstellung.guide.score import band, estimate, guide_score
 from einstellung.registry import suggestion
 from einstellung.timeline import KNOWN_SPLITS, Timeline
 from einstellung.timeline.schema import ACCURACY_SLACK
@@ -53,7 +53,7 @@ class EinstellungMetricsCalculator:
     """
 
     def __init__(self, adaptation_threshold: float = THRESHOLD, *, method: str = "model", seed: int = 0) -> None:
-        self.settings = ScoreSettings(guide_threshold=adaptation_threshold)
+        self.settings = GuideSettings(guide_threshold=adaptation_threshold)
         self.method = method
         self.seed = seed
         self._rows: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ class EinstellungMetricsCalculator:
     def calculate_comprehensive_metrics(self) -> EinstellungMetrics:
         """The guide's metrics of what was added so far."""
         card = guide_score(self.timeline(), self.settings)
-        return EinstellungMetrics.of(card.runs[self.method][self.seed], card.threshold)
+        return EinstellungMetrics.of(card.methods[self.method].per_seed[str(self.seed)], card.threshold)
 
     def _moment(self, epoch: float, task_id: int) -> tuple[int, float]:
         if isinstance(task_id, bool) or task_id not in range(len(TASKS)):
@@ -138,7 +138,7 @@ def calculate_cross_experiment_eri_statistics(metrics_list: Iterable[GuideRun]) 
         undefined = [metrics for metrics, value in zip(experiments, values, strict=True) if value is None]
         reasons = list(dict.fromkeys(metrics.why_undefined or "not measured" for metrics in undefined))
         statistics[name] = {
-            **as_guide_writes(spread(values)),
+            **as_guide_writes(asdict(estimate(values))),
             "n_undefined": len(undefined),
             "why_undefined": "; ".join(reasons) or None,
         }
@@ -146,7 +146,7 @@ def calculate_cross_experiment_eri_statistics(metrics_list: Iterable[GuideRun]) 
 
 
 def as_guide_writes(estimate: Mapping[str, Any]) -> dict[str, Any]:
-    """A spread under the guide's keys: the standard deviation is ``std``.
+    """An estimate under the guide's keys: the standard deviation is ``std``.
 
     >>> as_guide_writes({"mean": 1.0, "sd": None, "n": 1})
     {'mean': 1.0, 'std': None, 'n': 1}

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal
 
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS
-from einstellung.guide.score import T1_AFTER_T1
+from einstellung.guide.card import T1_AFTER_T1, GuideCard, GuideMethod, GuideRun
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.statistics import Summary, summarise
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH, T1_ALL
@@ -85,35 +85,34 @@ _NOTES = {
 _STRATEGIES = "replay methods show lower rigidity than regularisation methods"
 
 
-def guide_claims(card: Mapping[str, Any]) -> list[Claim]:
-    """Every claim of the guide against a guide card (:meth:`einstellung.guide.score.GuideCard.to_dict`).
+def guide_claims(card: GuideCard) -> list[Claim]:
+    """Every claim of the guide against a guide card.
 
-    >>> [claim.holds for claim in guide_claims({"methods": {}})][:2]
+    >>> card = GuideCard(baseline="scratch_t2", final="last", threshold=0.8, methods={})
+    >>> [claim.holds for claim in guide_claims(card)][:2]
     ['cannot be told', 'cannot be told']
     """
-    methods = card["methods"]
+    methods = card.methods
     return [*_expected(methods), *_validated(methods), _strategies(methods)]
 
 
-def _expected(methods: Mapping[str, Any]) -> Iterator[Claim]:
+def _expected(methods: Mapping[str, GuideMethod]) -> Iterator[Claim]:
     for name, spellings, words, where in _EXPECTED:
         found = [method for method in methods if method.lower() in spellings]
         if not found:
             yield _unmeasured(EXPECTED, f"{name}: {words}", spellings[0], "eri_score", f"no run of {spellings[0]}")
         for method in found:
-            scores = _of_seeds(methods[method], lambda run: run["eri_score"])
-            why = methods[method].get("why_undefined")
+            scores = _of_seeds(methods[method], lambda run: run.eri_score)
+            why = methods[method].why_undefined
             yield _judged(EXPECTED, f"{name}: {words}", method, "eri_score", scores, where, "score {mean:.3f}", why)
 
 
-def _validated(methods: Mapping[str, Any]) -> Iterator[Claim]:
+def _validated(methods: Mapping[str, GuideMethod]) -> Iterator[Claim]:
     for claim, (first, second), where in _DIFFERENCES:
         compared = f"{_COMPARED.get(first, first)} minus {_COMPARED.get(second, second)}"
         measured = False
         for method, record in methods.items():
-            pairs = [
-                (run["accuracies"].get(first), run["accuracies"].get(second)) for run in record["per_seed"].values()
-            ]
+            pairs = [(run.accuracies.get(first), run.accuracies.get(second)) for run in record.per_seed.values()]
             if all(None in pair for pair in pairs):
                 continue
             measured = True
@@ -127,7 +126,7 @@ def _validated(methods: Mapping[str, Any]) -> Iterator[Claim]:
             yield _unmeasured(VALIDATION, claim, "all", compared, f"no run has both {first} and {second}")
 
 
-def _strategies(methods: Mapping[str, Any]) -> Claim:
+def _strategies(methods: Mapping[str, GuideMethod]) -> Claim:
     """Per seed: the mean score of the replay methods minus that of the regularisation methods."""
     groups = [[method for method in methods if method.lower() in family] for family in (REPLAY, REGULARISATION)]
     for members, family, known in zip(groups, ("replay", "regularisation"), (REPLAY, REGULARISATION), strict=True):
@@ -136,7 +135,7 @@ def _strategies(methods: Mapping[str, Any]) -> Claim:
             return _unmeasured(VALIDATION, _STRATEGIES, "all", "eri_score of the two groups", why)
     replay, regularisation = groups
     scores = {
-        method: {seed: run["eri_score"] for seed, run in methods[method]["per_seed"].items()}
+        method: {seed: run.eri_score for seed, run in methods[method].per_seed.items()}
         for method in (*replay, *regularisation)
     }
     # A seed counts where every method of both groups has a score: otherwise the groups' means would change their members.
@@ -147,7 +146,7 @@ def _strategies(methods: Mapping[str, Any]) -> Claim:
         whole = [[value for value in group if value is not None] for group in own]
         complete = all(len(some) == len(group) for some, group in zip(whole, groups, strict=True))
         differences.append(_mean(whole[0]) - _mean(whole[1]) if complete else None)
-    lacking = [f"{method}: {methods[method]['why_undefined']}" for method in scores if methods[method]["why_undefined"]]
+    lacking = [f"{method}: {methods[method].why_undefined}" for method in scores if methods[method].why_undefined]
     return _judged(
         VALIDATION,
         _STRATEGIES,
@@ -164,8 +163,8 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def _of_seeds(record: Mapping[str, Any], value: Callable[[Mapping[str, Any]], float | None]) -> list[float | None]:
-    return [value(run) for run in record["per_seed"].values()]
+def _of_seeds(record: GuideMethod, value: Callable[[GuideRun], float | None]) -> list[float | None]:
+    return [value(run) for run in record.per_seed.values()]
 
 
 def _judged(

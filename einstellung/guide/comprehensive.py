@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.score import score
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.errors import InputError
 from einstellung.guide.calculator import as_guide_writes
+from einstellung.guide.card import GUIDE_METRICS, GuideMethod, GuideSettings
 from einstellung.guide.claims import guide_claims
 from einstellung.guide.debug import debug_warnings, is_debug
-from einstellung.guide.score import BANDS, GUIDE_METRICS, guide_score
+from einstellung.guide.score import BANDS, guide_score
 from einstellung.guide.significance import guide_tests
+from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
@@ -48,46 +52,55 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
     if not results.timeline_file.exists():
         return None
     timeline, config = Timeline.read(results.timeline_file), results.config()
-    settings, whole = config.score.settings(), config.model_dump(mode="json")
-    card = guide_score(timeline, settings).to_dict()
-    paper = score(timeline, settings).to_dict()
+    whole = config.model_dump(mode="json")
+    card = guide_score(timeline, guide_settings(config))
+    paper = score(timeline, RigiditySettings(**config.score))
     return {
         "configuration": {key: whole[key] for key in _SHAPE},
         "debug": is_debug(config),
-        "adaptation_threshold": card["threshold"],
-        "final": card["final"],
-        "methods": {method: method_results(record) for method, record in card["methods"].items()},
+        "adaptation_threshold": card.threshold,
+        "final": card.final,
+        "methods": {method: method_results(record) for method, record in card.methods.items()},
         "tests": guide_tests(card),
         "claims": [claim.to_dict() for claim in guide_claims(card)],
         "triplet": _triplet(paper),
-        "checks": card["checks"],
-        "warnings": [*debug_warnings(config), *results.failures(), *paper["warnings"]],
+        "checks": [check.to_dict() for check in card.checks],
+        "warnings": [*debug_warnings(config), *results.failures(), *paper.warnings],
     }
 
 
-def method_results(record: Mapping[str, Any]) -> dict[str, Any]:
+def guide_settings(config: StudyConfig) -> GuideSettings:
+    """The settings of the guide's variant in a study: its own, and the baseline and the epoch of the index beside it."""
+    own = config.score if config.diagnosis == "guide" else config.companions.get("guide", {})
+    given = GuideSettings(**own)
+    shared = {key: config.score[key] for key in ("baseline", "final") if key in config.score}
+    defaults = {key: value for key, value in shared.items() if getattr(given, key) == getattr(GuideSettings(), key)}
+    return given.model_copy(update=defaults)
+
+
+def method_results(record: GuideMethod) -> dict[str, Any]:
     """A method of a guide card under the guide's keys."""
     return {
-        "n_seeds": record["n_seeds"],
-        **{metric: as_guide_writes(record[metric]) for metric in GUIDE_METRICS},
-        "band": record["band"],
-        "why_undefined": record["why_undefined"],
-        "per_seed": record["per_seed"],
+        "n_seeds": record.n_seeds,
+        **{metric: as_guide_writes(asdict(getattr(record, metric))) for metric in GUIDE_METRICS},
+        "band": record.band,
+        "why_undefined": record.why_undefined,
+        "per_seed": {seed: run.to_dict() for seed, run in record.per_seed.items()},
     }
 
 
-def _triplet(card: Mapping[str, Any]) -> dict[str, Any]:
+def _triplet(card: RigidityCard) -> dict[str, Any]:
     """What the paper's index says of the same runs; its facets compare with the baseline and may not be mixed with these."""
+    written = card.to_json()
     methods = {
         method: {
             **{facet: as_guide_writes(record[facet]) for facet in _TRIPLET},
             **{key: record[key] for key in ("pattern", "certainty", "high_rigidity", "verdict", "next_probe")},
         }
-        for method, record in card["methods"].items()
-        if method != card["baseline"]
+        for method, record in written["methods"].items()
+        if method != card.baseline
     }
-    present = card["baseline"] in card["methods"]
-    return {"baseline": card["baseline"] if present else None, "tau": card["tau"], "methods": methods}
+    return {"baseline": card.baseline if card.has_baseline else None, "tau": card.tau, "methods": methods}
 
 
 def _bands() -> dict[str, str]:

@@ -8,7 +8,7 @@ from typing import Any
 from einstellung.bridges import mammoth
 from einstellung.bridges.mammoth import MammothEvaluator
 from einstellung.guide.calculator import EinstellungMetrics
-from einstellung.guide.score import THRESHOLD
+from einstellung.guide.card import THRESHOLD
 
 
 class EinstellungEvaluator(MammothEvaluator):

@@ -9,10 +9,11 @@ import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from einstellung.arguments import workers_from
 from einstellung.backbones.weights import weights_digest
+from einstellung.diagnoses.reporting import Reported, report_study
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.local import Failure
@@ -22,10 +23,9 @@ from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.remeasure import remeasure
 from einstellung.experiments.study import Prepared, prepare_study, run_study
 from einstellung.experiments.workers import arrange
-from einstellung.files import digest
+from einstellung.files import digest, write_text
 from einstellung.guide.comprehensive import STUDIES
-from einstellung.guide.files import COMPREHENSIVE
-from einstellung.guide.reporting import report_with_guide_files
+from einstellung.guide.files import COMPREHENSIVE, MARK
 from einstellung.guide.settings import Tell
 from einstellung.learners.learner import learner_options
 from einstellung.registry import suggestion
@@ -34,7 +34,7 @@ from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
-_NOT_SHAPING = ("name", "methods", "seeds", "score", "logging", "guide_files")
+_NOT_SHAPING = ("name", "methods", "seeds", "diagnosis", "score", "companions", "logging")
 
 
 @dataclass(frozen=True)
@@ -54,16 +54,17 @@ class Request:
                 f"unknown value '{self.checkpoints}' of checkpoints: {suggestion(str(self.checkpoints), known)}"
             )
         object.__setattr__(self, "workers", workers_from("workers", self.workers))
+        companions = {"guide": {}, **self.config.companions}  # its files are what this is about
+        object.__setattr__(self, "config", self.config.model_copy(update={"companions": companions}))
 
 
 @dataclass(frozen=True)
 class Performed:
-    """What came of it; ``card`` and ``page`` are None where no run has ever finished."""
+    """What came of it; ``reported`` is None where no run has ever finished."""
 
     results: ResultsFolder
     failures: tuple[Failure, ...]
-    card: dict[str, Any] | None
-    page: Path | None
+    reported: Reported | None
 
     @property
     def comprehensive(self) -> Path:
@@ -118,9 +119,15 @@ def perform(request: Request, tell: Tell) -> Performed:
             make_display=lambda todo: request.display(results.path, todo),
         )
         if outcome.timeline is None:
-            return Performed(results, outcome.failures, None, None)
-        card, page = report_with_guide_files(results, request.root)
-    return Performed(results, outcome.failures, card, page)
+            return Performed(results, outcome.failures, None)
+        reported = _report(results)
+    return Performed(results, outcome.failures, reported)
+
+
+def _report(results: ResultsFolder) -> Reported:
+    """The report, and the guide's files in the root: the mark tells that the studies beside it are the guide's."""
+    write_text(results.path.parent / MARK, "")
+    return report_study(results)
 
 
 def _without_training(
@@ -136,8 +143,8 @@ def _without_training(
         for job in runs:
             tell(remeasure(prepared, results.path, job).in_words())
         results.write_config(prepared.recorded)  # what it is scored with may have changed
-        card, page = report_with_guide_files(results, request.root)
-    return Performed(results, (), card, page)
+        reported = _report(results)
+    return Performed(results, (), reported)
 
 
 def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[Job], tell: Tell) -> None:

@@ -20,7 +20,7 @@ from einstellung.diagnoses.rigidity.attention_summary import attention_of_run, a
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
 from einstellung.guide.calculator import TASKS, EinstellungMetrics
-from einstellung.guide.comprehensive import comprehensive_results
+from einstellung.guide.comprehensive import STUDIES, comprehensive_results, guide_settings
 from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.guide.score import guide_score
 from einstellung.results.attention_files import AttentionRun, read_attention
@@ -30,6 +30,7 @@ from einstellung.timeline import Timeline
 
 DETAILED, FINAL, ATTENTION = "detailed_results.json", "einstellung_final_results.json", "attention_analysis.json"
 COMPREHENSIVE = "comprehensive_results.json"
+MARK = ".guide"  # lies beside studies that the guide's command made
 _VERSIONS = ("code_version", "code_hash", "git_commit", "packages", "data")
 
 
@@ -52,6 +53,12 @@ def write_guide_files(
     for line in lines:
         tell(line)
     return written
+
+
+def guide_place(results: ResultsFolder) -> Path:
+    """Where the guide's files of a study lie: in the root of the guide's command, or in the study's own folder."""
+    study, root = results.path, results.path.parent.parent
+    return root if study.parent.name == STUDIES and (study.parent / MARK).exists() else study
 
 
 @dataclass(frozen=True)
@@ -96,7 +103,7 @@ class _View:
 
 def _views(results: ResultsFolder, timeline: Timeline, into: Path) -> Iterator[_View]:
     config = results.config()
-    whole, card = config.model_dump(mode="json"), guide_score(timeline, config.score.settings())
+    whole, card = config.model_dump(mode="json"), guide_score(timeline, guide_settings(config))
     proof = results.read_optional(results.proof_file) or {}
     checks = [*proof.get("checks", ()), *(check.to_dict() for check in card.checks)]
     provenance = results.read_optional(results.provenance_file) or {}
@@ -108,7 +115,7 @@ def _views(results: ResultsFolder, timeline: Timeline, into: Path) -> Iterator[_
         status = results.read_optional(run / "status.json") or {}
         if not isinstance(status.get("key"), str):
             raise InputError(f"{run / 'status.json'} names no key; delete that folder to train the run anew")
-        metrics = EinstellungMetrics.of(card.runs[method][seed], card.threshold).to_dict()
+        metrics = EinstellungMetrics.of(card.methods[method].per_seed[str(seed)], card.threshold).to_dict()
         configuration = {"model": method, "seed": seed, "learner": whole["learners"].get(method, {}), **shared}
         detailed = {
             "configuration": configuration,

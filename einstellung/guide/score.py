@@ -7,20 +7,28 @@ accuracy compare) and is reported under its own name.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from einstellung.diagnoses.baseline import resolve_baseline
-from einstellung.diagnoses.rigidity.checks import Check, log_checks
+from einstellung.diagnoses.rigidity.checks import log_checks
 from einstellung.diagnoses.rigidity.measurements import final_rule, measure
-from einstellung.diagnoses.rigidity.settings import FinalRule, ScoreSettings
+from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule, RigiditySettings
+from einstellung.guide.card import (
+    GUIDE_METRICS,
+    T1_AFTER_T1,
+    THRESHOLD,
+    GuideCard,
+    GuideEstimate,
+    GuideMethod,
+    GuideRun,
+    GuideSettings,
+)
 from einstellung.metrics.curves import TOLERANCE, times_to_thresholds, unwatched_epochs
 from einstellung.metrics.statistics import mean_and_sd
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH, T1_ALL, Timeline
 
-THRESHOLD = ScoreSettings.guide_threshold
 LONGEST_DELAY = 50.0
 WEIGHTS = (0.4, 0.4, 0.2)
 BANDS = (0.3, 0.6)
@@ -89,62 +97,7 @@ def band(score: float | None) -> str | None:
     return "high" if score > high + TOLERANCE else "moderate"
 
 
-GUIDE_METRICS = ("adaptation_delay", "performance_deficit", "shortcut_feature_reliance", "eri_score")
-T1_AFTER_T1 = "T1_all_after_T1"
 SUBSETS = (T1_ALL, SC_PATCH, SC_MASK, NSC)
-
-
-@dataclass(frozen=True)
-class GuideRun:
-    """The guide's numbers of one run, and why its score is undefined where it is.
-
-    ``accuracies``: the guide's four subsets at the final checkpoint, but T1_all at the end of T2; and under
-    ``T1_all_after_T1`` that of T1 at its own end.
-    """
-
-    adaptation_delay: float | None
-    performance_deficit: float | None
-    shortcut_feature_reliance: float | None
-    eri_score: float | None
-    checkpoint_epoch: float | None
-    accuracies: Mapping[str, float | None]
-    why_undefined: str | None
-
-    def to_dict(self) -> dict[str, Any]:
-        numbers = {name: getattr(self, name) for name in (*GUIDE_METRICS, "checkpoint_epoch")}
-        return {**numbers, "accuracies": dict(self.accuracies), "why_undefined": self.why_undefined}
-
-
-@dataclass(frozen=True)
-class GuideCard:
-    """The guide variant of a whole timeline."""
-
-    final: FinalRule
-    threshold: float
-    runs: dict[str, dict[int, GuideRun]]
-    checks: tuple[Check, ...]
-    warnings: tuple[str, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "variant": "guide",
-            "final": self.final,
-            "threshold": self.threshold,
-            "methods": {method: _method(runs) for method, runs in self.runs.items()},
-            "checks": [check.to_dict() for check in self.checks],
-            "warnings": list(self.warnings),
-        }
-
-
-def _method(runs: dict[int, GuideRun]) -> dict[str, Any]:
-    facets = {name: spread([getattr(run, name) for run in runs.values()]) for name in GUIDE_METRICS}
-    return {
-        "n_seeds": len(runs),
-        **facets,
-        "band": band(facets["eri_score"]["mean"]),
-        "why_undefined": reasons_by_seed({seed: run.why_undefined for seed, run in runs.items()}),
-        "per_seed": {str(seed): run.to_dict() for seed, run in runs.items()},
-    }
 
 
 def reasons_by_seed(reasons: Mapping[int, str | None]) -> str | None:
@@ -161,41 +114,55 @@ def reasons_by_seed(reasons: Mapping[int, str | None]) -> str | None:
     return "; ".join(sentences) or None
 
 
-def spread(values: Sequence[float | None]) -> dict[str, Any]:
-    """Mean, standard deviation (ddof 1), smallest and largest of the defined values, and how many they are.
+def estimate(values: Sequence[float | None]) -> GuideEstimate:
+    """An estimate over seeds; undefined values are left out.
 
-    >>> spread([0.25, None, 0.75])
-    {'mean': 0.5, 'sd': 0.3535533905932738, 'min': 0.25, 'max': 0.75, 'n': 2}
+    >>> estimate([0.25, None, 0.75])
+    GuideEstimate(mean=0.5, sd=0.3535533905932738, min=0.25, max=0.75, n=2)
     """
     known = [value for value in values if value is not None]
     mean, sd, n = mean_and_sd(known)
-    return {"mean": mean, "sd": sd, "min": min(known, default=None), "max": max(known, default=None), "n": n}
+    return GuideEstimate(mean, sd, min(known, default=None), max(known, default=None), n)
 
 
-def guide_score(timeline: Timeline, settings: ScoreSettings | None = None) -> GuideCard:
-    """Score every run the guide's way.
-
-    Of the settings ``guide_threshold`` and ``final`` count, and for the checks the baseline's name.
-    """
-    settings = settings or ScoreSettings()
+def guide_score(timeline: Timeline, settings: GuideSettings | None = None) -> GuideCard:
+    """Score every run the guide's way."""
+    settings = settings or GuideSettings()
     rule, warnings = final_rule(timeline, settings.final)
-    baseline = resolve_baseline(timeline, settings.baseline)
+    baseline = resolve_baseline(timeline, settings.baseline, DEFAULT_BASELINE)
     runs = {
         method: {seed: _run(timeline, method, seed, settings, rule, baseline) for seed in timeline.seeds(method)}
         for method in timeline.methods
     }
-    checks = tuple(log_checks(timeline, baseline))
-    return GuideCard(rule, settings.guide_threshold, runs, checks, tuple(warnings))
+    return GuideCard(
+        baseline=baseline or settings.baseline or DEFAULT_BASELINE,
+        final=rule,
+        threshold=settings.guide_threshold,
+        methods={method: _method(own) for method, own in runs.items()},
+        checks=tuple(log_checks(timeline, baseline)),
+        warnings=tuple(warnings),
+    )
+
+
+def _method(runs: Mapping[int, GuideRun]) -> GuideMethod:
+    estimates = {name: estimate([getattr(run, name) for run in runs.values()]) for name in GUIDE_METRICS}
+    return GuideMethod(
+        n_seeds=len(runs),
+        **estimates,
+        band=band(estimates["eri_score"].mean),
+        why_undefined=reasons_by_seed({seed: run.why_undefined for seed, run in runs.items()}),
+        per_seed={str(seed): run for seed, run in runs.items()},
+    )
 
 
 def _run(
-    timeline: Timeline, method: str, seed: int, settings: ScoreSettings, rule: FinalRule, baseline: str | None
+    timeline: Timeline, method: str, seed: int, settings: GuideSettings, rule: FinalRule, baseline: str | None
 ) -> GuideRun:
     epochs, acc = timeline.curve(method, seed, "T1", T1_ALL)
     # Where subsets are measured at the end of a phase only, the first look is no crossing.
     end_only = len(acc) == 1 and epochs[0] > 1 and len(unwatched_epochs(timeline.curves(method, seed, "T2"))) > 0
     delay = None if end_only else adaptation_delay(epochs, acc, settings.guide_threshold)
-    measured = measure(timeline, method, seed, settings, rule, baseline)
+    measured = measure(timeline, method, seed, RigiditySettings(), rule, baseline)
     own = measured.accuracies
     patched, masked, nonshortcut = own.SC_patch, own.SC_mask, own.NSC
     deficit = None if patched is None or masked is None else performance_deficit(patched, masked)

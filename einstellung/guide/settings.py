@@ -50,7 +50,7 @@ _SAME_VALUE = {
     "einstellung_t1_superclasses": "stream.t1",
     "einstellung_t2_superclasses": "stream.t2",
     "einstellung_shortcut_superclasses": "stream.shortcut",
-    "einstellung_adaptation_threshold": "score.guide_threshold",
+    "einstellung_adaptation_threshold": "companions.guide.guide_threshold",
 }
 _OF_LEARNERS = {
     "buffer_size": "buffer",
@@ -93,7 +93,7 @@ def translated(values: Mapping[str, Any], tell: Tell = lambda line: None) -> dic
     _refuse_unknown(values)
     if not any(key in KEYS for key in values):
         return dict(values)
-    result = merged(merged(read_preset(PRESET), values), {"guide_files": True})
+    result = merged(merged(read_preset(PRESET), values), {"companions": {"guide": {}}})
     return fitted_to_backbone(with_guide_keys(result, tell), dataset_chosen="dataset" in values)
 
 
@@ -103,6 +103,7 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
     >>> with_guide_keys({"lr": 0.1, "seed": 7})
     {'training': {'lr': 0.1}, 'seeds': [7]}
     """
+    values = _with_companion(values)
     _refuse_unknown(values)
     result = {key: value for key, value in values.items() if key not in KEYS}
     given = {key: values[key] for key in KEYS if key in values}
@@ -120,6 +121,25 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
     for key in (key for key in _OF_LEARNERS if key in given):
         result = merged(result, {"learners": _learner_option(key, given[key], result, ours.plugins)})
     return _with_attention(result, given, tell)
+
+
+def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
+    """``guide_files`` and ``score.guide_threshold`` as what they mean: the guide's variant beside the study's own diagnosis.
+
+    >>> _with_companion({"guide_files": True, "score": {"tau": 0.5, "guide_threshold": 0.7}})
+    {'score': {'tau': 0.5}, 'companions': {'guide': {'guide_threshold': 0.7}}}
+    """
+    result = dict(values)
+    if "guide_files" in result:
+        companions = {name: own for name, own in (result.get("companions") or {}).items() if name != "guide"}
+        if _truth("guide_files", result.pop("guide_files")):
+            companions["guide"] = (values.get("companions") or {}).get("guide") or {}
+        result["companions"] = companions
+    score = result.get("score")
+    if isinstance(score, Mapping) and "guide_threshold" in score:
+        result["score"] = {key: value for key, value in score.items() if key != "guide_threshold"}
+        result = with_value(result, "companions.guide.guide_threshold", score["guide_threshold"])
+    return result
 
 
 def fitted_to_backbone(values: dict[str, Any], dataset_chosen: bool = False) -> dict[str, Any]:

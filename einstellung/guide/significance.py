@@ -7,25 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE
-from einstellung.guide.score import GUIDE_METRICS
+from einstellung.guide.card import GUIDE_METRICS, GuideCard, GuideMethod
 from einstellung.metrics.statistics import PairedTest, holm, mean_and_sd, paired_t_test
 
 REFERENCES = ("sgd", DEFAULT_BASELINE)
 
 
-def guide_tests(card: Mapping[str, Any]) -> list[dict[str, Any]]:
+def guide_tests(card: GuideCard) -> list[dict[str, Any]]:
     """Every method against plain fine-tuning (without it: against the model from scratch), metric by metric.
 
-    ``card`` is a guide card as a dictionary. Holm's correction is over the methods, as in the tests of the triplet.
-    Without a reference, or with nothing beside it, there are no tests.
-
-    >>> def record(*scores):
-    ...     return {"per_seed": {str(seed): dict.fromkeys(GUIDE_METRICS, score) for seed, score in enumerate(scores)}}
-    >>> tests = guide_tests({"methods": {"sgd": record(0.5, 0.6, 0.7), "derpp": record(0.3, 0.5, 0.4)}})
-    >>> tests[-1]["metric"], tests[-1]["method"], round(tests[-1]["mean_difference"], 3), round(tests[-1]["p"], 4)
-    ('eri_score', 'derpp', -0.2, 0.0742)
+    Holm's correction is over the methods, as in the tests of the triplet. Without a reference, or with nothing beside it, there
+    are no tests.
     """
-    methods: Mapping[str, Any] = card["methods"]
+    methods = card.methods
     against = next((name for wanted in REFERENCES for name in methods if name.lower() == wanted), None)
     if against is None:
         return []
@@ -33,7 +27,7 @@ def guide_tests(card: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [line for metric in GUIDE_METRICS for line in _tests(metric, others, against, methods)]
 
 
-def _tests(metric: str, others: list[str], against: str, methods: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _tests(metric: str, others: list[str], against: str, methods: Mapping[str, GuideMethod]) -> list[dict[str, Any]]:
     reference = _scores(methods[against], metric)
     differences = {
         method: [_minus(value, reference.get(seed)) for seed, value in _scores(methods[method], metric).items()]
@@ -48,8 +42,8 @@ def _tests(metric: str, others: list[str], against: str, methods: Mapping[str, A
     ]
 
 
-def _scores(record: Mapping[str, Any], metric: str) -> dict[str, float | None]:
-    return {seed: run[metric] for seed, run in record["per_seed"].items()}
+def _scores(record: GuideMethod, metric: str) -> dict[str, float | None]:
+    return {seed: getattr(run, metric) for seed, run in record.per_seed.items()}
 
 
 def _minus(left: float | None, right: float | None) -> float | None:

@@ -1,15 +1,12 @@
-"""The guide's variant: a composite score with its parts, as a table and a page."""
+"""The guide's composite score with its parts, and the guide's claims beside what was measured, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from einstellung.files import write_json, write_text
-from einstellung.guide.claims_table import claims_table
-from einstellung.report.notation import DASH, epochs, number
-from einstellung.report.table_formats import write_table
+from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod
+from einstellung.guide.claims import Claim, guide_claims
+from einstellung.report.notation import DASH, MINUS, epochs, number
 from einstellung.report.tables import Cell, Table
 
 PARTS = {
@@ -25,47 +22,64 @@ _NOTE = (
 )
 
 
-def guide_table(card: Mapping[str, Any]) -> Table:
+_CLAIMS_NOTE = (
+    "Holds: the whole 95 % interval of the mean over seeds agrees with the claim (yes) or disagrees with it (no); otherwise it "
+    "cannot be told, and a footnote says why. Scores with delays at T1_all at or above {threshold:g}; accuracies of T2 at the "
+    "final checkpoint. Only numbers are compared, not the causes that the guide names."
+)
+_CLAIMS_HEAD = ("method", "claim", "compared", "measured", "holds")
+
+
+def guide_table(card: GuideCard) -> Table:
     """One row per method: the three parts, the score, its band."""
     rows, values = [], []
-    for method, record in card["methods"].items():
-        cells, numbers = [], {"method": method, "n_seeds": record["n_seeds"]}
+    for method, record in card.methods.items():
+        cells = []
+        numbers: dict[str, Any] = {"method": method, "n_seeds": record.n_seeds}
         for part in PARTS:
-            estimate = record[part]
-            cells.append(Cell(_text(part, estimate), _why(record, part) if estimate["mean"] is None else None))
-            numbers |= {f"{part}_{name}": estimate.get(name) for name in ("mean", "sd", "n")}
-        rows.append((Cell(method), Cell(str(record["n_seeds"])), *cells, Cell(record["band"] or DASH)))
-        values.append({**numbers, "band": record["band"]})
+            own: GuideEstimate = getattr(record, part)
+            cells.append(Cell(_text(part, own), _why(record, part) if own.mean is None else None))
+            numbers |= {f"{part}_{name}": getattr(own, name) for name in ("mean", "sd", "n")}
+        rows.append((Cell(method), Cell(str(record.n_seeds)), *cells, Cell(record.band or DASH)))
+        values.append({**numbers, "band": record.band})
     head = ("method", "seeds", *PARTS.values(), "band")
-    note = _NOTE.format(threshold=card["threshold"])
+    note = _NOTE.format(threshold=card.threshold)
     return Table("The guide's score", note, head, tuple(rows), tuple(values))
 
 
-def _why(record: Mapping[str, Any], part: str) -> str:
-    return record.get("why_undefined") or f"{PARTS[part]} was not measured"
+def _why(record: GuideMethod, part: str) -> str:
+    return record.why_undefined or f"{PARTS[part]} was not measured"
 
 
-def _text(part: str, estimate: Mapping[str, Any]) -> str:
+def _text(part: str, estimate: GuideEstimate) -> str:
     write = epochs if part == "adaptation_delay" else number
-    if estimate["mean"] is None or estimate["sd"] is None:
-        return write(estimate["mean"])
-    return f"{write(estimate['mean'])} ± {write(estimate['sd'])}"
+    if estimate.mean is None or estimate.sd is None:
+        return write(estimate.mean)
+    return f"{write(estimate.mean)} ± {write(estimate.sd)}"
 
 
-def write_guide_report(
-    folder: Path,
-    card: Mapping[str, Any],
-    *,
-    provenance: Mapping[str, Any] | None = None,
-    title: str = "Einstellung report, guide variant",
-) -> Path:
-    """Write ``score.json``, ``tables/guide.*``, ``tables/guide_claims.*`` and ``report.html``; return the page's path."""
-    from einstellung.report.page import guide_page
+def claims_table(card: GuideCard) -> Table:
+    """One row per claim and method of a guide card: what was compared, what came out, whether the claim holds."""
+    claims = guide_claims(card)
+    rows = [
+        (
+            Cell(claim.method),
+            Cell(claim.claim),
+            Cell(claim.compared),
+            Cell(DASH if claim.mean is None else claim.measured.replace("-", MINUS)),
+            Cell(claim.holds, claim.why),
+        )
+        for claim in claims
+    ]
+    notes = dict.fromkeys(f"'{claim.claim}': {claim.note}." for claim in claims if claim.note is not None)
+    note = " ".join([_CLAIMS_NOTE.format(threshold=card.threshold), *notes])
+    return Table(
+        "The guide's claims", note, _CLAIMS_HEAD, tuple(rows), tuple(map(_numbers, claims)), words=len(_CLAIMS_HEAD)
+    )
 
-    folder = Path(folder)
-    tables = {"guide": guide_table(card), "guide_claims": claims_table(card)}
-    write_json(folder / "score.json", card)
-    for name, table in tables.items():
-        write_table(folder / "tables", name, table)
-    page = guide_page(card, list(tables.values()), provenance=provenance, title=title)
-    return write_text(folder / "report.html", page)
+
+def _numbers(claim: Claim) -> dict[str, Any]:
+    low, high = claim.ci95 or (None, None)
+    values = claim.to_dict()
+    del values["ci95"]
+    return {**values, "low95": low, "high95": high}

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import pytest
 import torch
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
 from einstellung.experiments import study
 from einstellung.experiments.execution import execute, proved_stream
-from einstellung.guide import reporting
-from einstellung.guide.front_door import main
-from einstellung.diagnoses.rigidity.score import score
-from einstellung.results.folder import ResultsFolder
+from einstellung.guide.command import main
 
 TINY = (
     "--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}",
@@ -50,15 +48,9 @@ def front_door(*words: object) -> Said:
 
 
 def leave_figures_out(patch: pytest.MonkeyPatch) -> None:
-    """Figures take seconds and are looked at elsewhere: the card is scored, the page is a stub."""
+    """Figures take seconds and are looked at elsewhere."""
 
-    def report(results: ResultsFolder):
-        card = score(results.merge_timelines(), results.config().score.settings()).to_dict()
-        page = results.path / "report.html"
-        page.write_text("a page")
-        return card, page
-
-    patch.setattr(reporting, "report_study", report)
+    patch.setattr(Rigidity, "figures", lambda self, evidence, card: ())
 
 
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:

@@ -6,15 +6,16 @@ import csv
 import json
 
 import pytest
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
+from einstellung.diagnoses.reporting import report_study
+from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod, GuideRun
 from einstellung.guide.claims import guide_claims
 from einstellung.guide.significance import guide_tests
-from einstellung.report import write_guide_report
-from einstellung.diagnoses.rigidity.figures import catalogue
-from einstellung.guide.claims_table import claims_table
-from einstellung.report.study import report_study
+from einstellung.guide.tables import claims_table
 
 from .test_files import study
+from .test_tables import write_guide_report
 
 METRICS = ("adaptation_delay", "performance_deficit", "shortcut_feature_reliance", "eri_score")
 SHORTCUT, MASKED, DEGRADES = (
@@ -34,12 +35,14 @@ def method(*scores, patched=0.8, masked=0.6, nonshortcut=0.4, t1=0.1, after_t1=0
         accuracies = {
             name: None if value is None else value + shift * (name != "T1_all") for name, value in own.items()
         }
-        per_seed[str(place + 1)] = {**dict.fromkeys(METRICS, score), "accuracies": accuracies, "why_undefined": why}
-    return {"n_seeds": len(scores), "why_undefined": why, "per_seed": per_seed}
+        numbers = dict.fromkeys(METRICS, score)
+        per_seed[str(place + 1)] = GuideRun(**numbers, checkpoint_epoch=1.0, accuracies=accuracies, why_undefined=why)
+    estimates = dict.fromkeys(METRICS, GuideEstimate(0.7, 0.01, 0.7, 0.7, 3))
+    return GuideMethod(n_seeds=len(scores), band="high", why_undefined=why, per_seed=per_seed, **estimates)
 
 
 def card(**methods):
-    return {"variant": "guide", "threshold": 0.8, "methods": methods}
+    return GuideCard(baseline="scratch_t2", final="last", threshold=0.8, methods=methods)
 
 
 def claim(of, start, name=None):
@@ -158,16 +161,8 @@ def test_tests_are_paired_with_sgd_and_corrected():
 
 
 def full_card():
-    """As the guide's page gets it: a card with everything a row needs."""
-
-    def part(mean):
-        return {"mean": mean, "sd": 0.01, "min": mean, "max": mean, "n": 3}
-
-    records = {"sgd": method(0.70, 0.71, 0.72), "<derpp>": method(0.3, 0.3, 0.3)}
-    records = {
-        name: {**record, **dict.fromkeys(METRICS, part(0.7)), "band": "high"} for name, record in records.items()
-    }
-    return {**card(**records), "checks": [], "warnings": []}
+    """As the guide's page gets it."""
+    return card(**{"sgd": method(0.70, 0.71, 0.72), "<derpp>": method(0.3, 0.3, 0.3)})
 
 
 def test_the_guides_page_and_its_files_show_the_claims(tmp_path):
@@ -189,11 +184,11 @@ def test_the_guides_page_and_its_files_show_the_claims(tmp_path):
 
 @pytest.mark.parametrize("asked_for", [True, False])
 def test_a_studys_page_shows_them_where_the_guides_files_are_asked_for(tmp_path, monkeypatch, asked_for):
-    monkeypatch.setattr(catalogue, "_plans", lambda *inputs, **more: {})
-    results = study(tmp_path, methods=("scratch_t2", "sgd"), guide_files=asked_for)
-    recorded, page = report_study(results)
-    html = page.read_text(encoding="utf-8")
-    assert ("guide" in recorded) == ((tmp_path / "tables" / "guide_claims.csv").exists()) == asked_for
+    monkeypatch.setattr(Rigidity, "figures", lambda self, evidence, card: ())
+    results = study(tmp_path, methods=("scratch_t2", "sgd"), **({} if asked_for else {"companions": {}}))
+    reported = report_study(results)
+    html = reported.page.read_text(encoding="utf-8")
+    assert ("guide" in reported.scored.to_json()) == ((tmp_path / "tables" / "guide_claims.csv").exists()) == asked_for
     assert ("T1 performance degrades when shortcuts are present" in html) == asked_for
     assert ("T1_all at or above 0.5" in html) == asked_for
 

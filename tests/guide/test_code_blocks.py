@@ -22,6 +22,7 @@ import einstellung.guide
 from einstellung.backbones import VisionTransformer
 from einstellung.bridges.mammoth import integration, register_datasets
 from einstellung.guide import flags
+from einstellung.guide.comprehensive import guide_settings
 from einstellung.guide.settings import translated
 from einstellung.results.config import build_config, read_config, with_assignments
 from einstellung.streams.two_phase import Split
@@ -176,7 +177,7 @@ def test_architecture_every_file_has_its_place_here():
         "utils/einstellung_evaluator.py": "einstellung.guide.EinstellungEvaluator",
         "utils/einstellung_integration.py": "einstellung.guide.enable_einstellung_integration",
         "experiments/einstellung_runner.py": "einstellung.guide.EinstellungExperimentRunner",
-        "run_einstellung_experiment.py": "einstellung.guide.front_door.main",
+        "run_einstellung_experiment.py": "einstellung.guide.command.main",
     }
     assert entries(blocks.ARCHITECTURE) == list(places)
     for place in places.values():
@@ -328,7 +329,7 @@ def test_configuration_means_what_it_says(tmp_path):
     assert (config.stream.name, config.methods, config.backbone.name) == ("cifar100", ("derpp",), "resnet18")
     assert config.cue.options.get("share", 1.0) == 1.0
     assert (config.cue.options["size"], config.cue.options["colour"]) == (4, [255, 0, 255])
-    assert (config.score.guide_threshold, config.evaluation.subsets) == (0.8, "every-epoch")
+    assert (guide_settings(config).guide_threshold, config.evaluation.subsets) == (0.8, "every-epoch")
     assert config.attention is None
     assert told == ["einstellung_extract_attention: backbone 'resnet18' has no attention, so none is extracted"]
 

@@ -24,8 +24,8 @@ METHODS = ("scratch_t2", "sgd", "derpp")
 def study(path, backbone="resnet18", threshold=0.5, methods=METHODS, attention=(), **changes):
     """A finished study without training: T1 reaches 0.5 after a few epochs, never 0.7."""
     results = ResultsFolder(path)
-    values = {"name": "by hand", "methods": list(methods), "seeds": list(SEEDS), "guide_files": True}
-    values |= {"score": {"guide_threshold": threshold}, "backbone": backbone, **changes}
+    values = {"name": "by hand", "methods": list(methods), "seeds": list(SEEDS)}
+    values |= {"companions": {"guide": {"guide_threshold": threshold}}, "backbone": backbone, **changes}
     results.write_config(build_config(values))
     write_json(results.proof_file, {"stream": "shapes", "checks": [{"name": "p", "passed": True, "detail": "d"}]})
     write_json(results.provenance_file, {"code_version": "1.2", "code_hash": "abc", "data": {"shapes": "0f"}})
@@ -86,7 +86,7 @@ def test_detailed_results_hold_the_run_and_where_it_comes_from(root):
     assert not any("--debug" in warning for warning in detailed["origin"]["warnings"])
     configuration = detailed["configuration"]
     assert (configuration["model"], configuration["seed"], configuration["backbone"]["name"]) == ("sgd", 2, "vit")
-    assert configuration["score"]["guide_threshold"] == 0.5
+    assert configuration["companions"]["guide"]["guide_threshold"] == 0.5
     assert "methods" not in configuration
     origin = detailed["origin"]
     assert (origin["run_key"], origin["study"], origin["run"]) == (

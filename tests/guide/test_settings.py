@@ -13,8 +13,9 @@ import yaml
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.guide.settings import KEYS, translated, with_guide_keys
+from einstellung.guide.comprehensive import guide_settings
 from einstellung.guide.score import guide_score
+from einstellung.guide.settings import KEYS, translated, with_guide_keys
 from einstellung.randomness import generator
 from einstellung.results.config import build_config, merged, read_preset
 from einstellung.streams import Presentation, prove
@@ -59,7 +60,7 @@ def test_the_guides_own_file():
     assert config.methods == ("derpp",)
     assert config.seeds == (42,)
     assert config.stream.name == "cifar100"
-    assert config.guide_files
+    assert "guide" in config.companions
     assert config.attention is None
     assert resolve(config.model_copy(update={"stream": study().stream})).cue.options == {
         "size": 4,
@@ -297,13 +298,14 @@ def test_adaptation_threshold():
     rows = {"method": "sgd", "seed": 1, "phase": "T1", "epoch": [1, 2], "split": "T1_all", "acc": [0.5, 0.9]}
     timeline = Timeline(pd.DataFrame({**rows, "loss": None, "n": 9}))
     delays = [
-        guide_score(timeline, study(einstellung_adaptation_threshold=at).score.settings())
-        .runs["sgd"][1]
+        guide_score(timeline, guide_settings(study(einstellung_adaptation_threshold=at)))
+        .methods["sgd"]
+        .per_seed["1"]
         .adaptation_delay
         for at in (0.4, 0.8)
     ]
     assert delays == [1.0, 2.0]
-    assert study().score.guide_threshold == 0.8
+    assert guide_settings(study()).guide_threshold == 0.8
 
 
 def test_evaluation_subsets():

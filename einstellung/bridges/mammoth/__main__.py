@@ -10,9 +10,9 @@ import click
 
 from einstellung.bridges.mammoth.checkout import open_checkout
 from einstellung.bridges.mammoth.datasets import register_datasets
+from einstellung.bridges.mammoth.evaluator import FINAL_METRICS
 from einstellung.bridges.mammoth.integration import RESULTS, enable_einstellung_integration
 from einstellung.errors import InputError
-from einstellung.guide.score import GUIDE_METRICS
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
@@ -46,7 +46,7 @@ def launch(folder: Path, results: Path, method: str | None, seed: int, words: tu
         )
     metrics = evaluator.get_final_metrics()
     click.echo(f"\n{evaluator.recorder.path}")
-    for name in GUIDE_METRICS:
+    for name in FINAL_METRICS:
         value = getattr(metrics, name)
         click.echo(f"  {name:26} {'undefined' if value is None else f'{value:.3f}'}")
     if metrics.why_undefined:

@@ -14,9 +14,9 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from einstellung.bridges.mammoth.evaluator import ADAPTATION_THRESHOLD
 from einstellung.bridges.mammoth.transforms import MammothPresentation
 from einstellung.cues import PatchCue
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
 from einstellung.streams import ImageSet, Stream, prove, streams
 from einstellung.timeline import NSC, SC_PATCH, T1_ALL
@@ -90,7 +90,7 @@ OPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "einstellung_mask_cover": (str, "black"),
     "einstellung_train_per_class": (int, None),
     "einstellung_test_per_class": (int, None),
-    "einstellung_adaptation_threshold": (float, ScoreSettings.guide_threshold),  # for the evaluator, not the stream
+    "einstellung_adaptation_threshold": (float, ADAPTATION_THRESHOLD),  # for the evaluator, not the stream
 }
 
 

@@ -11,13 +11,15 @@ import torch
 from torch import Tensor
 
 from einstellung.bridges.recorder import Recorder
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
-from einstellung.guide.score import GuideRun, guide_score
+from einstellung.guide.card import GUIDE_METRICS, THRESHOLD, GuideRun, GuideSettings
+from einstellung.guide.score import guide_score
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 
 _log = logging.getLogger(__name__)
+
+FINAL_METRICS, ADAPTATION_THRESHOLD = GUIDE_METRICS, THRESHOLD
 
 
 class MammothEvaluator:
@@ -95,8 +97,9 @@ class MammothEvaluator:
     def get_final_metrics(self) -> GuideRun:
         """The guide's numbers of this run: adaptation_delay, performance_deficit, shortcut_feature_reliance, eri_score."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)
-        settings = ScoreSettings() if threshold is None else ScoreSettings(guide_threshold=float(threshold))
-        return guide_score(self.timeline(), settings).runs[self.recorder.method][self.recorder.seed]
+        settings = GuideSettings() if threshold is None else GuideSettings(guide_threshold=float(threshold))
+        card = guide_score(self.timeline(), settings)
+        return card.methods[self.recorder.method].per_seed[str(self.recorder.seed)]
 
     def timeline(self) -> Timeline:
         """Everything measured so far."""

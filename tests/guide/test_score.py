@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
+from einstellung.guide.card import GuideSettings
 from einstellung.guide.score import (
     adaptation_delay,
     band,
@@ -17,9 +19,7 @@ from einstellung.guide.score import (
     performance_deficit,
     shortcut_feature_reliance,
 )
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
-
-from .timelines import rows, run, timeline
+from tests.timelines import rows, run, timeline
 
 unit = st.floats(0, 1)
 
@@ -69,7 +69,7 @@ def example():
 
 
 def test_a_timeline_by_hand():
-    card = guide_score(example()).to_dict()
+    card = guide_score(example()).to_json()
     assert (card["variant"], card["final"]) == ("guide", "last")
     sgd = card["methods"]["sgd"]
     assert sgd["n_seeds"] == 2
@@ -86,7 +86,7 @@ def test_a_timeline_by_hand():
 @pytest.mark.parametrize(("threshold", "delays"), [(0.5, [1.0, 1.0]), (0.65, [2.0, 2.0]), (0.81, [None, None])])
 def test_the_threshold_is_a_setting_and_is_named(threshold, delays):
     """T1_all is 0.5, 0.8, 0.7 and 0.5, 0.65 after the epochs of T1."""
-    card = guide_score(example(), ScoreSettings(guide_threshold=threshold)).to_dict()
+    card = guide_score(example(), GuideSettings(guide_threshold=threshold)).to_json()
     assert card["threshold"] == threshold
     runs = card["methods"]["sgd"]["per_seed"]
     assert [run["adaptation_delay"] for run in runs.values()] == delays
@@ -96,8 +96,8 @@ def test_the_threshold_is_a_setting_and_is_named(threshold, delays):
 
 @pytest.mark.parametrize("threshold", [0, 1.5, float("nan")])
 def test_a_threshold_that_is_no_accuracy_is_refused(threshold):
-    with pytest.raises(InputError, match="guide threshold is"):
-        ScoreSettings(guide_threshold=threshold)
+    with pytest.raises(InputError, match=r"score\.guide_threshold is"):
+        parse_settings(GuideSettings, {"guide_threshold": threshold}, "guide")
 
 
 def test_a_run_carries_the_accuracies_behind_its_numbers():
@@ -106,19 +106,19 @@ def test_a_run_carries_the_accuracies_behind_its_numbers():
         rows("sgd", 1, "T1", "T1_all", [0.5, 0.8]),
         run("sgd", 1, [0.5, 0.8], [0.5, 0.6], [0.3, 0.4], T1_all=[0.4, 0.1]),
     )
-    assert guide_score(table).runs["sgd"][1].accuracies == {
+    assert guide_score(table).methods["sgd"].per_seed["1"].accuracies == {
         "T1_all": 0.1,
         "T1_all_after_T1": 0.8,
         "T2_shortcut_normal": 0.8,
         "T2_shortcut_masked": 0.6,
         "T2_nonshortcut_normal": 0.4,
     }
-    scratch = guide_score(example()).runs["scratch_t2"][1].accuracies
+    scratch = guide_score(example()).methods["scratch_t2"].per_seed["1"].accuracies
     assert (scratch["T1_all"], scratch["T1_all_after_T1"], scratch["T2_nonshortcut_normal"]) == (None, None, None)
 
 
 def test_a_method_without_its_parts_says_why():
-    scratch = guide_score(example()).to_dict()["methods"]["scratch_t2"]
+    scratch = guide_score(example()).to_json()["methods"]["scratch_t2"]
     assert scratch["eri_score"] == {"mean": None, "sd": None, "min": None, "max": None, "n": 0}
     assert scratch["band"] is None
     assert scratch["why_undefined"] == (
@@ -127,7 +127,7 @@ def test_a_method_without_its_parts_says_why():
 
 
 def test_it_is_strict_json_with_checks_and_needs_no_baseline():
-    card = guide_score(timeline(run("sgd", 1, [0.5], [0.5])), ScoreSettings(final="last")).to_dict()
+    card = guide_score(timeline(run("sgd", 1, [0.5], [0.5])), GuideSettings(final="last")).to_json()
     assert json.loads(json.dumps(card, allow_nan=False)) == card
     assert len(card["checks"]) == 8
 
@@ -137,9 +137,9 @@ def test_subsets_at_the_end_only_give_no_delay():
     t2 = run(
         "sgd", 1, {2: 0.9, 4: 0.8}, {2: 0.5, 4: 0.4}, {2: 0.5, 4: 0.4}, T2_val={0: 0.1, 1: 0.2, 2: 0.9, 3: 0.5, 4: 0.6}
     )
-    seen = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {3: 0.9}))).runs["sgd"][1]
+    seen = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {3: 0.9}))).methods["sgd"].per_seed["1"]
     assert (seen.adaptation_delay, seen.eri_score) == (None, None)
     assert seen.why_undefined == "T1_all was measured at the end of T1 only"
     assert seen.performance_deficit == pytest.approx(4 / 9)
-    one_epoch = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {1: 0.9}))).runs["sgd"][1]
+    one_epoch = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {1: 0.9}))).methods["sgd"].per_seed["1"]
     assert one_epoch.adaptation_delay == 1.0  # nothing was missed

@@ -7,8 +7,8 @@ import os
 import shlex
 import sys
 import traceback
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from einstellung.arguments import look_for_data_in
 from einstellung.errors import InputError
@@ -17,6 +17,8 @@ from einstellung.guide.flags import configured, parsed
 from einstellung.results.config import StudyConfig, to_yaml
 
 if TYPE_CHECKING:
+    from einstellung.diagnoses.reporting import Reported
+    from einstellung.guide.card import GuideCard
     from einstellung.guide.experiment import Checkpoints, Performed, Request
 
 _NAME = "run_einstellung_experiment"
@@ -57,8 +59,8 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     if flags.verbose:
         _say(to_yaml(resolved).rstrip())
     performed = perform(request, _say)
-    if performed.card is not None:
-        _show(performed, performed.card, flags.comparative)
+    if performed.reported is not None:
+        _show(performed, performed.reported, flags.comparative)
     lines, code = failures_in_words(performed.failures)
     for line in lines:
         _say(f"{_NAME}: {line}")
@@ -95,40 +97,44 @@ def _choose_cache(flags: argparse.Namespace) -> None:
         del os.environ[VARIABLE]
 
 
-def _show(performed: Performed, card: Mapping[str, Any], comparative: bool) -> None:
-    """The guide's table, then the triplet's verdicts (as a whole scorecard where methods are compared), then the paths."""
+def _show(performed: Performed, reported: Reported, comparative: bool) -> None:
+    """The guide's table, then the triplet's verdicts (as a whole card where methods are compared), then the paths."""
     from rich.console import Console
     from rich.text import Text
 
-    from einstellung.guide.reporting import guide_card
-    from einstellung.report import render_terminal
+    from einstellung.guide.comprehensive import guide_settings
+    from einstellung.guide.score import guide_score
+    from einstellung.guide.tables import guide_table
+    from einstellung.report.terminal import Overview, print_overview
 
-    console, guides = Console(), guide_card(performed.results)
+    scored, console = reported.scored, Console()
+    guides = guide_score(scored.evidence.timeline, guide_settings(performed.results.config()))
     if not console.is_terminal:
         console.width = max(console.width, 120)  # for verdicts; tables are as wide
-    render_terminal(guides, console)
+    print_overview(console, Overview(guide_table(guides)), guides.checks, guides.warnings)
     print()
     if comparative:
         for line in _comparison(guides):
             print(line)
         print()
-    if card["baseline"] not in card["methods"]:
-        print(f"no verdict of the triplet: it needs {card['baseline']}; add it to --model, or use --comparative")
+    card = scored.card.baseline_first()
+    if not card.has_baseline:
+        print(f"no verdict of the triplet: it needs {card.baseline}; add it to --model, or use --comparative")
     elif comparative:
-        render_terminal(card, console)
+        print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings)
     else:
-        for method, record in card["methods"].items():
-            if record["verdict"]:
-                console.print(Text(f"{method}: {record['verdict']}"))
-    print(f"\nreport: {performed.page}\nresults: {performed.comprehensive}")
+        for method, record in card.methods.items():
+            if record.verdict:
+                console.print(Text(f"{method}: {record.verdict}"))
+    print(f"\nreport: {reported.page}\nresults: {performed.comprehensive}")
 
 
-def _comparison(guide_card: Mapping[str, Any]) -> Iterator[str]:
+def _comparison(card: GuideCard) -> Iterator[str]:
     """Differences between methods in the guide's metrics, with their tests."""
     from einstellung.guide.significance import guide_tests
     from einstellung.guide.tables import PARTS
 
-    for test in guide_tests(guide_card):
+    for test in guide_tests(card):
         if test["mean_difference"] is None:
             continue
         sure = test["note"] or f"p = {test['p_holm']:.3g} after Holm's correction, n = {test['n']}"

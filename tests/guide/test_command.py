@@ -462,7 +462,7 @@ def test_the_study_is_one_of_ours(finished):
     """What the front door makes, every other verb can take."""
     (study,) = finished[0].glob("studies/*")
     results = ResultsFolder(study)
-    assert results.config().guide_files
+    assert "guide" in results.config().companions
     assert results.merge_timelines().methods == ("scratch_t2", "sgd")
 
 
@@ -470,7 +470,7 @@ def test_the_script_at_the_root():
     script = Path(flags.__file__).parents[2] / "run_einstellung_experiment.py"
     lines = [line for line in script.read_text().splitlines() if line.strip()]
     assert lines[1:] == [
-        "from einstellung.guide.front_door import main",
+        "from einstellung.guide.command import main",
         'if __name__ == "__main__":',
         "    main()",
     ]

@@ -8,47 +8,51 @@ import json
 import pytest
 from rich.console import Console
 
+from einstellung.checks import Check
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.reporting import Scored, write_report
+from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod
+from einstellung.guide.diagnosis import Guide
 from einstellung.guide.score import guide_score
-from einstellung.report import render_terminal, write_guide_report
 from einstellung.guide.tables import guide_table
+from einstellung.report.terminal import print_overview
 from einstellung.timeline import Timeline
-
-from .hand_made import timeline_frame
+from tests.hand_made import timeline_frame
 
 
 @pytest.fixture
 def guide():
     def part(mean, sd, n=2):
-        return {"mean": mean, "sd": sd, "min": mean, "max": mean, "n": n}
+        return GuideEstimate(mean, sd, mean, mean, n)
 
-    return {
-        "variant": "guide",
-        "threshold": 0.75,
-        "methods": {
-            "ewc_on": {
-                "n_seeds": 2,
-                "adaptation_delay": part(12.5, 0.7071),
-                "performance_deficit": part(0.25, 0.05),
-                "shortcut_feature_reliance": part(0.5, 0.01),
-                "eri_score": part(0.3, 0.02),
-                "band": "moderate",
-                "why_undefined": None,
-                "per_seed": {},
-            },
-            "<sgd>": {
-                "n_seeds": 2,
-                "adaptation_delay": part(None, None, 0),
-                "performance_deficit": part(0.25, 0.05),
-                "shortcut_feature_reliance": part(0.5, 0.01),
-                "eri_score": part(None, None, 0),
-                "band": None,
-                "why_undefined": "seeds 1, 2: T1_all never reached 0.8",
-                "per_seed": {},
-            },
-        },
-        "checks": [{"name": "seeds match", "passed": False, "detail": "seed 3 is alone"}],
-        "warnings": [],
+    both = {"performance_deficit": part(0.25, 0.05), "shortcut_feature_reliance": part(0.5, 0.01)}
+    methods = {
+        "ewc_on": GuideMethod(
+            n_seeds=2,
+            adaptation_delay=part(12.5, 0.7071),
+            eri_score=part(0.3, 0.02),
+            band="moderate",
+            why_undefined=None,
+            per_seed={},
+            **both,
+        ),
+        "<sgd>": GuideMethod(
+            n_seeds=2,
+            adaptation_delay=part(None, None, 0),
+            eri_score=part(None, None, 0),
+            band=None,
+            why_undefined="seeds 1, 2: T1_all never reached 0.8",
+            per_seed={},
+            **both,
+        ),
     }
+    checks = (Check("seeds match", False, "seed 3 is alone"),)
+    return GuideCard(baseline="scratch_t2", final="last", threshold=0.75, methods=methods, checks=checks)
+
+
+def write_guide_report(folder, card, provenance=None):
+    scored = Scored(Guide(), Evidence(Timeline(timeline_frame())), card)
+    return write_report(folder, scored, provenance=provenance)
 
 
 def test_the_table_holds_parts_score_and_band(guide):
@@ -71,13 +75,13 @@ def test_the_page_is_written_whole_and_escaped(guide, tmp_path):
     assert "T1_all never reached 0.8" in html
     assert "1 check failed" in html
     assert "http" not in html.replace("http-equiv", "")
-    assert json.loads((tmp_path / "score.json").read_text()) == guide
+    assert json.loads((tmp_path / "score.json").read_text()) == guide.to_json()
     assert (tmp_path / "tables" / "guide.tex").read_text().count(r"ewc\_on") == 1
 
 
 def test_the_terminal_shows_score_and_reason(guide):
     stream = io.StringIO()
-    render_terminal(guide, Console(file=stream))
+    print_overview(Console(file=stream), Guide().overview(guide), guide.checks, guide.warnings)
     text = stream.getvalue()
     assert "12.5 ± 0.71" in text
     assert "<sgd>: seeds 1, 2: T1_all never reached 0.8" in text
@@ -85,7 +89,7 @@ def test_the_terminal_shows_score_and_reason(guide):
 
 
 def test_the_real_guide_card_fits(tmp_path):
-    card = guide_score(Timeline(timeline_frame())).to_dict()
+    card = guide_score(Timeline(timeline_frame()))
     html = write_guide_report(tmp_path, card).read_text(encoding="utf-8")
-    deficit = card["methods"]["sgd"]["performance_deficit"]["mean"]
+    deficit = card.methods["sgd"].performance_deficit.mean
     assert f"{deficit:.3f} ± " in html
