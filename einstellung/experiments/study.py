@@ -15,7 +15,6 @@ from einstellung.experiments.assembly import (
     build_stream,
     check_backbone,
     check_groups,
-    check_learners,
     data_digests,
     resolve,
 )
@@ -24,6 +23,7 @@ from einstellung.experiments.local import Failure, run_jobs
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.processes import preload_kernels, warm_up
 from einstellung.experiments.progress import Display, display_for
+from einstellung.experiments.rehearsal import rehearse
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
 from einstellung.metrics.confounding_settings import ConfoundingSettings
@@ -86,8 +86,8 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
         require_tensorboard()
     stream = build_stream(config)
     check_backbone(config, stream)
-    check_learners(config, stream)
     check_groups(config, stream)
+    rehearse(config, stream)
     names = [split.name for split in stream.splits]
     # what these refuse, they refuse before hours of training
     if are_confounding(names):

@@ -25,6 +25,7 @@ from einstellung.errors import InputError
 from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
 from einstellung.learners.last_layer import RetrainsLastLayer
 from einstellung.learners.learner import Batch, Stage, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
@@ -44,6 +45,19 @@ class BGSOptions:
                 raise InputError(f"learners.bgs.{key} is {getattr(self, key)}: it must be at least {least}")
 
 
+@dataclass(frozen=True)
+class BGSWorkload(Workload):
+    """Replay while a phase is learned, then passes of the last layer over the buffer, without replay."""
+
+    def extra_images_per_step(
+        self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
+    ) -> float:
+        return 0.0 if number == 0 or stage == BALANCE else float(min(options.draw, options.buffer))
+
+    def share(self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return options.last_layer_epochs * own_share(options.buffer, sizes, number) if stage == BALANCE else 1.0
+
+
 @learners.register("bgs")
 class BalancedGreedySampling(RetrainsLastLayer):
     """Replay from a buffer in which no spurious feature tells the class, and a last layer that is trained on nothing else."""
@@ -52,22 +66,16 @@ class BalancedGreedySampling(RetrainsLastLayer):
     needs_groups: ClassVar[bool] = True
     method: ClassVar[str] = "bgs"
     retraining: ClassVar[str] = BALANCE
+    workload: ClassVar[Workload] = BGSWorkload()
 
     @classmethod
-    def plain_history(cls, options: BGSOptions) -> bool:
+    def shares_first_phase(cls, options: BGSOptions) -> bool:
         return options.last_layer_epochs == 0
 
     @classmethod
-    def beside(cls, options: BGSOptions, sizes: Sequence[int], number: int) -> float:
-        return 0.0 if number == 0 else float(min(options.draw, options.buffer))
-
-    @classmethod
     def stages(cls, options: BGSOptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
-        train = Stage("train", float(epochs[number]))
-        if not options.last_layer_epochs:
-            return (train,)
-        share = options.last_layer_epochs * own_share(options.buffer, sizes, number)
-        return (train, Stage(BALANCE, 1.0, share, by_itself=True))
+        train = Stage(TRAIN, float(epochs[number]))
+        return (train, Stage(BALANCE, 1.0)) if options.last_layer_epochs else (train,)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -7,19 +7,31 @@ An epoch of T2 goes through T1 and T2 once; only T2 images count for the effecti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from einstellung.learners.learner import Learner, learners
+from einstellung.learners.planning import Workload
 from einstellung.streams.stream import Phase
+
+
+@dataclass(frozen=True)
+class CumulativeWorkload(Workload):
+    """Every phase goes through all images so far."""
+
+    def cost(self, options: Any, sizes: Sequence[int], number: int) -> float:
+        return sum(sizes[: number + 1]) / sizes[number]
 
 
 @learners.register("cumulative")
 class Cumulative(Learner):
     """All images so far, shuffled, from the weights of the phase before."""
 
+    workload: ClassVar[Workload] = CumulativeWorkload()
+
     @classmethod
-    def cost(cls, options: Any, sizes: Sequence[int], number: int) -> float:
-        return sum(sizes[: number + 1]) / sizes[number]
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)

@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.learners.learner import Batch, learners, option
-from einstellung.learners.replay import ReplayLearner, ReplayOptions
+from einstellung.learners.planning import Workload
+from einstellung.learners.replay import ReplayLearner, ReplayOptions, ReplayWorkload
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class DarkExperienceReplayPlusPlus(ReplayLearner):
     """Replay with the labels and with the logits of the past."""
 
     Options: ClassVar[type] = DERppOptions
-    draws: ClassVar[int] = 2
+    workload: ClassVar[Workload] = ReplayWorkload(draws=2)
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         if not len(self.buffer):

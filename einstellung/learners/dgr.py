@@ -26,6 +26,7 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder, build_autoencoder
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
@@ -58,19 +59,27 @@ class DGROptions:
                 raise InputError(f"learners.dgr.{key} is {getattr(self, key)}: it must be above 0")
 
 
+@dataclass(frozen=True)
+class DGRWorkload(Workload):
+    """Generated images in every step of a later phase, and the training of the generator."""
+
+    def cost(self, options: DGROptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if number == 0 else _STEP_COST
+
+    def closing_cost(self, options: DGROptions, size: int) -> float:
+        return _GENERATOR_COST * options.generator_epochs * size
+
+
 @learners.register("dgr")
 class DeepGenerativeReplay(Learner):
     """Replay of images drawn from a model of the past, labelled by the net of the past."""
 
     Options: ClassVar[type] = DGROptions
+    workload: ClassVar[Workload] = DGRWorkload()
 
     @classmethod
-    def cost(cls, options: DGROptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if number == 0 else _STEP_COST
-
-    @classmethod
-    def closing_cost(cls, options: DGROptions, size: int) -> float:
-        return _GENERATOR_COST * options.generator_epochs * size
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -131,7 +140,7 @@ class DeepGenerativeReplay(Learner):
         share = 1 / (len(self.context.earlier(phase)) + 1)
         optimiser = torch.optim.Adam(self.autoencoder.parameters(), lr=self.options.generator_lr)
         for epoch in range(1, self.options.generator_epochs + 1):
-            self.context.tell(f"generator epoch {epoch}/{self.options.generator_epochs}")
+            self.context.report_progress(f"generator epoch {epoch}/{self.options.generator_epochs}")
             order = torch.randperm(len(phase.train), generator=generator(seed, "generator-order", phase.name, epoch))
             cue, noise, draws = (
                 generator(seed, purpose, phase.name, epoch)

@@ -21,6 +21,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.fisher import Shown, fisher_of_single_images, fisher_per_sample
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
@@ -42,16 +43,25 @@ class EWCOptions:
             raise InputError(f"learners.ewc_on.fisher_images is {self.fisher_images}: give at least 1, or null for all")
 
 
+@dataclass(frozen=True)
+class EWCWorkload(Workload):
+    """Plain training, and the Fisher information at the end of a phase."""
+
+    def closing_cost(self, options: EWCOptions, size: int) -> float:
+        images = size if options.fisher_images is None else min(size, options.fisher_images)
+        return (4.0 if options.fisher == "mammoth" else 1.5) * images  # one by one, or in batches
+
+
 @learners.register("ewc_on")
 class OnlineEWC(Learner):
     """Fine-tuning with a quadratic pull towards the weights that mattered before."""
 
     Options: ClassVar[type] = EWCOptions
+    workload: ClassVar[Workload] = EWCWorkload()
 
     @classmethod
-    def closing_cost(cls, options: EWCOptions, size: int) -> float:
-        images = size if options.fisher_images is None else min(size, options.fisher_images)
-        return (4.0 if options.fisher == "mammoth" else 1.5) * images  # one by one, or in batches
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

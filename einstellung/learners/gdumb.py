@@ -21,7 +21,8 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.greedy import GreedyBuffer, fill, own_share
-from einstellung.learners.learner import Learner, Stage, learners, option
+from einstellung.learners.learner import Learner, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -37,29 +38,26 @@ class GDumbOptions:
                 raise InputError(f"learners.gdumb.{key} is {getattr(self, key)}: it must be at least 1")
 
 
+@dataclass(frozen=True)
+class GDumbWorkload(Workload):
+    """Passes over the buffer instead of the phase."""
+
+    def cost(self, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
+        return number + 1.0  # for one image of the phase there is about one of each phase before it
+
+    def share(self, options: GDumbOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return options.passes * own_share(options.buffer, sizes, number)
+
+
 @learners.register("gdumb")
 class GDumb(Learner):
     """A fresh net on a balanced buffer, in every phase, the first one included."""
 
     Options: ClassVar[type] = GDumbOptions
-
-    @classmethod
-    def plain_history(cls, options: GDumbOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
-        return number + 1.0  # for one image of the phase there is about one of each phase before it
-
-    @classmethod
-    def stages(
-        cls, options: GDumbOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
-    ) -> tuple[Stage, ...]:
-        share = options.passes * own_share(options.buffer, sizes, number)
-        return (Stage("train", float(epochs[number]), share),)
+    workload: ClassVar[Workload] = GDumbWorkload()
 
     def begin_phase(self, phase: Phase) -> None:
-        self.start_anew()
+        self.reinitialise()
         super().begin_phase(phase)
         buffer = GreedyBuffer(self.options.buffer)
         self._kept = fill(buffer, self.sources(phase), _classes, self.context.seed)

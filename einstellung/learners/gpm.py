@@ -22,6 +22,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.learners.unfolding import patches
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
@@ -48,19 +49,27 @@ class GPMOptions:
             raise InputError(f"learners.gpm.samples is {self.samples}: it must be at least 1")
 
 
+@dataclass(frozen=True)
+class GPMWorkload(Workload):
+    """Projections after every step, covariances and their eigenvectors at the end of a phase."""
+
+    def cost(self, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if number == 0 else 1.1  # the projections, less the batch norm that is frozen
+
+    def closing_cost(self, options: GPMOptions, size: int) -> float:
+        return 5.0 * min(options.samples, size)
+
+
 @learners.register("gpm")
 class GradientProjectionMemory(Learner):
     """Fine-tuning that moves no layer's outputs on the inputs of the past."""
 
     Options: ClassVar[type] = GPMOptions
+    workload: ClassVar[Workload] = GPMWorkload()
 
     @classmethod
-    def cost(cls, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if number == 0 else 1.1  # what the projections add, less the batch norm that stands still
-
-    @classmethod
-    def closing_cost(cls, options: GPMOptions, size: int) -> float:
-        return 5.0 * min(options.samples, size)  # covariances and their eigenvectors
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -99,7 +108,7 @@ class GradientProjectionMemory(Learner):
         inputs = self.context.presentation.unaugmented(phase.train.take(order[: self.options.samples]))
         bases = {}
         for group in _groups(self.layers):
-            self.context.tell(f"bases of layers, {len(bases)} of {len(self.layers)} done")
+            self.context.report_progress(f"bases of layers, {len(bases)} of {len(self.layers)} done")
             measured = measured_inputs(self.net, group, inputs)
             for name in list(measured):
                 weight, known, found = group[name].weight, self.bases.get(name), measured.pop(name)

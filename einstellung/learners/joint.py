@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, Stage, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.streams.stream import Phase
 
 
@@ -25,16 +26,21 @@ class JointOptions:
             raise InputError(f"learners.joint.epochs is {self.epochs}: it must be at least 1")
 
 
+@dataclass(frozen=True)
+class JointWorkload(Workload):
+    """Every pass goes through the images of all phases."""
+
+    def cost(self, options: JointOptions, sizes: Sequence[int], number: int) -> float:
+        return sum(sizes) / sizes[number]
+
+
 @learners.register("joint")
 class Joint(Learner):
     """One shuffled set, a fresh net."""
 
     Options: ClassVar[type] = JointOptions
     skips_history: ClassVar[bool] = True
-
-    @classmethod
-    def cost(cls, options: JointOptions, sizes: Sequence[int], number: int) -> float:
-        return sum(sizes) / sizes[number]
+    workload: ClassVar[Workload] = JointWorkload()
 
     @classmethod
     def stages(
@@ -48,9 +54,9 @@ class Joint(Learner):
         6.0
         """
         if options.epochs is not None:
-            return (Stage("train", float(options.epochs)),)
+            return (Stage(TRAIN, float(options.epochs)),)
         budget = sum(size * count for size, count in zip(sizes, epochs, strict=True))
-        return (Stage("train", budget / sum(sizes)),)
+        return (Stage(TRAIN, budget / sum(sizes)),)
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)

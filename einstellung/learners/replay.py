@@ -20,6 +20,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.reservoir import Reservoir
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
@@ -49,24 +50,31 @@ class ReplayOptions:
                 raise InputError(f"learners.{self.method}.{key} is {value}: it must be at least {least}")
 
 
-class ReplayLearner(Learner):
-    """A learner with a reservoir; a method says what its loss is.
+@dataclass(frozen=True)
+class ReplayWorkload(Workload):
+    """Plain training and ``draws`` draws from the buffer in every step."""
 
-    ``draws`` is how often a step draws from it. ``joins_batch``: a draw goes through the net together with the batch, under the
-    same loss; otherwise it is a loss of its own.
+    draws: int = 1
+
+    def extra_images_per_step(
+        self, options: ReplayOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
+    ) -> float:
+        nothing = options.replay == "earlier" and number == 0
+        return 0.0 if nothing else float(self.draws * min(options.draw, options.buffer))
+
+
+class ReplayLearner(Learner):
+    """A learner with a reservoir; a method defines its loss.
+
+    ``joins_batch``: a draw goes through the net together with the batch, under the same loss; otherwise it has a loss of its own.
     """
 
-    draws: ClassVar[int] = 1
+    workload: ClassVar[Workload] = ReplayWorkload()
     joins_batch: ClassVar[bool] = False
 
     @classmethod
-    def plain_history(cls, options: ReplayOptions) -> bool:
+    def shares_first_phase(cls, options: ReplayOptions) -> bool:
         return options.replay == "earlier"
-
-    @classmethod
-    def beside(cls, options: ReplayOptions, sizes: Sequence[int], number: int) -> float:
-        nothing = options.replay == "earlier" and number == 0
-        return 0.0 if nothing else float(cls.draws * min(options.draw, options.buffer))
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -6,6 +6,8 @@ The baseline of a stream of many phases; that of the last phase alone is ``scrat
 
 from __future__ import annotations
 
+from typing import Any
+
 from einstellung.learners.learner import Learner, learners
 from einstellung.streams.stream import Phase
 
@@ -14,6 +16,10 @@ from einstellung.streams.stream import Phase
 class Scratch(Learner):
     """Nothing is carried over from phase to phase."""
 
+    @classmethod
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
+
     def begin_phase(self, phase: Phase) -> None:
-        self.start_anew()
+        self.reinitialise()
         super().begin_phase(phase)

@@ -97,7 +97,7 @@ def test_every_key_is_its_own():
     assert len(set(keys)) == len(keys)
 
 
-def test_a_stage_by_itself_is_not_charged_for_what_others_show_beside():
+def test_a_stage_without_replay_is_not_charged_for_it():
     """Of bgs: two epochs of 40 images with 8 replayed beside 16, then 10 passes over its buffer's 12 images of the phase."""
     change = {"methods": ["bgs"], "learners": {"bgs": {"buffer": 24, "draw": 8, "last_layer_epochs": 10}}}
     training = {"training": {"epochs": [2, 2], "batch_size": 16}}

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from einstellung.backbones import VisionTransformer
 from einstellung.learners import make_learner
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.randomness import generator
 
 WEIGHTS = {"der": {"alpha": 0.7}, "derpp": {"alpha": 0.7, "beta": 0.4}}

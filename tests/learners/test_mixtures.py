@@ -10,7 +10,7 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.training import LoopSettings, PhaseLoop
 
 

@@ -32,7 +32,7 @@ def test_naive_is_plain_fine_tuning_in_every_phase(make, batch_of, tasks):
 
 @pytest.mark.parametrize("name", ["naive", "scratch"])
 def test_the_first_phase_is_shared_with_plain_fine_tuning(make, batch_of, tasks, name):
-    assert learners[name].plain_history(None)
+    assert learners[name].shares_first_phase(None)
     learner, plain = make(name, phases=tasks), make("sgd", phases=tasks)
     for one in (learner, plain):
         learn(one, batch_of, tasks[0])

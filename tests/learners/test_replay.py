@@ -11,7 +11,7 @@ from scipy.stats import chisquare, hypergeom
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.randomness import generator
 
 METHODS = ["er", "der", "derpp"]
@@ -186,13 +186,13 @@ def test_history_and_price_depend_on_what_is_replayed(method, draws):
     kind = learners[method]
     within, earlier = (learner_options(method, {"replay": replay}) for replay in ("within", "earlier"))
     assert learner_options(method, {}) == within
-    assert not kind.plain_history(within)
-    assert kind.plain_history(earlier)
-    assert [kind.price(within, [90, 40], number, within.draw) for number in (0, 1)] == [1 + draws, 1 + draws]
-    assert [kind.price(earlier, [90, 40], number, earlier.draw) for number in (0, 1)] == [1, 1 + draws]
+    assert not kind.shares_first_phase(within)
+    assert kind.shares_first_phase(earlier)
+    assert [kind.workload.price(within, [90, 40], number, within.draw) for number in (0, 1)] == [1 + draws, 1 + draws]
+    assert [kind.workload.price(earlier, [90, 40], number, earlier.draw) for number in (0, 1)] == [1, 1 + draws]
     few = learner_options(method, {"draw": 8})
-    assert kind.price(few, [90, 40], 1, 32) == 1 + draws / 4
-    assert kind.price(learner_options(method, {"draw": 8, "buffer": 4}), [90, 40], 1, 32) == 1 + draws / 8
+    assert kind.workload.price(few, [90, 40], 1, 32) == 1 + draws / 4
+    assert kind.workload.price(learner_options(method, {"draw": 8, "buffer": 4}), [90, 40], 1, 32) == 1 + draws / 8
 
 
 @pytest.mark.parametrize(

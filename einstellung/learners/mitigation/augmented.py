@@ -28,10 +28,6 @@ class AugmentedLearner(Learner):
     needs_pictures: ClassVar[bool] = True
     combines: ClassVar[bool] = True
 
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
-
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         stream = self.context.presentation.stream

@@ -18,7 +18,6 @@ Both nets begin the first phase with the weights of the run; D begins every late
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +28,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.two_nets import TwoNets
+from einstellung.learners.planning import Workload
 
 _EPS = 1e-6  # as in the authors' code: in every quotient and logarithm
 
@@ -47,15 +47,8 @@ class DebiasingAlternateNetworks(TwoNets):
     """Whoever a second net finds to be served worse than others of the class counts for up to twice as much."""
 
     Options: ClassVar[type] = DebiANOptions
+    workload: ClassVar[Workload] = Workload(step_cost=2.0 + 2 / 3)  # a step and a forward pass of each net
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: DebiANOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: DebiANOptions, sizes: Sequence[int], number: int) -> float:
-        return 2.0 + 2 / 3  # a step of either net, and of either one look more, a third of a step
 
     def observe(self, batch: Batch) -> Tensor:
         loss = self.step(self._classifier_loss(batch))

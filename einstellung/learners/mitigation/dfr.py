@@ -24,6 +24,7 @@ from einstellung.errors import InputError
 from einstellung.learners.last_layer import RetrainsLastLayer
 from einstellung.learners.learner import Batch, Stage, learners, option
 from einstellung.learners.mitigation.groups import SUBSET_SHARE, GroupLearner, GroupOptions
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.streams.stream import Phase
 
 LAST_LAYER = "last-layer"
@@ -42,6 +43,14 @@ class DFROptions(GroupOptions):
                 raise InputError(f"learners.dfr.{key} is {getattr(self, key)}: it must be at least {least}")
 
 
+@dataclass(frozen=True)
+class DFRWorkload(Workload):
+    """Plain training, then passes of the last layer over the subset."""
+
+    def share(self, options: DFROptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return options.last_layer_epochs * SUBSET_SHARE if stage == LAST_LAYER else 1.0
+
+
 @learners.register("dfr")
 class DeepFeatureReweighting(RetrainsLastLayer, GroupLearner):
     """The features that plain training finds, weighed anew where no told cue tells the class."""
@@ -49,11 +58,11 @@ class DeepFeatureReweighting(RetrainsLastLayer, GroupLearner):
     Options: ClassVar[type] = DFROptions
     method: ClassVar[str] = "dfr"
     retraining: ClassVar[str] = LAST_LAYER
+    workload: ClassVar[Workload] = DFRWorkload()
 
     @classmethod
     def stages(cls, options: DFROptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
-        share = options.last_layer_epochs * SUBSET_SHARE
-        return (Stage("train", float(epochs[number]), preparatory=True), Stage(LAST_LAYER, 1.0, share))
+        return (Stage(TRAIN, float(epochs[number]), preparatory=True), Stage(LAST_LAYER, 1.0))
 
     def begin_stage(self, phase: Phase, stage: Stage) -> None:
         super().begin_stage(phase, stage)

@@ -66,7 +66,7 @@ class EnvironmentInference(AnewWithHindsight):
 
     def infer(self, phase: Phase, logits: Tensor) -> Tensor:
         """The environment of an image, 0 or 1."""
-        self.context.tell(f"environments of {phase.name}")
+        self.context.report_progress(f"environments of {phase.name}")
         draws = generator(self.context.seed, "environments", phase.name)
         labels, options = phase.train.labels, self.options
         return environments(scale_gradients(logits, labels), labels, options.ascent_steps, options.ascent_lr, draws)

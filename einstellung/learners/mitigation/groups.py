@@ -112,10 +112,6 @@ class GroupLearner(Learner):
 
     needs_groups: ClassVar[bool] = True
 
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
-
     def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
         super().__init__(net, options, context)
         self.bits = cue_bits(context.presentation.stream, options.cues)
@@ -126,5 +122,7 @@ class GroupLearner(Learner):
     def subset_of(self, phase: Phase) -> Tensor:
         """Rows of the phase's images in which all groups are of one size: the same ones throughout a run."""
         rows = balanced_subset(self.groups_of(phase.train), generator(self.context.seed, "subset", phase.name))
-        self.context.tell(f"{phase.name}: {len(rows)} of {len(phase.train)} images, every group of the same size")
+        self.context.report_progress(
+            f"{phase.name}: {len(rows)} of {len(phase.train)} images, every group of the same size"
+        )
         return rows

@@ -19,7 +19,7 @@ earlier phases have smoothed losses of their own.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,6 +31,7 @@ from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.identities import Identities
 from einstellung.learners.mitigation.two_nets import TwoNets
+from einstellung.learners.planning import Workload
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
 
@@ -54,15 +55,8 @@ class LearningFromFailure(TwoNets):
     """Images that a net fails on that was made to take the shortcut count for more."""
 
     Options: ClassVar[type] = LfFOptions
+    workload: ClassVar[Workload] = Workload(step_cost=2.0)  # two nets
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: LfFOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: LfFOptions, sizes: Sequence[int], number: int) -> float:
-        return 2.0
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

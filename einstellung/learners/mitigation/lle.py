@@ -16,7 +16,6 @@ background and the co-object of random images are put in, of the other class for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -28,6 +27,7 @@ from einstellung.errors import InputError
 from einstellung.learners.last_layer import put_in_place
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.mitigation.heads import Ensemble
+from einstellung.learners.planning import Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
@@ -45,15 +45,8 @@ class LastLayerEnsemble(Learner):
     """Each last layer learns under one shift; which of them to believe, another one tells from the features."""
 
     Options: ClassVar[type] = LLEOptions
+    workload: ClassVar[Workload] = Workload(step_cost=_STEP_COST)
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: LLEOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: LLEOptions, sizes: Sequence[int], number: int) -> float:
-        return _STEP_COST
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, Stage, option
+from einstellung.learners.planning import TRAIN
 from einstellung.streams.stream import ImageSet, Phase
 
 IDENTIFY = "identify"
@@ -43,16 +44,12 @@ class AnewWithHindsight(Learner):
     """
 
     @classmethod
-    def plain_history(cls, options: ReferenceOptions) -> bool:
-        return False
-
-    @classmethod
     def stages(
         cls, options: ReferenceOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
     ) -> tuple[Stage, ...]:
         return (
             Stage(IDENTIFY, float(options.identify_epochs), preparatory=True),
-            Stage("train", float(epochs[number])),
+            Stage(TRAIN, float(epochs[number])),
         )
 
     def __init__(self, *args: Any) -> None:

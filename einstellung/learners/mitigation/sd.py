@@ -11,7 +11,7 @@ net free to push the logits of the other classes down without end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -36,10 +36,6 @@ class SpectralDecoupling(Learner):
 
     Options: ClassVar[type] = SDOptions
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
 
     def objective(self, batch: Batch) -> Tensor:
         with self.context.autocast():

@@ -19,8 +19,9 @@ from typing import ClassVar, Literal
 import torch
 from torch import Tensor
 
-from einstellung.learners.learner import Stage, learners, option
+from einstellung.learners.learner import learners, option
 from einstellung.learners.mitigation.groups import SUBSET_SHARE, GroupLearner, GroupOptions
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -31,17 +32,20 @@ class SUBGOptions(GroupOptions):
     epoch: Literal["phase", "subset"] = option("phase", "as many images as the phase has; subset: the authors' code")
 
 
+@dataclass(frozen=True)
+class SUBGWorkload(Workload):
+    """An epoch as long as any other, or one pass over the subset."""
+
+    def share(self, options: SUBGOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return 1.0 if options.epoch == "phase" else SUBSET_SHARE
+
+
 @learners.register("subg")
 class SubsampledGroups(GroupLearner):
     """Plain training on a subset in which no told cue tells the class."""
 
     Options: ClassVar[type] = SUBGOptions
-
-    @classmethod
-    def stages(
-        cls, options: SUBGOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
-    ) -> tuple[Stage, ...]:
-        return (Stage("train", float(epochs[number]), 1.0 if options.epoch == "phase" else SUBSET_SHARE),)
+    workload: ClassVar[Workload] = SUBGWorkload()
 
     def begin_phase(self, phase: Phase) -> None:
         super().begin_phase(phase)
