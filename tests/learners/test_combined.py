@@ -14,28 +14,11 @@ from einstellung.experiments.plan import phase_work
 from einstellung.experiments.rehearsal import rehearse
 from einstellung.learners import Batch, Learner, Methods, learners
 from einstellung.learners.combined import use_final_architecture
-from einstellung.learners.methods import learner_options, options_as_data
+from einstellung.learners.methods import learner_options
 from einstellung.results.config import build_config
 from einstellung.streams import Stream, streams
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
-
-
-@pytest.fixture
-def through(batch_of, stream):
-    """Two steps of T1, its end, three steps of T2: the losses and the net."""
-
-    def run(learner: Learner) -> tuple[list[Tensor], list[Tensor]]:
-        losses = []
-        for phase, starts in zip(stream.phases, ((0, 8), (0, 6, 12)), strict=True):
-            learner.begin_phase(phase)
-            learner.begin_epoch(phase, 1)
-            learner.training_mode()
-            losses += [learner.observe(batch_of(phase, range(start, start + 6))) for start in starts]
-            learner.end_phase(phase)
-        return losses, [*learner.net.parameters(), *learner.net.buffers()]
-
-    return run
 
 
 @pytest.mark.parametrize("replay", ["er", "der", "derpp"])
@@ -76,38 +59,6 @@ def test_replay_joins_before_the_method_sees_the_batch(make, through, own_names)
         Methods()["derpp+counting"]
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("erm+er", "the first part must be a replay method"),
-        ("er+ewc", "er[+]ewc': ewc cannot be combined with replay; these can: .*erm"),
-        ("er+erk", "unknown learner 'erk': did you mean"),
-        ("erm-then-joint", "joint starts at the last phase"),
-        ("erm-then-er-then-der", "give one method for the first phase and one for all others"),
-    ],
-)
-def test_what_is_no_combination(name, words):
-    with pytest.raises(InputError, match=words):
-        Methods()[name]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (
-            {"er": {"replay": "within"}},
-            "learners.er[+]erm.er.replay is 'within': a combination replays earlier phases only",
-        ),
-        ({"er": {"bufer": 1}}, "unknown key 'learners.er[+]erm.er.bufer': did you mean 'buffer'"),
-        ({"buffer": 1}, "unknown key 'learners.er[+]erm.buffer': its parts are er and erm"),
-        ({"er": 5}, "learners.er[+]erm.er is 5: give the options of er"),
-    ],
-)
-def test_wrong_options_are_named_with_their_place(given, words):
-    with pytest.raises(InputError, match=words):
-        learner_options("er+erm", given)
-
-
 def test_what_comes_second_has_the_first_phase_in_its_buffer(make, through):
     """With the options that it has by itself, it would replay within its own phases only."""
     learner = make("erm-then-er")
@@ -134,44 +85,6 @@ def test_one_after_the_other_needs_two_phases(own_names, tasks):
     config = resolve(build_config(values))
     with pytest.raises(InputError, match="'erm-then-er' needs a second phase"):
         rehearse(config, build_stream(config))
-
-
-def test_a_combination_begins_with_the_options_of_its_parts():
-    config = build_config(
-        {
-            "methods": ["er", "er+erm", "erm-then-er+erm"],
-            "learners": {"er": {"buffer": 50, "replay": "earlier"}, "er+erm": {"er": {"draw": 7}}},
-        }
-    )
-    options = resolve(config).learners
-    assert options["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
-    assert options["erm-then-er+erm"]["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
-    again = options_as_data(learner_options("erm-then-er+erm", options["erm-then-er+erm"]))
-    assert again == options["erm-then-er+erm"], "what is written down is read back"
-    assert Methods().composition("erm-then-er+erm").names == ("erm", "er+erm")
-
-
-def test_a_method_once_more_under_another_name(make, through):
-    """jtt~2 is JTT, with the options that stand under that name, and JTT's where none do."""
-    config = build_config(
-        {
-            "methods": ["er", "er~large", "er~large+erm"],
-            "learners": {"er": {"draw": 5, "replay": "earlier"}, "er~large": {"buffer": 70}},
-        }
-    )
-    options = resolve(config).learners
-    assert options["er~large"] == {"buffer": 70, "draw": 5, "replay": "earlier"}
-    assert options["er~large+erm"]["er~large"] == options["er~large"]
-    assert Methods().registered("er~large+erm") == [learners["er"], learners["erm"]]
-    assert through(make("er~large", **REPLAY))[0] == through(make("er", **REPLAY))[0]
-    with pytest.raises(InputError, match=r"unknown key 'learners\.er~large\.bufer': did you mean 'buffer'"):
-        learner_options("er~large", {"bufer": 1})
-    with pytest.raises(InputError, match=r"^learners\.gdro~some\.step is -1\.0: it must be at least 0"):
-        learner_options("gdro~some", {"step": -1.0})
-    with pytest.raises(InputError, match=r"^learners\.derpp\+sd\.sd\.strength is -1\.0"):
-        learner_options("derpp+sd", {"sd": {"strength": -1.0}})
-    with pytest.raises(InputError, match="after '~' give a word"):
-        Methods()["er~"]
 
 
 def test_the_price_is_that_of_the_parts():
