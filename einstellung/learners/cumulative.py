@@ -1,6 +1,6 @@
 """Cumulative training: each phase is learned together with everything that came before it, from the weights so far.
 
-T1, then T1 + T2 shuffled into one set: min_theta CE over all images seen up to this phase. What memory without limit can do.
+T1, then T1 + T2 shuffled into one set: min_theta CE over all images seen up to this phase. The upper limit of replay.
 An epoch of T2 goes through T1 and T2 once; only T2 images count for the effective epoch.
 """
 

@@ -1,4 +1,4 @@
-"""Elastic weight consolidation, EWC (Kirkpatrick et al., 2017), with a penalty of its own for every earlier phase.
+"""Elastic weight consolidation, EWC (Kirkpatrick et al., 2017), with a separate penalty for every earlier phase.
 
 After phase s: F_s, the mean over its training images of the squared gradient of log p(y | x) at the true label, and the weights
 p*_s. Later: loss = CE + e_lambda sum_s sum_i F_s,i (p_i - p*_s,i)^2.
@@ -48,7 +48,7 @@ class SeparateEWCWorkload(Workload):
 
 @learners.register("ewc")
 class ElasticWeightConsolidation(Learner):
-    """Fine-tuning with one quadratic pull for each earlier phase, towards the weights it ended with."""
+    """Fine-tuning with one quadratic penalty for each earlier phase, towards its final weights."""
 
     Options: ClassVar[type] = SeparateEWCOptions
     workload: ClassVar[Workload] = SeparateEWCWorkload()
@@ -69,7 +69,7 @@ class ElasticWeightConsolidation(Learner):
 
     @torch.no_grad()
     def adjust_gradients(self) -> None:
-        """Add the penalties' gradient, 2 e_lambda sum_s F_s (p - p*_s), in closed form; their value is kept to be reported."""
+        """Add the penalties' gradient, 2 e_lambda sum_s F_s (p - p*_s), in closed form; keep their value for the loss."""
         if not self.fishers:
             return
         weight, parts = self.options.e_lambda, []

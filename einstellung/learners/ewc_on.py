@@ -54,7 +54,7 @@ class EWCWorkload(Workload):
 
 @learners.register("ewc_on")
 class OnlineEWC(Learner):
-    """Fine-tuning with a quadratic pull towards the weights that mattered before."""
+    """Fine-tuning with a quadratic penalty on changes of weights that mattered before."""
 
     Options: ClassVar[type] = EWCOptions
     workload: ClassVar[Workload] = EWCWorkload()
@@ -77,14 +77,14 @@ class OnlineEWC(Learner):
 
     @torch.no_grad()
     def adjust_gradients(self) -> None:
-        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form; its value is kept to be reported."""
+        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form; its value is kept for the reported loss."""
         if not self.fisher:
             return
         weight, parts = self.options.e_lambda, []
         for name, parameter in self.net.named_parameters():
             fisher, move = self.fisher[name], parameter - self.anchor[name]
             parameter.grad.addcmul_(fisher, move, value=2 * weight)
-            parts.append(move.square_().mul_(fisher).sum())  # in place: what is allocated anew has to be zeroed first
+            parts.append(move.square_().mul_(fisher).sum())  # in place: the system would zero new memory first
         self.latest_penalty = weight * torch.stack(parts).sum()
 
     def end_phase(self, phase: Phase) -> None:

@@ -88,7 +88,7 @@ class FROMPWorkload(Workload):
 
 @learners.register("fromp")
 class FunctionalRegularisation(Learner):
-    """Fine-tuning that keeps what the net says to the memorable points of earlier phases."""
+    """Fine-tuning that keeps the net's predictions on the memorable points of earlier phases."""
 
     Options: ClassVar[type] = FROMPOptions
     workload: ClassVar[Workload] = FROMPWorkload()
@@ -142,14 +142,14 @@ class FunctionalRegularisation(Learner):
         return self._pull(logits, means, inverse)
 
     def _joined(self, batch: Batch) -> Tensor:
-        """Cross entropy of the batch and the pull of the points that went through the net with it, all in full precision."""
+        """Cross entropy of the batch and the penalty of the points in the same pass, all in full precision."""
         inputs, means, inverse = self._drawn()
         logits = self.net(torch.cat((batch.inputs, inputs)))
         count = len(batch.inputs)
         return F.cross_entropy(logits[:count].float(), batch.labels) + self._pull(logits[count:], means, inverse)
 
     def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The memorable points of a step as the net sees them, with m* and K^-1."""
+        """The inputs of a step's memorable points, with m* and K^-1."""
         count = len(self.means)
         if self.options.draw is None or self.options.draw >= count:
             return self._inputs, self.means, self._inverses
@@ -159,7 +159,7 @@ class FunctionalRegularisation(Learner):
         return self._inputs[rows], self.means[rows], inverse
 
     def _pull(self, logits: Tensor, means: Tensor, inverse: Tensor) -> Tensor:
-        """In full precision: where the net is sure, kernels are small and inverses huge."""
+        """In full precision: where the net is confident, kernels are small and their inverses huge."""
         change = (logits.float().softmax(dim=1) - means).T.unsqueeze(1)  # [C, 1, points]
         distance: Tensor = (change @ inverse @ change.transpose(1, 2)).sum()
         return distance.mul(self.options.tau / 2 * len(self.means) / len(means))

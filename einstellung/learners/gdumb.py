@@ -1,6 +1,6 @@
 """GDumb, the greedy sampler and dumb learner (Prabhu et al., 2020).
 
-A buffer is filled with the images as they pass, greedily balanced over classes; in every phase a net is trained from the weights
+A greedy buffer is balanced over classes; in every phase a net is trained from the weights
 that the run began with, on the buffer alone: min_theta CE(f_theta(x), y) over the at most ``buffer`` images that it holds of this
 phase and those before it.
 
@@ -51,7 +51,7 @@ class GDumbWorkload(Workload):
 
 @learners.register("gdumb")
 class GDumb(Learner):
-    """A fresh net on a balanced buffer, in every phase, the first one included."""
+    """A new net on a balanced buffer in every phase, the first one included."""
 
     Options: ClassVar[type] = GDumbOptions
     workload: ClassVar[Workload] = GDumbWorkload()
@@ -66,7 +66,7 @@ class GDumb(Learner):
         return (*self.context.earlier(phase), phase)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """What the buffer holds, once in every pass."""
+        """The buffer's images, once per pass."""
         draws = generator(self.context.seed, "order", phase.name, epoch)
         orders = (torch.randperm(len(self._kept), generator=draws) for _ in range(self.options.passes))
         return [rows for order in orders for rows in self._kept[order].split(size)]

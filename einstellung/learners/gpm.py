@@ -62,7 +62,7 @@ class GPMWorkload(Workload):
 
 @learners.register("gpm")
 class GradientProjectionMemory(Learner):
-    """Fine-tuning that moves no layer's outputs on the inputs of the past."""
+    """Fine-tuning that leaves every layer's outputs on past inputs unchanged."""
 
     Options: ClassVar[type] = GPMOptions
     workload: ClassVar[Workload] = GPMWorkload()
@@ -82,7 +82,7 @@ class GradientProjectionMemory(Learner):
         if self.bases:
             learned = {f"{name}.weight" for name in self.bases} | {f"{self.head}.weight", f"{self.head}.bias"}
             for name, parameter in self.net.named_parameters():
-                parameter.requires_grad_(name in learned)  # without a gradient the optimiser leaves it alone
+                parameter.requires_grad_(name in learned)  # the optimiser skips parameters without a gradient
         self._projections = [Projection.of(self.layers[name].weight, basis) for name, basis in self.bases.items()]
         super().begin_phase(phase)
 
@@ -94,7 +94,7 @@ class GradientProjectionMemory(Learner):
                     module.eval()
 
     def step(self, loss: Tensor) -> Tensor:
-        """An update without its part inside the bases."""
+        """An update without its component in the span of the bases."""
         for projection in self._projections:
             projection.keep()
         loss = super().step(loss)
@@ -125,7 +125,7 @@ class GradientProjectionMemory(Learner):
 
 @dataclass(frozen=True)
 class Projection:
-    """A layer's weights [outputs, inputs] as they lie in memory, the basis in the same order of inputs, and room for a copy."""
+    """A layer's weights [outputs, inputs] in memory order, the basis in the same order of inputs, and a buffer for a copy."""
 
     weights: Tensor
     basis: Tensor
@@ -134,7 +134,7 @@ class Projection:
     @staticmethod
     def of(weight: nn.Parameter, basis: Tensor) -> Projection:
         weights = weight.detach()
-        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: nothing is moved to see it as a matrix
+        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: a matrix without copying
             sides = weights.shape[1:]
             weights = weights.permute(0, 2, 3, 1)
             basis = basis.view(*sides, -1).permute(1, 2, 0, 3).reshape(basis.shape)
@@ -289,7 +289,7 @@ def grown_basis_of_few(columns: Tensor, basis: Tensor | None, share: float) -> T
     known = columns.new_zeros(len(columns), 0) if basis is None else basis.to(columns)
     total = columns.double().square().sum()
     rest = columns
-    for _ in range(2):  # twice, for the sake of rounding
+    for _ in range(2):  # twice, against rounding errors
         rest = rest - known @ (known.T @ rest)
     covered = total - rest.double().square().sum()
     goal = (share - _ROUNDING[columns.dtype]) * total

@@ -1,4 +1,4 @@
-"""Interleaved training: what the last phase looks like to a net that learns both tasks side by side, from the start.
+"""Interleaved training: a net that learns all phases at the same time, from random weights.
 
 From random weights, a batch of earlier phases and a batch of the last phase in turn, until the last phase's budget is used:
 theta <- theta - lr grad CE(earlier batch), theta <- theta - lr grad CE(batch), and so on. Only the last phase's images

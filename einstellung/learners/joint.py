@@ -1,4 +1,4 @@
-"""Joint training: all phases shuffled into one set, from random weights: the task without any order of time.
+"""Joint training: all phases shuffled into one set, from random weights: the task without an order.
 
 min_theta CE over all phases together, with the sample budget of all of them: sum_t E_t |T_t| / sum_t |T_t| passes, the last one
 cut short where that is not a whole number; the learning rate falls at the same shares of the way. ``epochs`` gives it another

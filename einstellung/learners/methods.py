@@ -166,7 +166,7 @@ class Methods:
                 yield from self._below(part)
 
     def spelled_out(self, name: str) -> Any:
-        """What a name means, for the key of a run: the name alone where it says it all itself.
+        """What a name means, for the key of a run: the name alone where it is unambiguous.
 
         >>> own = Methods({"mine": Composition("of", ("gdro",))})
         >>> own.spelled_out("er+gdro"), own.spelled_out("er+mine")

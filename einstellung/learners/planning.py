@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-TRAIN = "train"  # the stage that every phase has unless a learner says otherwise
+TRAIN = "train"  # the one stage of a phase, unless a learner defines others
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def within(boxes: Tensor, height: int, width: int) -> Tensor:
 
 @learners.register("cff_aug")
 class CounterfactualAndFactual(AugmentedLearner):
-    """The target without its surroundings keeps its label; the surroundings without their target lose it."""
+    """The target without its background keeps its label; the background without the target loses it."""
 
     Options: ClassVar[type] = CFFAugOptions
     workload: ClassVar[Workload] = Workload(step_cost=3.0)  # three views
@@ -60,7 +60,7 @@ class CounterfactualAndFactual(AugmentedLearner):
         stream = self.context.presentation.stream
         if stream.target_boxes is None:
             raise InputError(
-                f"cff_aug needs to know where the target is in an image, and the stream '{stream.name}' does not tell; "
+                f"cff_aug needs to know where the target is in an image, and the stream '{stream.name}' does not know; "
                 "leave the method out, or take a stream of composites"
             )
         self._boxes = stream.target_boxes

@@ -13,7 +13,7 @@ Needs: nothing; the shortcut is inferred, weight by weight.
 Differs from the original in that both nets begin with the same weights, those of the run (the original draws them apart: they
 part with the first step, as their losses differ), and in that the biased net's loss is GCE itself, where the authors' code has
 another factor q before it. The largest smoothed loss of a class is the present one, as in the original; in Whac-A-Mole's code
-it never falls. In a later phase the biased net and the smoothed losses begin anew; images replayed from
+it never falls. In a later phase the biased net and the smoothed losses start again; images replayed from
 earlier phases have smoothed losses of their own.
 """
 
@@ -52,7 +52,7 @@ class LfFOptions:
 
 @learners.register("lff")
 class LearningFromFailure(TwoNets):
-    """Images that a net fails on that was made to take the shortcut count for more."""
+    """Images on which a deliberately biased net fails count more."""
 
     Options: ClassVar[type] = LfFOptions
     workload: ClassVar[Workload] = Workload(step_cost=2.0)  # two nets
@@ -60,7 +60,7 @@ class LearningFromFailure(TwoNets):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._smoothed: dict[str, SmoothedLosses] = {}  # none before a phase tells which images there are
+        self._smoothed: dict[str, SmoothedLosses] = {}  # empty until a phase defines the images
 
     def begin_phase(self, phase: Phase) -> None:
         super().begin_phase(phase)

@@ -1,12 +1,12 @@
 """SUBG (Idrissi, Arjovsky, Pezeshki and Lopez-Paz, 2022): every group cut to the size of the smallest, then plain training.
 
-A group is class x values of the told cues; loss: mean CE(f(x), y) over a subset in which all groups of the phase that have images
-have as many as the smallest of them.
+A group is class x values of the known cues; loss: mean CE(f(x), y) over a subset in which all groups of the phase that have
+images are as large as the smallest of them.
 
 Needs: image-level labels (``cues``: of which shortcuts; null: of all). As in the original and in Whac-A-Mole's code the subset is
 drawn once: here once for every seed and phase. Differs from them in what an epoch is: as many images as the phase has, so that
-the subset is gone through again and again and SUBG takes as many steps as any other method. ``epoch: subset`` is one pass, as in
-theirs: with few images in the smallest group, hardly a step.
+the subset is repeated and SUBG takes as many steps as any other method. ``epoch: subset`` is one pass, as in theirs: with few
+images in the smallest group, hardly a step.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class SUBGWorkload(Workload):
 
 @learners.register("subg")
 class SubsampledGroups(GroupLearner):
-    """Plain training on a subset in which no told cue tells the class."""
+    """Plain training on a subset in which the known cues are independent of the class."""
 
     Options: ClassVar[type] = SUBGOptions
     workload: ClassVar[Workload] = SUBGWorkload()
@@ -52,7 +52,7 @@ class SubsampledGroups(GroupLearner):
         self._kept = self.subset_of(phase)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """The subset, shuffled: once, or again and again for as many images as the phase has."""
+        """The subset, shuffled: once, or repeated until an epoch has as many images as the phase."""
         draws = generator(self.context.seed, "order", phase.name, epoch)
         count = len(phase.train) if self.options.epoch == "phase" else len(self._kept)
         passes = range(math.ceil(count / len(self._kept)))
