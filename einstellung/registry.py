@@ -45,9 +45,6 @@ class Registry(Generic[T]):
         self.kind = kind
         self.group = group
         self._things: dict[str, T] = {}
-        self._composed: dict[str, T] = {}
-        #: makes what a name put together from others stands for; None where it is not such a name
-        self.compose: Callable[[str], T | None] = lambda name: None
 
     def add(self, name: str, thing: T) -> T:
         """Register ``thing``; a name taken by something else is an error, never a silent replacement."""
@@ -66,14 +63,9 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name in self._things:
             return self._things[name]
-        if name in self._composed:
-            return self._composed[name]
         elsewhere = self._from_elsewhere()
         if name in elsewhere:
             return self.add(name, elsewhere[name]())
-        if (composed := self.compose(name)) is not None:
-            self._composed[name] = composed
-            return composed
         raise InputError(f"unknown {self.kind} '{name}': {suggestion(name, self.names())}")
 
     def __contains__(self, name: str) -> bool:

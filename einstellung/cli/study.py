@@ -127,7 +127,7 @@ def demo(workers: Workers | None, out: Path | None, as_json: bool) -> None:
 def validate(
     config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
 ) -> None:
-    """Check a configuration and prove its stream, without training anything."""
+    """Check a configuration, prove its stream and let every learner take one step in every phase; nothing is kept."""
     from einstellung.diagnoses.reporting import common_diagnosis
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import inspect
 from collections.abc import Iterable
@@ -16,16 +15,14 @@ from einstellung.backbones.registry import backbone_options, build_backbone
 from einstellung.cues import covers, cues
 from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
-from einstellung.experiments.plugins import load_plugins, place_in_plugin, plugins_behind
+from einstellung.experiments.plan import methods_of
+from einstellung.experiments.plugins import load_plugins
 from einstellung.kernels import accelerate, available, require_available
-from einstellung.learners import Batch, Context, InTurn, Learner, learners, make_learner
-from einstellung.learners.combined import classes_behind, with_options_of_parts
-from einstellung.learners.learner import learner_options, options_as_data
+from einstellung.learners import Context, Learner, make_learner
+from einstellung.learners.methods import options_as_data
 from einstellung.options import checked_options
 from einstellung.results.config import StudyConfig, TrainingConfig, build_config
 from einstellung.streams import Presentation, Stream, streams
-from einstellung.streams.transfer import to_device
-from einstellung.training.checkpoint import state_bytes
 from einstellung.training.devices import prepare_device
 from einstellung.training.precision import Precision, suits_channels_last
 
@@ -33,11 +30,14 @@ from einstellung.training.precision import Precision, suits_channels_last
 def resolve(config: StudyConfig) -> StudyConfig:
     """Every name and option checked, every default written out, ``auto`` replaced by what it means on this machine."""
     plugins = load_plugins(config.plugins)
-    methods = dict.fromkeys([*config.methods, *config.learners])
+    methods, names = methods_of(config), list(dict.fromkeys([*config.methods, *config.learners, *config.combinations]))
+    methods.check()
     values = config.model_dump(mode="json")
     values["plugins"] = [plugin.model_dump() for plugin in plugins]
+    values["combinations"] = {name: made.as_data() for name, made in methods.used(names).items()}
     values["learners"] = {
-        name: options_as_data(learner_options(name, with_options_of_parts(name, config.learners))) for name in methods
+        name: options_as_data(methods.options(name, methods.with_options_of_parts(name, config.learners)))
+        for name in dict.fromkeys([*config.methods, *config.learners])
     }
     values["training"] |= _resolved(config.training)
     values |= _cue_and_cover(config)
@@ -133,7 +133,7 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
         phases=stream.phases,
         initial=lambda: fresh().state_dict(),
     )
-    return make_learner(method, config.learners.get(method, {}), net, context)
+    return make_learner(method, config.learners.get(method, {}), net, context, methods_of(config))
 
 
 def _channels_last(net: nn.Module, training: TrainingConfig, device: torch.device) -> bool:
@@ -148,7 +148,7 @@ def _channels_last(net: nn.Module, training: TrainingConfig, device: torch.devic
 
 def check_backbone(config: StudyConfig, stream: Stream) -> None:
     """Let the net see one image: a net that does not fit the stream is found before anything is trained."""
-    learner = build_learner(_quickly(config), "sgd", 0, stream)
+    learner = build_learner(without_compilation(config), "sgd", 0, stream)
     one = stream.phases[0].train.take(torch.arange(1))
     inputs = learner.context.presentation.unaugmented(one)
     try:
@@ -165,49 +165,18 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         check_attention(config.attention, stream, learner.net, inputs, max(config.training.epochs))
 
 
-def _quickly(config: StudyConfig) -> StudyConfig:
-    """The same, for a net that is only looked at: nothing is compiled for it."""
+def without_compilation(config: StudyConfig) -> StudyConfig:
+    """The same study for a net that hardly runs: nothing is compiled for it."""
     training = config.training.model_copy(update={"compile": False, "kernels": "torch"})
     return config.model_copy(update={"training": training})
-
-
-def check_learners(config: StudyConfig, stream: Stream) -> None:
-    """Make every learner once: one that cannot work with this net or these phases is found before anything is trained.
-
-    Of a learner from a plug-in, one step and a look at its memory: there may be a slip in it.
-    """
-    phase = stream.phases[-1]
-    some = phase.train.take(torch.arange(min(4, len(phase.train))))
-    plain: Learner | None = None
-    for method in config.methods:
-        if issubclass(learners[method], InTurn) and len(stream.phases) == 1:
-            raise InputError(f"'{method}' needs a second phase, and the stream '{stream.name}' has one only")
-        if not plugins_behind(classes_behind(method)):
-            plain = plain or build_learner(_quickly(config), "sgd", 0, stream)
-            # a copy for each: some put several last layers in the place of one
-            learner = make_learner(method, config.learners.get(method, {}), copy.deepcopy(plain.net), plain.context)
-            learner.take_last_shape()
-            continue
-        learner = build_learner(config, method, 0, stream)
-        try:
-            learner.take_last_shape()
-            learner.begin_phase(phase)
-            learner.begin_epoch(phase, 1)
-            inputs = learner.context.presentation.unaugmented(some)
-            loss = learner.observe(Batch(inputs, to_device(some.labels, inputs.device), some))
-            state_bytes(learner.state_dict())
-        except Exception as error:
-            what = f"{type(error).__name__}: {error}".splitlines()[0] if not isinstance(error, InputError) else error
-            raise InputError(f"learner '{method}': {what}{place_in_plugin(error, config.plugins)}") from error
-        if loss is None:
-            raise InputError(f"learner '{method}': observe returned nothing; end it with 'return self.step(loss)'")
 
 
 def check_groups(config: StudyConfig, stream: Stream) -> None:
     """A method that must know the spurious features of images is refused where nobody tells it."""
     known = stream.cue is not None or all(phase.train.features is not None for phase in stream.phases)
+    methods = methods_of(config)
     for method in config.methods:
-        if learners[method].needs_groups and not known:
+        if methods[method].needs_groups and not known:
             raise InputError(
                 f"{method} needs to know which spurious features are in an image, and the stream '{stream.name}' does not know "
                 "of these pictures; leave the method out, or give pictures with a scenes.jsonl"

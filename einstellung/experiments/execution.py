@@ -67,7 +67,7 @@ class JobExecution:
         self.folder = root / job.folder
         self.checkpoint_file = self.folder / "checkpoint.safetensors"
         self.learner: Learner = build_learner(config, job.method, job.seed, stream)
-        context = replace(self.learner.context, tell=self._tell)
+        context = replace(self.learner.context, report_progress=self._tell)
         self.learner.context = context
         self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
         self.attention = (
@@ -120,7 +120,7 @@ class JobExecution:
             return
         state = load_state(self.root / self.job.needs / "state.safetensors")
         self.learner.net.load_state_dict(state["net"])
-        if not self.learner.plain_history(self.learner.options):
+        if not self.learner.shares_first_phase(self.learner.options):
             self.learner.load_state_dict(state["learner"])
         self.rows = [{**row, "method": self.job.method} for row in state["rows"]]
         self.samples.update(state["samples"])
@@ -138,11 +138,11 @@ class JobExecution:
         self._work += self._closing_work(phase)
 
     def _closing_work(self, phase: Phase) -> float:
-        return type(self.learner).closing_cost(self.learner.options, len(phase.train))
+        return self.learner.workload.closing_cost(self.learner.options, len(phase.train))
 
     def _price(self, number: int, stage: Stage) -> float:
         batch_size = self.config.training.batch_size
-        return type(self.learner).price(self.learner.options, self._sizes, number, batch_size, stage)
+        return self.learner.workload.price(self.learner.options, self._sizes, number, batch_size, stage.name)
 
     def _learn(self, phases: list[Phase], position: int, done: int) -> None:
         """The stages of a phase, after the first ``done`` epochs of it."""
@@ -171,7 +171,8 @@ class JobExecution:
             measured = not stage.preparatory
             price = self._price(number, stage)
             within = min(max(done - before, 0), stage.epochs)  # epochs of this stage that a stopped run had finished
-            self._work += within * stage.share * len(phase.train) * price
+            share = self.learner.workload.share(self.learner.options, self._sizes, number, stage.name)
+            self._work += within * share * len(phase.train) * price
             if not within:
                 self.learner.begin_stage(phase, stage)
             loop = PhaseLoop(

@@ -11,9 +11,7 @@ from einstellung.backbones.weights import weights_digest
 from einstellung.cues import covers, cues
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
-from einstellung.learners import learners
-from einstellung.learners.combined import classes_behind
-from einstellung.learners.learner import Stage, learner_options
+from einstellung.learners import Composition, Methods, Stage
 from einstellung.results import added_later
 from einstellung.results.config import StudyConfig
 from einstellung.streams import Stream, streams
@@ -47,19 +45,26 @@ def plan(config: StudyConfig, stream: Stream, first_phases: str = "first_phases"
     return list(_jobs(config, stream, first_phases))
 
 
+def methods_of(config: StudyConfig) -> Methods:
+    """The learners that a study can name, its own combinations included."""
+    return Methods({name: Composition(made.kind, made.names) for name, made in config.combinations.items()})
+
+
 def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Job]:
     sizes = [len(phase.train) for phase in stream.phases]
+    methods = methods_of(config)
     planned: set[str] = set()
     for seed in config.seeds:
         runs = []
         for method in config.methods:
-            kind, options = learners[method], config.learners[method]
+            kind, given = methods[method], config.learners[method]
+            options = methods.options(method, given)
             needs = None
             alone = kind.skips_history or len(sizes) == 1
             if not alone:
-                plain = kind.plain_history(learner_options(method, options))
-                trainer = "sgd" if plain else method
-                shape = _first_phase_shape(config, stream, trainer, {} if plain else options, seed)
+                shared = kind.shares_first_phase(options)
+                trainer = "sgd" if shared else method
+                shape = _first_phase_shape(config, stream, trainer, {} if shared else given, seed)
                 key = digest({"first_phase": shape})
                 needs = f"{first_phases}/{trainer}-seed{seed}-{key[:8]}"
                 if needs not in planned:
@@ -68,26 +73,29 @@ def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Jo
             rest = range(len(sizes) - 1 if alone else 1, len(sizes))
             work = sum(phase_work(config, method, sizes, number) for number in rest)
             if needs is not None:
-                work += sum(kind.closing_cost(learner_options(method, options), size) for size in sizes[:-1])
-            key = digest({"run": _shape(config, stream, method, options, seed)})
+                work += sum(kind.workload.closing_cost(options, size) for size in sizes[:-1])
+            key = digest({"run": _shape(config, stream, method, given, seed)})
             runs.append(Job("run", method, seed, f"runs/{method}-seed{seed}", key, needs, work))
         yield from runs
 
 
 def phase_work(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> float:
     """The size of a phase of a run, in images of plain training."""
-    options = learner_options(method, config.learners.get(method, {}))
-    kind, batch_size = learners[method], config.training.batch_size
+    methods, batch_size = methods_of(config), config.training.batch_size
+    options, workload = methods.options(method, config.learners.get(method, {})), methods[method].workload
     return sizes[number] * sum(
-        stage.passes * stage.share * kind.price(options, sizes, number, batch_size, stage)
+        stage.passes
+        * workload.share(options, sizes, number, stage.name)
+        * workload.price(options, sizes, number, batch_size, stage.name)
         for stage in stages(config, method, sizes, number)
     )
 
 
 def stages(config: StudyConfig, method: str, sizes: Sequence[int], number: int) -> tuple[Stage, ...]:
-    """What phase ``number`` of a method's runs consists of."""
-    options = learner_options(method, config.learners.get(method, {}))
-    return learners[method].stages(options, sizes, config.training.epochs, number)
+    """The stages of phase ``number`` of a method's runs."""
+    methods = methods_of(config)
+    options = methods.options(method, config.learners.get(method, {}))
+    return methods[method].stages(options, sizes, config.training.epochs, number)
 
 
 def _first_phase_shape(
@@ -123,12 +131,18 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
         }  # what is in it, not where it lies
     if plugins := plugins_behind(named_in(config, method)):
         shape["plugins"] = plugins
+    if (meaning := methods_of(config).spelled_out(method)) != method:
+        shape["composition"] = meaning
     return {**shape, "method": method, "options": added_later.known_before(method, options), "seed": seed}
 
 
 def named_in(config: StudyConfig, method: str) -> list[Any]:
     """The registered things that a run is made of."""
-    named: list[Any] = [*classes_behind(method), streams[config.stream.name], backbones[config.backbone.name]]
+    named: list[Any] = [
+        *methods_of(config).registered(method),
+        streams[config.stream.name],
+        backbones[config.backbone.name],
+    ]
     if config.cue is not None and config.cover is not None:
         named += [cues[config.cue.name], covers[config.cover]]
     return named

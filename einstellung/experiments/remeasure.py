@@ -14,6 +14,7 @@ from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Prepared
 from einstellung.files import read_json
+from einstellung.learners.combined import use_final_architecture
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
 from einstellung.training.checkpoint import load_state
@@ -48,7 +49,7 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
     epoch = float(read_json(folder / "status.json")["chosen_epoch"])
     with torch_threads(config.training.thread_count):
         learner = build_learner(config, job.method, job.seed, stream)
-        learner.take_last_shape()
+        use_final_architecture(learner)
         learner.net.load_state_dict(load_state(folder / "model.safetensors"))
         context = learner.context
         evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)

@@ -19,7 +19,6 @@ from einstellung.experiments.assembly import (
     build_stream,
     check_backbone,
     check_groups,
-    check_learners,
     data_digests,
     resolve,
 )
@@ -28,6 +27,7 @@ from einstellung.experiments.local import Failure, run_jobs
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.processes import preload_kernels, warm_up
 from einstellung.experiments.progress import Display, display_for
+from einstellung.experiments.rehearsal import rehearse
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.files import write_bytes, write_json
 from einstellung.randomness import generator
@@ -88,8 +88,8 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
     if "tensorboard" in config.logging:
         require_tensorboard()
     check_backbone(config, stream)
-    check_learners(config, stream)
     check_groups(config, stream)
+    rehearse(config, stream)
     names = [split.name for split in stream.splits]
     validation = f"{stream.phases[-1].name}_val"
     if config.evaluation.subsets == "end" and validation not in names:

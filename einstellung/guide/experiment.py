@@ -18,7 +18,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.local import Failure
 from einstellung.experiments.machine import Workers
-from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.plan import Job, methods_of, plan
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.remeasure import remeasure
 from einstellung.experiments.study import Prepared, prepare_study, run_study
@@ -27,14 +27,14 @@ from einstellung.files import digest, write_text
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE, MARK
 from einstellung.guide.settings import Tell
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import options_as_data
 from einstellung.registry import suggestion
 from einstellung.results.added_later import known_before
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
-_NOT_SHAPING = ("name", "methods", "seeds", "diagnosis", "score", "companions", "logging")
+_NOT_SHAPING = ("name", "methods", "combinations", "seeds", "diagnosis", "score", "companions", "logging")
 
 
 @dataclass(frozen=True)
@@ -85,11 +85,12 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     if weights := config.backbone.options.get("weights"):
         shape["backbone"]["weights"] = weights_digest(weights)
     # Of learners only what was changed: which of them are asked for must not matter.
-    chosen = {name: learner_options(name, options) for name, options in config.learners.items()}
+    methods = methods_of(config)
+    chosen = {name: methods.options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
-        name: known_before(name, options.__dict__)
+        name: known_before(name, options_as_data(options))
         for name, options in chosen.items()
-        if options != learner_options(name, {})
+        if options != methods.options(name, {})
     }
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 

@@ -262,12 +262,12 @@ _PUT: dict[str, Callable[[Any, Mapping[str, Any]], dict[str, Any]]] = {
 
 def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Sequence[PluginConfig]) -> dict[str, Any]:
     """The option, for every method of the study that has it, the user's own among them."""
+    from einstellung.experiments.plan import methods_of
     from einstellung.experiments.plugins import load_plugins
-    from einstellung.learners import learners
 
     load_plugins(plugins)
-    methods = values.get("methods", ())
-    having = [name for name in methods if _OF_LEARNERS[key] in {field.name for field in fields(learners[name].Options)}]
+    methods, known = values.get("methods", ()), methods_of(build_config(values, None))
+    having = [name for name in methods if _OF_LEARNERS[key] in {field.name for field in fields(known[name].Options)}]
     if not having:
         raise InputError(f"{key} is given, but none of the models ({', '.join(methods)}) has it; leave it out")
     return {name: {_OF_LEARNERS[key]: value} for name in having}

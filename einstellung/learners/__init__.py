@@ -15,8 +15,10 @@ from einstellung.learners.gdumb import GDumb
 from einstellung.learners.gpm import GradientProjectionMemory
 from einstellung.learners.interleaved import Interleaved
 from einstellung.learners.joint import Joint
-from einstellung.learners.learner import Batch, Context, Learner, Stage, learners, make_learner
+from einstellung.learners.learner import Batch, Context, Learner, Stage, learners
+from einstellung.learners.methods import Composition, Methods, learner_options, make_learner
 from einstellung.learners.naive import Naive
+from einstellung.learners.planning import Workload
 from einstellung.learners.scratch import Scratch
 from einstellung.learners.scratch_t2 import ScratchT2
 from einstellung.learners.sgd import FineTuning
@@ -24,6 +26,7 @@ from einstellung.learners.sgd import FineTuning
 __all__ = [
     "BalancedGreedySampling",
     "Batch",
+    "Composition",
     "Context",
     "Cumulative",
     "DarkExperienceReplay",
@@ -40,11 +43,14 @@ __all__ = [
     "Joined",
     "Joint",
     "Learner",
+    "Methods",
     "Naive",
     "OnlineEWC",
     "Scratch",
     "ScratchT2",
     "Stage",
+    "Workload",
+    "learner_options",
     "learners",
     "make_learner",
     "mitigation",

@@ -1,15 +1,15 @@
 """Group-class balanced greedy sampling, BGS (Lee, Jung and Moon, 2024), on experience replay.
 
-A buffer is filled greedily, balanced over the pairs of class and spurious features that are seen. A phase is learned as in
-ER, with a draw B' of what the buffer holds of earlier phases: loss = mean of CE(f(x), y) over B and B'. Then the buffer takes
-the phase in, and the last layer alone is trained on it for ``last_layer_epochs`` passes, by a fresh optimiser at the study's
-first learning rate.
+A greedy buffer is balanced over the pairs of class and spurious features seen so far. A phase is learned as in ER, with a
+draw B' of the buffer's images of earlier phases: loss = mean of CE(f(x), y) over B and B'. Then the buffer adds the phase, and
+the last layer alone is trained on the buffer for ``last_layer_epochs`` passes, with a new optimiser at the study's first
+learning rate.
 
-Differs from the original, as the ConCon paper's code does, in that the last layer is balanced after every phase, not after
-the last one alone. In both codes every group has a fixed share of the buffer; here groups are those seen so far, and what one
-cannot fill is left to the others. ConCon's groups are the phases; here they are the spurious features themselves, the bits of
-``features`` or who bears the cue. While the last layer is trained the net is in evaluation mode, so that batch norm stands
-still. These passes are one epoch of the loop, measured once at its end.
+Differs from the original, as the ConCon paper's code does, in that the last layer is balanced after every phase, not only after
+the last one. In both codes every group has a fixed share of the buffer; here the groups are those seen so far, and the others
+use what one cannot fill. ConCon's groups are the phases; here they are the spurious features themselves, the bits of
+``features`` or the planted cue. While the last layer is trained the net is in evaluation mode, so that batch norm is frozen.
+These passes are one epoch of the loop, evaluated once at its end.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from einstellung.errors import InputError
 from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
 from einstellung.learners.last_layer import RetrainsLastLayer
 from einstellung.learners.learner import Batch, Stage, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
@@ -44,30 +45,37 @@ class BGSOptions:
                 raise InputError(f"learners.bgs.{key} is {getattr(self, key)}: it must be at least {least}")
 
 
+@dataclass(frozen=True)
+class BGSWorkload(Workload):
+    """Replay while a phase is learned, then passes of the last layer over the buffer, without replay."""
+
+    def extra_images_per_step(
+        self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
+    ) -> float:
+        return 0.0 if number == 0 or stage == BALANCE else float(min(options.draw, options.buffer))
+
+    def share(self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return options.last_layer_epochs * own_share(options.buffer, sizes, number) if stage == BALANCE else 1.0
+
+
 @learners.register("bgs")
 class BalancedGreedySampling(RetrainsLastLayer):
-    """Replay from a buffer in which no spurious feature tells the class, and a last layer that is trained on nothing else."""
+    """Replay from a buffer in which spurious features and class are independent; the last layer is then trained on it alone."""
 
     Options: ClassVar[type] = BGSOptions
     needs_groups: ClassVar[bool] = True
     method: ClassVar[str] = "bgs"
     retraining: ClassVar[str] = BALANCE
+    workload: ClassVar[Workload] = BGSWorkload()
 
     @classmethod
-    def plain_history(cls, options: BGSOptions) -> bool:
+    def shares_first_phase(cls, options: BGSOptions) -> bool:
         return options.last_layer_epochs == 0
 
     @classmethod
-    def beside(cls, options: BGSOptions, sizes: Sequence[int], number: int) -> float:
-        return 0.0 if number == 0 else float(min(options.draw, options.buffer))
-
-    @classmethod
     def stages(cls, options: BGSOptions, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
-        train = Stage("train", float(epochs[number]))
-        if not options.last_layer_epochs:
-            return (train,)
-        share = options.last_layer_epochs * own_share(options.buffer, sizes, number)
-        return (train, Stage(BALANCE, 1.0, share, by_itself=True))
+        train = Stage(TRAIN, float(epochs[number]))
+        return (train, Stage(BALANCE, 1.0)) if options.last_layer_epochs else (train,)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

@@ -4,7 +4,7 @@ A reservoir holds (image, logits at the time it was seen). With a draw B' from i
 loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw have batch statistics of their own, as if they went through the
 net one after the other. With ``joined`` they are one batch: the same loss, but for batch norm, whose statistics are then those of
 both together.
-Differs from the original in nothing but the cue, which what is replayed bears again, and the options ``replay`` and ``joined``.
+Differs from the original only in the cue, which replayed images get again, and in the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DEROptions(ReplayOptions):
 
 @learners.register("der")
 class DarkExperienceReplay(ReplayLearner):
-    """Replay with the logits of the past."""
+    """Replay with past logits."""
 
     Options: ClassVar[type] = DEROptions
 

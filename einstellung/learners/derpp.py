@@ -4,7 +4,7 @@ A reservoir holds (image, logits at the time it was seen, label). With two indep
 loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''); batch and draws have batch statistics of their own, as if they
 went through the net one after the other. With ``joined`` they are one batch: the same loss, but for batch norm, whose statistics
 are then those of all three.
-Differs from the original in nothing but the cue, which what is replayed bears again, and the options ``replay`` and ``joined``.
+Differs from the original only in the cue, which replayed images get again, and in the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.learners.learner import Batch, learners, option
-from einstellung.learners.replay import ReplayLearner, ReplayOptions
+from einstellung.learners.planning import Workload
+from einstellung.learners.replay import ReplayLearner, ReplayOptions, ReplayWorkload
 
 
 @dataclass(frozen=True)
@@ -34,10 +35,10 @@ class DERppOptions(ReplayOptions):
 
 @learners.register("derpp")
 class DarkExperienceReplayPlusPlus(ReplayLearner):
-    """Replay with the labels and with the logits of the past."""
+    """Replay with past labels and past logits."""
 
     Options: ClassVar[type] = DERppOptions
-    draws: ClassVar[int] = 2
+    workload: ClassVar[Workload] = ReplayWorkload(draws=2)
 
     def loss(self, batch: Batch) -> tuple[Tensor, Tensor]:
         if not len(self.buffer):

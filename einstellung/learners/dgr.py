@@ -1,6 +1,6 @@
 """Deep generative replay, DGR (Shin et al., 2017).
 
-After a phase, a generator G learns to draw images like those seen so far, and the net is kept as the solver S of the past.
+After a phase, a generator G is trained on the images seen so far, and a copy of the net is kept as the solver S of the past.
 In phase t, with x' drawn from G, loss = 1/t CE(f(x), y) + (1 - 1/t) replay(f(x'), S(x')): ``targets = "hard"``, CE with the
 class that S finds most likely among those of the earlier phases; ``"soft"``, T^2 CE(softmax(f(x') / T), softmax(S(x') / T)), S
 limited to those classes and T^2 keeping the gradient's size (Hinton et al., 2015). The generator's own loss in phase t is
@@ -26,12 +26,13 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder, build_autoencoder
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
 _PICTURES = 64
-_STEP_COST = 2.3  # of a step with replay: a second batch, the solver's word on it, the drawing
+_STEP_COST = 2.3  # of a step with replay: a second batch, the solver's answers, the generation
 _GENERATOR_COST = 0.2  # of a step of the generator, against one of a narrow net
 
 
@@ -58,26 +59,34 @@ class DGROptions:
                 raise InputError(f"learners.dgr.{key} is {getattr(self, key)}: it must be above 0")
 
 
-@learners.register("dgr")
-class DeepGenerativeReplay(Learner):
-    """Replay of images drawn from a model of the past, labelled by the net of the past."""
+@dataclass(frozen=True)
+class DGRWorkload(Workload):
+    """Generated images in every step of a later phase, and the training of the generator."""
 
-    Options: ClassVar[type] = DGROptions
-
-    @classmethod
-    def cost(cls, options: DGROptions, sizes: Sequence[int], number: int) -> float:
+    def cost(self, options: DGROptions, sizes: Sequence[int], number: int) -> float:
         return 1.0 if number == 0 else _STEP_COST
 
-    @classmethod
-    def closing_cost(cls, options: DGROptions, size: int) -> float:
+    def closing_cost(self, options: DGROptions, size: int) -> float:
         return _GENERATOR_COST * options.generator_epochs * size
+
+
+@learners.register("dgr")
+class DeepGenerativeReplay(Learner):
+    """Replay of generated images of the past, labelled by a copy of the past net."""
+
+    Options: ClassVar[type] = DGROptions
+    workload: ClassVar[Workload] = DGRWorkload()
+
+    @classmethod
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         height, width = self.context.phases[0].train.images.shape[-2:]
         made = build_autoencoder(self.options.generator, height, width, self.options.z, self.context.seed)
         self.autoencoder = made.to(self.context.device)
-        self.solver: nn.Module | None = None  # none before the first phase is over; then the generator is trained, too
+        self.solver: nn.Module | None = None  # None until the end of the first phase, as the generator is untrained
         self._number = 1
         self._known = torch.zeros(0, dtype=torch.long)
 
@@ -102,7 +111,7 @@ class DeepGenerativeReplay(Learner):
 
     @torch.no_grad()
     def replay(self, solver: nn.Module, count: int) -> tuple[Tensor, Tensor]:
-        """Generated images as the net sees them, and what the solver of the past says to them: classes or probabilities."""
+        """Inputs from generated images, and the past solver's answers to them: classes or probabilities."""
         unknown = torch.full((count,), -1)
         drawn = ImageSet.without_cue(self.autoencoder.draw(count, self._draws), unknown, unknown)
         inputs = self.context.presentation.training(drawn, self._augmentation, None)
@@ -120,18 +129,18 @@ class DeepGenerativeReplay(Learner):
         return self.options.temperature**2 * F.cross_entropy(logits / self.options.temperature, targets)
 
     def end_phase(self, phase: Phase) -> None:
-        """The generator goes on to draw all that was seen so far; the net as it is becomes the solver of the past."""
+        """Train the generator on all phases so far; a copy of the net becomes the solver of the past."""
         previous = None if self.solver is None else copy.deepcopy(self.autoencoder)
         self._train_generator(previous, phase)
         self.solver = self._frozen_net()
 
     def _train_generator(self, previous: VariationalAutoencoder | None, phase: Phase) -> None:
-        """In single precision whatever the net's: so small a generator gains nothing from less."""
+        """In single precision whatever the net's: so small a generator gains nothing from less precision."""
         seed, size = self.context.seed, self.options.generator_batch
         share = 1 / (len(self.context.earlier(phase)) + 1)
         optimiser = torch.optim.Adam(self.autoencoder.parameters(), lr=self.options.generator_lr)
         for epoch in range(1, self.options.generator_epochs + 1):
-            self.context.tell(f"generator epoch {epoch}/{self.options.generator_epochs}")
+            self.context.report_progress(f"generator epoch {epoch}/{self.options.generator_epochs}")
             order = torch.randperm(len(phase.train), generator=generator(seed, "generator-order", phase.name, epoch))
             cue, noise, draws = (
                 generator(seed, purpose, phase.name, epoch)

@@ -1,4 +1,4 @@
-"""Elastic weight consolidation, EWC (Kirkpatrick et al., 2017), with a penalty of its own for every earlier phase.
+"""Elastic weight consolidation, EWC (Kirkpatrick et al., 2017), with a separate penalty for every earlier phase.
 
 After phase s: F_s, the mean over its training images of the squared gradient of log p(y | x) at the true label, and the weights
 p*_s. Later: loss = CE + e_lambda sum_s sum_i F_s,i (p_i - p*_s,i)^2.
@@ -20,6 +20,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.fisher import Shown, fisher_per_sample
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
@@ -37,15 +38,24 @@ class SeparateEWCOptions:
             raise InputError(f"learners.ewc.fisher_images is {self.fisher_images}: give at least 1, or null for all")
 
 
+@dataclass(frozen=True)
+class SeparateEWCWorkload(Workload):
+    """Plain training, and the Fisher information at the end of a phase."""
+
+    def closing_cost(self, options: SeparateEWCOptions, size: int) -> float:
+        return 1.5 * (size if options.fisher_images is None else min(size, options.fisher_images))
+
+
 @learners.register("ewc")
 class ElasticWeightConsolidation(Learner):
-    """Fine-tuning with one quadratic pull for each earlier phase, towards the weights it ended with."""
+    """Fine-tuning with one quadratic penalty for each earlier phase, towards its final weights."""
 
     Options: ClassVar[type] = SeparateEWCOptions
+    workload: ClassVar[Workload] = SeparateEWCWorkload()
 
     @classmethod
-    def closing_cost(cls, options: SeparateEWCOptions, size: int) -> float:
-        return 1.5 * (size if options.fisher_images is None else min(size, options.fisher_images))
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -59,7 +69,7 @@ class ElasticWeightConsolidation(Learner):
 
     @torch.no_grad()
     def adjust_gradients(self) -> None:
-        """Add the penalties' gradient, 2 e_lambda sum_s F_s (p - p*_s), in closed form; their value is kept to be reported."""
+        """Add the penalties' gradient, 2 e_lambda sum_s F_s (p - p*_s), in closed form; keep their value for the loss."""
         if not self.fishers:
             return
         weight, parts = self.options.e_lambda, []

@@ -21,6 +21,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.fisher import Shown, fisher_of_single_images, fisher_per_sample
 from einstellung.learners.learner import Batch, Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
@@ -42,16 +43,25 @@ class EWCOptions:
             raise InputError(f"learners.ewc_on.fisher_images is {self.fisher_images}: give at least 1, or null for all")
 
 
-@learners.register("ewc_on")
-class OnlineEWC(Learner):
-    """Fine-tuning with a quadratic pull towards the weights that mattered before."""
+@dataclass(frozen=True)
+class EWCWorkload(Workload):
+    """Plain training, and the Fisher information at the end of a phase."""
 
-    Options: ClassVar[type] = EWCOptions
-
-    @classmethod
-    def closing_cost(cls, options: EWCOptions, size: int) -> float:
+    def closing_cost(self, options: EWCOptions, size: int) -> float:
         images = size if options.fisher_images is None else min(size, options.fisher_images)
         return (4.0 if options.fisher == "mammoth" else 1.5) * images  # one by one, or in batches
+
+
+@learners.register("ewc_on")
+class OnlineEWC(Learner):
+    """Fine-tuning with a quadratic penalty on changes of weights that mattered before."""
+
+    Options: ClassVar[type] = EWCOptions
+    workload: ClassVar[Workload] = EWCWorkload()
+
+    @classmethod
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -67,14 +77,14 @@ class OnlineEWC(Learner):
 
     @torch.no_grad()
     def adjust_gradients(self) -> None:
-        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form; its value is kept to be reported."""
+        """Add the penalty's gradient, 2 e_lambda F (p - p*), in closed form; its value is kept for the reported loss."""
         if not self.fisher:
             return
         weight, parts = self.options.e_lambda, []
         for name, parameter in self.net.named_parameters():
             fisher, move = self.fisher[name], parameter - self.anchor[name]
             parameter.grad.addcmul_(fisher, move, value=2 * weight)
-            parts.append(move.square_().mul_(fisher).sum())  # in place: what is allocated anew has to be zeroed first
+            parts.append(move.square_().mul_(fisher).sum())  # in place: the system would zero new memory first
         self.latest_penalty = weight * torch.stack(parts).sum()
 
     def end_phase(self, phase: Phase) -> None:

@@ -1,13 +1,13 @@
 """Empirical Fisher information: the mean over images of the squared gradient of log p(y | x) at the true label.
 
-In evaluation mode no image's logits depend on another image, so one backward pass over a batch tells every layer the
-gradients of its outputs, image by image; with the layer's inputs they give the gradients of its weights, which are squared
-and added up while they are in the cache, and never kept (:mod:`einstellung.learners.layer_squares`). The ordinary gradients,
+In evaluation mode no image's logits depend on another image, so one backward pass over a batch gives every layer the
+gradients of its outputs, image by image. With the layer's inputs they give the gradients of its weights, which are squared
+and summed while they are in the cache, and never stored (:mod:`einstellung.learners.layer_squares`). The ordinary gradients,
 sums over images, are not computed.
 
-That needs a net whose parameters all belong to known layers, each called once a pass (:func:`layers_of`). Any other net
-(tokens, learned positions, shared weights) takes the gradients of single images by ``vmap``, which is as exact, slower, always in
-full precision, and holds all gradients of a few images at a time.
+This needs a net whose parameters all belong to known layers, each called once per pass (:func:`layers_of`). For any other net
+(tokens, learned positions, shared weights) ``vmap`` computes the gradients of single images: as exact, but slower, always in
+full precision, and with all gradients of a few images in memory at a time.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ACTIVATIONS = 2**27  # numbers of layers' inputs and outputs held at a time: 51
 
 @dataclass(frozen=True)
 class Shown:
-    """Images as the net sees them, a slice at a time: all of a phase at once may not fit into memory."""
+    """Images as inputs of the net, a slice at a time: all of a phase may not fit into memory."""
 
     images: ImageSet
     context: Context
@@ -58,7 +58,7 @@ def fisher_per_sample(
     tensor([[0.5000, 2.0000],
             [0.5000, 2.0000]])
     """
-    with _left_as_it_was(net):
+    with _restored(net):
         net.eval()
         shown = inputs[0 : chunk or _MOST]
         layers = layers_of(net, shown[:1], autocast)
@@ -96,19 +96,18 @@ def images_at_a_time(net: nn.Module, most: int = _MOST) -> int:
 
 
 @dataclass(frozen=True)
-class Layers:
-    """The layers that hold all parameters of a net, by name, and how many numbers go into and out of them for one image."""
+class KnownLayers:
+    """The layers that hold all parameters of a net, by name, and the size of their inputs and outputs for one image."""
 
     modules: dict[str, nn.Module]
     numbers: int
 
 
-def layers_of(net: nn.Module, image: Tensor, autocast: Autocast = nullcontext) -> Layers | None:
+def layers_of(net: nn.Module, image: Tensor, autocast: Autocast = nullcontext) -> KnownLayers | None:
     """The known layers of a net if they hold all of its parameters and each is called once a pass, shown as ``image`` [1, ...].
 
-    A weight that is used anywhere else as well is no layer's own; neither is one that two layers share. A layer whose inputs
-    do not begin with the dimension of images cannot tell them apart; one whose inputs are changed afterwards, or to whose
-    outputs no gradient comes down from the logits while weights are held fixed, does not tell what is needed.
+    None where a weight is also used elsewhere or shared by two layers, where a layer's inputs do not begin with the dimension of
+    images or are changed in place afterwards, or where no gradient reaches a layer's outputs while the weights are fixed.
 
     >>> net = nn.Sequential(nn.Conv2d(3, 2, 3), nn.Flatten(), nn.Linear(8, 5))
     >>> list(layers_of(net, torch.zeros(1, 3, 4, 4)).modules)
@@ -126,14 +125,14 @@ def layers_of(net: nn.Module, image: Tensor, autocast: Autocast = nullcontext) -
     for count in (2, 3):  # no dimension but that of images has both sizes
         calls = _calls(net, modules.values(), torch.cat([image] * count), autocast)
         once = Counter(call.module for call in calls) == Counter(modules.values())
-        if not once or not all(call.tells(count) for call in calls):
+        if not once or not all(call.suffices(count) for call in calls):
             return None
-    return Layers(modules, sum(call.numbers for call in calls) // count)
+    return KnownLayers(modules, sum(call.numbers for call in calls) // count)
 
 
 @dataclass(frozen=True)
 class _Call:
-    """Of a layer during a pass, with the number of changes its inputs had seen until then."""
+    """A layer's call in a pass, with the version of its inputs at that time."""
 
     module: nn.Module
     inputs: Tensor | None
@@ -144,8 +143,8 @@ class _Call:
     def numbers(self) -> int:
         return self.outputs.numel() + (0 if self.inputs is None else self.inputs.numel())
 
-    def tells(self, images: int) -> bool:
-        """Whether it keeps so many images apart, a gradient reaches it, and its inputs are still those it read."""
+    def suffices(self, images: int) -> bool:
+        """Whether it separates ``images`` images, a gradient reaches it, and its inputs are unchanged."""
         return (
             self.inputs is not None
             and len(self.inputs) == len(self.outputs) == images
@@ -155,20 +154,20 @@ class _Call:
 
 
 def _calls(net: nn.Module, modules: Iterable[nn.Module], images: Tensor, autocast: Autocast) -> list[_Call]:
-    """Of the layers in a pass over ``images`` under the conditions of the one that counts: parameters are held fixed."""
+    """The layers' calls in a pass over ``images`` under the conditions of the real one: parameters are fixed."""
     calls: list[_Call] = []
 
-    def heed(module: nn.Module, inputs: Tensor | None, outputs: Tensor) -> None:
+    def on_call(module: nn.Module, inputs: Tensor | None, outputs: Tensor) -> None:
         calls.append(_Call(module, inputs, outputs, -1 if inputs is None else inputs._version))
 
     net.requires_grad_(False)
-    with torch.enable_grad(), autocast(), _watched(modules, heed):
+    with torch.enable_grad(), autocast(), _hooked(modules, on_call):
         net(images.detach().requires_grad_().clone())
     return calls
 
 
 def _uses_of_parameters(net: nn.Module, image: Tensor) -> list[int]:
-    """How often each enters a pass; without autocast, which would cast a weight once for all of its uses."""
+    """How often each is used in a pass; without autocast, which would cast a weight once for all of its uses."""
     net.requires_grad_(True)
     with torch.enable_grad():
         uses = _uses(net(image.clone()))  # a net may change its input in place
@@ -176,9 +175,9 @@ def _uses_of_parameters(net: nn.Module, image: Tensor) -> list[int]:
 
 
 class _ByLayer:
-    """Sums of squares from one backward pass over a batch, down to the images; weights get no ordinary gradients."""
+    """Sums of squares from one backward pass over a batch; weights get no ordinary gradients."""
 
-    def __init__(self, net: nn.Module, layers: Layers, autocast: Autocast) -> None:
+    def __init__(self, net: nn.Module, layers: KnownLayers, autocast: Autocast) -> None:
         self.net = net.requires_grad_(False)
         self.autocast = autocast
         self.squares = {name: squares_of(module) for name, module in layers.modules.items()}
@@ -187,13 +186,13 @@ class _ByLayer:
     def add(self, images: Tensor, labels: Tensor) -> None:
         squares = {sums.layer: sums for sums in self.squares.values()}
 
-        def heed(module: nn.Module, inputs: Tensor | None, outputs: Tensor) -> None:
+        def on_call(module: nn.Module, inputs: Tensor | None, outputs: Tensor) -> None:
             assert inputs is not None, "layers_of has seen it"
-            outputs.register_hook(lambda slopes: squares[module].add(inputs.detach(), slopes))
+            outputs.register_hook(lambda grad_output: squares[module].add(inputs.detach(), grad_output))
 
         images = images.detach().requires_grad_()
-        with torch.enable_grad(), self.autocast(), _watched(squares, heed):
-            # what asks for gradients suffers no change in place
+        with torch.enable_grad(), self.autocast(), _hooked(squares, on_call):
+            # a leaf that requires gradients cannot be changed in place
             log_likelihood = -F.cross_entropy(self.net(images.clone()), labels, reduction="sum")
         torch.autograd.grad(log_likelihood, images)
 
@@ -207,7 +206,7 @@ class _ByLayer:
 
 
 class _ByImage:
-    """Sums of squares from gradients that are computed and held for every image of a batch."""
+    """Sums of squares from the gradients of every image of a batch."""
 
     def __init__(self, net: nn.Module) -> None:
         self.size = images_at_a_time(net)
@@ -222,7 +221,7 @@ class _ByImage:
         self.per_sample = vmap(grad(log_likelihood), in_dims=(None, 0, 0))
 
     def add(self, images: Tensor, labels: Tensor) -> None:
-        with sdpa_kernel(SDPBackend.MATH):  # the fused kernels of attention are not made for gradients of single images
+        with sdpa_kernel(SDPBackend.MATH):  # fused attention kernels do not support vmap
             gradients = self.per_sample(self.weights, images, labels)
         for name, gradient in gradients.items():
             self.total[name] += gradient.square().sum(dim=0)
@@ -232,8 +231,8 @@ class _ByImage:
 
 
 @contextmanager
-def _left_as_it_was(net: nn.Module) -> Iterator[None]:
-    """Afterwards every module's mode is as before, and every parameter asks for gradients as before."""
+def _restored(net: nn.Module) -> Iterator[None]:
+    """Restore every module's mode and every parameter's ``requires_grad`` afterwards."""
     modes = [(module, module.training) for module in net.modules()]
     learned = [(parameter, parameter.requires_grad) for parameter in net.parameters()]
     with ExitStack() as stack:
@@ -244,18 +243,20 @@ def _left_as_it_was(net: nn.Module) -> Iterator[None]:
         finally:
             for module, training in modes:
                 module.training = training
-            for parameter, asks in learned:
-                parameter.requires_grad_(asks)
+            for parameter, required in learned:
+                parameter.requires_grad_(required)
 
 
 @contextmanager
-def _watched(modules: Iterable[nn.Module], heed: Callable[[nn.Module, Tensor | None, Tensor], None]) -> Iterator[None]:
-    """Each call of one of the modules is told with its input, unless that is given by keyword, and its own output."""
+def _hooked(
+    modules: Iterable[nn.Module], on_call: Callable[[nn.Module, Tensor | None, Tensor], None]
+) -> Iterator[None]:
+    """Pass every call of one of the modules to ``on_call``, with its input (None if given by keyword) and its output."""
 
     def hook(module: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
-        heed(module, inputs[0] if inputs else None, outputs)
+        on_call(module, inputs[0] if inputs else None, outputs)
 
-    # before other hooks, which may put something else in the output's place
+    # before other hooks, which may replace the output
     handles = [module.register_forward_hook(hook, prepend=True) for module in modules]
     try:
         yield

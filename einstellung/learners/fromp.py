@@ -35,6 +35,7 @@ from einstellung.errors import InputError
 from einstellung.learners.fisher import Shown
 from einstellung.learners.laplace import curvature, kernels, leverages, probabilities, uncertainties
 from einstellung.learners.learner import Batch, Learner, Stage, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
@@ -69,32 +70,38 @@ class FROMPOptions:
             raise InputError(f"learners.fromp.tau is {self.tau}: it must be at least 0")
 
 
+@dataclass(frozen=True)
+class FROMPWorkload(Workload):
+    """The memorable points of a step, and at the end of a phase its curvature, scores and kernels."""
+
+    def extra_images_per_step(
+        self, options: FROMPOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
+    ) -> float:
+        return float(min(options.buffer, sum(sizes[:number]), options.draw or options.buffer))
+
+    def closing_cost(self, options: FROMPOptions, size: int) -> float:
+        """For two outputs: batches for the curvature, then one image at a time."""
+        images = size if options.curvature_images is None else min(size, options.curvature_images)
+        alone = min(size, options.buffer) + (size if options.choice == "leverage" else 0)
+        return 2 * (1.5 * images + 2.5 * alone)
+
+
 @learners.register("fromp")
 class FunctionalRegularisation(Learner):
-    """Fine-tuning that keeps what the net says to the memorable points of earlier phases."""
+    """Fine-tuning that keeps the net's predictions on the memorable points of earlier phases."""
 
     Options: ClassVar[type] = FROMPOptions
+    workload: ClassVar[Workload] = FROMPWorkload()
 
     @classmethod
-    def plain_history(cls, options: FROMPOptions) -> bool:
+    def shares_first_phase(cls, options: FROMPOptions) -> bool:
         return options.epochs is None
 
     @classmethod
     def stages(
         cls, options: FROMPOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
     ) -> tuple[Stage, ...]:
-        return (Stage("train", float(options.epochs or epochs[number])),)
-
-    @classmethod
-    def beside(cls, options: FROMPOptions, sizes: Sequence[int], number: int) -> float:
-        return float(min(options.buffer, sum(sizes[:number]), options.draw or options.buffer))
-
-    @classmethod
-    def closing_cost(cls, options: FROMPOptions, size: int) -> float:
-        """As for two outputs: batches for the curvature, then one image at a time."""
-        images = size if options.curvature_images is None else min(size, options.curvature_images)
-        alone = min(size, options.buffer) + (size if options.choice == "leverage" else 0)
-        return 2 * (1.5 * images + 2.5 * alone)
+        return (Stage(TRAIN, float(options.epochs or epochs[number])),)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -135,14 +142,14 @@ class FunctionalRegularisation(Learner):
         return self._pull(logits, means, inverse)
 
     def _joined(self, batch: Batch) -> Tensor:
-        """Cross entropy of the batch and the pull of the points that went through the net with it, all in full precision."""
+        """Cross entropy of the batch and the penalty of the points in the same pass, all in full precision."""
         inputs, means, inverse = self._drawn()
         logits = self.net(torch.cat((batch.inputs, inputs)))
         count = len(batch.inputs)
         return F.cross_entropy(logits[:count].float(), batch.labels) + self._pull(logits[count:], means, inverse)
 
     def _drawn(self) -> tuple[Tensor, Tensor, Tensor]:
-        """The memorable points of a step as the net sees them, with m* and K^-1."""
+        """The inputs of a step's memorable points, with m* and K^-1."""
         count = len(self.means)
         if self.options.draw is None or self.options.draw >= count:
             return self._inputs, self.means, self._inverses
@@ -152,7 +159,7 @@ class FunctionalRegularisation(Learner):
         return self._inputs[rows], self.means[rows], inverse
 
     def _pull(self, logits: Tensor, means: Tensor, inverse: Tensor) -> Tensor:
-        """In full precision: where the net is sure, kernels are small and inverses huge."""
+        """In full precision: where the net is confident, kernels are small and their inverses huge."""
         change = (logits.float().softmax(dim=1) - means).T.unsqueeze(1)  # [C, 1, points]
         distance: Tensor = (change @ inverse @ change.transpose(1, 2)).sum()
         return distance.mul(self.options.tau / 2 * len(self.means) / len(means))
@@ -162,9 +169,9 @@ class FunctionalRegularisation(Learner):
             torch.nn.utils.clip_grad_norm_(self.net.parameters(), self.options.clip)
 
     def end_phase(self, phase: Phase) -> None:
-        self.context.tell(f"curvature of {phase.name}")
+        self.context.report_progress(f"curvature of {phase.name}")
         self._add_curvature(phase)
-        self.context.tell(f"memorable points of {phase.name}")
+        self.context.report_progress(f"memorable points of {phase.name}")
         self.memorable[phase.name] = ranked_by_class(self._scores(phase.train).cpu(), phase.train.labels)
         share = self.options.buffer // len(self.memorable)
         self.memorable = {name: rows[:share].clone() for name, rows in self.memorable.items()}

@@ -1,6 +1,6 @@
 """GDumb, the greedy sampler and dumb learner (Prabhu et al., 2020).
 
-A buffer is filled with the images as they pass, greedily balanced over classes; in every phase a net is trained from the weights
+A greedy buffer is balanced over classes; in every phase a net is trained from the weights
 that the run began with, on the buffer alone: min_theta CE(f_theta(x), y) over the at most ``buffer`` images that it holds of this
 phase and those before it.
 
@@ -21,7 +21,8 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.greedy import GreedyBuffer, fill, own_share
-from einstellung.learners.learner import Learner, Stage, learners, option
+from einstellung.learners.learner import Learner, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -37,29 +38,26 @@ class GDumbOptions:
                 raise InputError(f"learners.gdumb.{key} is {getattr(self, key)}: it must be at least 1")
 
 
-@learners.register("gdumb")
-class GDumb(Learner):
-    """A fresh net on a balanced buffer, in every phase, the first one included."""
+@dataclass(frozen=True)
+class GDumbWorkload(Workload):
+    """Passes over the buffer instead of the phase."""
 
-    Options: ClassVar[type] = GDumbOptions
-
-    @classmethod
-    def plain_history(cls, options: GDumbOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
+    def cost(self, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
         return number + 1.0  # for one image of the phase there is about one of each phase before it
 
-    @classmethod
-    def stages(
-        cls, options: GDumbOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
-    ) -> tuple[Stage, ...]:
-        share = options.passes * own_share(options.buffer, sizes, number)
-        return (Stage("train", float(epochs[number]), share),)
+    def share(self, options: GDumbOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
+        return options.passes * own_share(options.buffer, sizes, number)
+
+
+@learners.register("gdumb")
+class GDumb(Learner):
+    """A new net on a balanced buffer in every phase, the first one included."""
+
+    Options: ClassVar[type] = GDumbOptions
+    workload: ClassVar[Workload] = GDumbWorkload()
 
     def begin_phase(self, phase: Phase) -> None:
-        self.start_anew()
+        self.reinitialise()
         super().begin_phase(phase)
         buffer = GreedyBuffer(self.options.buffer)
         self._kept = fill(buffer, self.sources(phase), _classes, self.context.seed)
@@ -68,7 +66,7 @@ class GDumb(Learner):
         return (*self.context.earlier(phase), phase)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """What the buffer holds, once in every pass."""
+        """The buffer's images, once per pass."""
         draws = generator(self.context.seed, "order", phase.name, epoch)
         orders = (torch.randperm(len(self._kept), generator=draws) for _ in range(self.options.passes))
         return [rows for order in orders for rows in self._kept[order].split(size)]

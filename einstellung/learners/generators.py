@@ -1,8 +1,8 @@
-"""Variational autoencoders (Kingma & Welling, 2014) that learn to draw images like those of a phase.
+"""Variational autoencoders (Kingma & Welling, 2014) that generate images like those of a phase.
 
 loss = E_q(z|x)[-log p(x | z)] + KL(q(z | x) || N(0, I)), summed over pixels and latent dimensions, mean over images; p(x | z)
-is Bernoulli per pixel value in [0, 1] (binary cross entropy), q(z | x) normal with a diagonal covariance, one draw of z an
-image. What is drawn is the mean of p(x | z), rounded to whole grey levels.
+is Bernoulli per pixel value in [0, 1] (binary cross entropy), q(z | x) normal with a diagonal covariance, one sample of z per
+image. A generated image is the mean of p(x | z), rounded to whole grey levels.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from einstellung.errors import InputError
 from einstellung.randomness import seeded_globally
 from einstellung.streams.transfer import to_device
 
-_CHANNELS = (24, 48, 96)  # of the convolutions, each of which halves the image
+_CHANNELS = (24, 48, 96)  # of the convolutions; each halves the image
 _HIDDEN = 400  # units of each of the two layers of the perceptron, as in van de Ven & Tolias (2018)
 _SMALLEST = 2 ** len(_CHANNELS)  # an image must be halved as often as there are convolutions
 
 
 class VariationalAutoencoder(nn.Module):
-    """Images [N, 3, H, W] in [0, 1] to codes [N, ``codes``] and back; ``encoder`` and ``decoder`` say how."""
+    """Images [N, 3, H, W] in [0, 1] to codes [N, ``codes``] and back; through ``encoder`` and ``decoder``."""
 
     def __init__(self, encoder: nn.Module, decoder: nn.Module, codes: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class VariationalAutoencoder(nn.Module):
         self.codes = codes
 
     def losses(self, images: Tensor, noise: Tensor) -> Tensor:
-        """The negative evidence lower bound of every image; ``noise`` [N, codes] is what the codes are drawn with."""
+        """The negative evidence lower bound of every image; ``noise`` [N, codes] samples the codes."""
         mean, log_variance = self.encoder(images).float().chunk(2, dim=1)
         logits = self.decoder(mean + (0.5 * log_variance).exp() * noise).float()
         reconstruction = F.binary_cross_entropy_with_logits(logits, images, reduction="none").sum(dim=(1, 2, 3))

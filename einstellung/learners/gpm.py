@@ -22,6 +22,7 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, learners, option
+from einstellung.learners.planning import Workload
 from einstellung.learners.unfolding import patches
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
@@ -48,19 +49,27 @@ class GPMOptions:
             raise InputError(f"learners.gpm.samples is {self.samples}: it must be at least 1")
 
 
+@dataclass(frozen=True)
+class GPMWorkload(Workload):
+    """Projections after every step, covariances and their eigenvectors at the end of a phase."""
+
+    def cost(self, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
+        return 1.0 if number == 0 else 1.1  # the projections, less the batch norm that is frozen
+
+    def closing_cost(self, options: GPMOptions, size: int) -> float:
+        return 5.0 * min(options.samples, size)
+
+
 @learners.register("gpm")
 class GradientProjectionMemory(Learner):
-    """Fine-tuning that moves no layer's outputs on the inputs of the past."""
+    """Fine-tuning that leaves every layer's outputs on past inputs unchanged."""
 
     Options: ClassVar[type] = GPMOptions
+    workload: ClassVar[Workload] = GPMWorkload()
 
     @classmethod
-    def cost(cls, options: GPMOptions, sizes: Sequence[int], number: int) -> float:
-        return 1.0 if number == 0 else 1.1  # what the projections add, less the batch norm that stands still
-
-    @classmethod
-    def closing_cost(cls, options: GPMOptions, size: int) -> float:
-        return 5.0 * min(options.samples, size)  # covariances and their eigenvectors
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -73,7 +82,7 @@ class GradientProjectionMemory(Learner):
         if self.bases:
             learned = {f"{name}.weight" for name in self.bases} | {f"{self.head}.weight", f"{self.head}.bias"}
             for name, parameter in self.net.named_parameters():
-                parameter.requires_grad_(name in learned)  # without a gradient the optimiser leaves it alone
+                parameter.requires_grad_(name in learned)  # the optimiser skips parameters without a gradient
         self._projections = [Projection.of(self.layers[name].weight, basis) for name, basis in self.bases.items()]
         super().begin_phase(phase)
 
@@ -85,7 +94,7 @@ class GradientProjectionMemory(Learner):
                     module.eval()
 
     def step(self, loss: Tensor) -> Tensor:
-        """An update without its part inside the bases."""
+        """An update without its component in the span of the bases."""
         for projection in self._projections:
             projection.keep()
         loss = super().step(loss)
@@ -99,7 +108,7 @@ class GradientProjectionMemory(Learner):
         inputs = self.context.presentation.unaugmented(phase.train.take(order[: self.options.samples]))
         bases = {}
         for group in _groups(self.layers):
-            self.context.tell(f"bases of layers, {len(bases)} of {len(self.layers)} done")
+            self.context.report_progress(f"bases of layers, {len(bases)} of {len(self.layers)} done")
             measured = measured_inputs(self.net, group, inputs)
             for name in list(measured):
                 weight, known, found = group[name].weight, self.bases.get(name), measured.pop(name)
@@ -116,7 +125,7 @@ class GradientProjectionMemory(Learner):
 
 @dataclass(frozen=True)
 class Projection:
-    """A layer's weights [outputs, inputs] as they lie in memory, the basis in the same order of inputs, and room for a copy."""
+    """A layer's weights [outputs, inputs] in memory order, the basis in the same order of inputs, and a buffer for a copy."""
 
     weights: Tensor
     basis: Tensor
@@ -125,7 +134,7 @@ class Projection:
     @staticmethod
     def of(weight: nn.Parameter, basis: Tensor) -> Projection:
         weights = weight.detach()
-        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: nothing is moved to see it as a matrix
+        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: a matrix without copying
             sides = weights.shape[1:]
             weights = weights.permute(0, 2, 3, 1)
             basis = basis.view(*sides, -1).permute(1, 2, 0, 3).reshape(basis.shape)
@@ -280,7 +289,7 @@ def grown_basis_of_few(columns: Tensor, basis: Tensor | None, share: float) -> T
     known = columns.new_zeros(len(columns), 0) if basis is None else basis.to(columns)
     total = columns.double().square().sum()
     rest = columns
-    for _ in range(2):  # twice, for the sake of rounding
+    for _ in range(2):  # twice, against rounding errors
         rest = rest - known @ (known.T @ rest)
     covered = total - rest.double().square().sum()
     goal = (share - _ROUNDING[columns.dtype]) * total

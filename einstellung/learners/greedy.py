@@ -1,7 +1,7 @@
-"""Greedy balanced buffers: which images of a stream are kept, where they fall into groups that should weigh the same.
+"""Greedy balanced buffers: which images of a stream to keep so that all groups are equally large.
 
-Nothing but rows is kept, and what is kept depends on the images' groups and the seed alone: a run that was stopped fills its
-buffer anew, to the same rows.
+A buffer holds rows only, and they depend on nothing but the images' groups and the seed: a resumed run fills its buffer with
+the same rows again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from einstellung.streams.stream import ImageSet, Phase
 class GreedyBuffer:
     """Algorithm 1 of GDumb (Prabhu et al., 2020): with G groups known, each may hold capacity / G images.
 
-    An image of a new group, or of one that holds less, enters; if the buffer is full, in the place of a random image of the
-    largest group, ties being broken at random.
+    An image of a new group, or of one that holds fewer, is added; in a full buffer it replaces a random image of the largest
+    group, with ties broken at random.
 
     >>> buffer, draws = GreedyBuffer(4), torch.Generator().manual_seed(0)
     >>> for row, group in enumerate("aaaaaabbb"):
@@ -37,7 +37,7 @@ class GreedyBuffer:
         return self._held
 
     def offer(self, row: int, group: Hashable, draws: torch.Generator) -> None:
-        """Let an image pass."""
+        """Offer an image to the buffer."""
         if group in self.rows and not self.wants(len(self.rows[group])):
             return
         if self._held == self.capacity:
@@ -46,7 +46,7 @@ class GreedyBuffer:
         self._held += 1
 
     def wants(self, held: int) -> bool:
-        """Whether a known group that holds so many images takes in another one."""
+        """Whether a known group with ``held`` images accepts another one."""
         return held < self.capacity / len(self.rows)
 
     def _make_room(self, draws: torch.Generator) -> None:
@@ -58,9 +58,9 @@ class GreedyBuffer:
 
 
 class LevelBuffer(GreedyBuffer):
-    """Fills up to one level: a group gives way only to a smaller one, and what one group cannot fill is left to the others.
+    """Levels the groups: only a smaller group replaces images of the largest one, and others use what a small group cannot.
 
-    In the end, a group that holds two images fewer than the largest one holds all of its images that were ever offered.
+    In the end, a group with at least two images fewer than the largest one holds all of its images that were ever offered.
 
     >>> buffer, draws = LevelBuffer(5), torch.Generator().manual_seed(0)
     >>> for row, group in enumerate("abababaaccc"):
@@ -76,7 +76,7 @@ class LevelBuffer(GreedyBuffer):
 def fill(
     buffer: GreedyBuffer, phases: Sequence[Phase], groups_of: Callable[[Phase], Sequence[Hashable]], seed: int
 ) -> Tensor:
-    """Rows of the phases, laid end to end, that stay in the buffer when their images pass, each phase's in a random order."""
+    """Rows of the concatenated phases that stay in the buffer after all images were offered, each phase's in a random order."""
     start = 0
     for phase in phases:
         draws, groups = generator(seed, "buffer-phase", phase.name), groups_of(phase)
@@ -87,7 +87,7 @@ def fill(
 
 
 def take_from(phases: Sequence[Phase], rows: Tensor) -> ImageSet:
-    """Rows of the phases, laid end to end and in order, without laying end to end what is not asked for."""
+    """Rows of the concatenated phases, in order, without concatenating the rest."""
     parts, start = [], 0
     for phase in phases:
         own = rows[(rows >= start) & (rows < start + len(phase.train))] - start
@@ -97,7 +97,7 @@ def take_from(phases: Sequence[Phase], rows: Tensor) -> ImageSet:
 
 
 def own_share(buffer: int, sizes: Sequence[int], number: int) -> float:
-    """About how many of a buffer's images are of phase ``number``, as a share of that phase's images, for estimates of time.
+    """About how many of a buffer's images belong to phase ``number``, as a share of that phase, for estimates of time.
 
     >>> own_share(100, [6000, 6000, 5000], 0), own_share(100, [6000, 6000, 5000], 1), own_share(100, [30, 50], 1)
     (0.016666666666666666, 0.008333333333333333, 0.8)

@@ -1,4 +1,4 @@
-"""Interleaved training: what the last phase looks like to a net that learns both tasks side by side, from the start.
+"""Interleaved training: a net that learns all phases at the same time, from random weights.
 
 From random weights, a batch of earlier phases and a batch of the last phase in turn, until the last phase's budget is used:
 theta <- theta - lr grad CE(earlier batch), theta <- theta - lr grad CE(batch), and so on. Only the last phase's images
@@ -7,13 +7,14 @@ count for the effective epoch. Differs from joint training in that both parts ge
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from einstellung.learners.learner import Learner, learners
+from einstellung.learners.planning import Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -23,10 +24,7 @@ class Interleaved(Learner):
     """Earlier batch, own batch, earlier batch, own batch, ... from a fresh net."""
 
     skips_history: ClassVar[bool] = True
-
-    @classmethod
-    def cost(cls, options: Any, sizes: Sequence[int], number: int) -> float:
-        return 2.0
+    workload: ClassVar[Workload] = Workload(step_cost=2.0)  # an earlier batch for every batch of its own
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)

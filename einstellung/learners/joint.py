@@ -1,4 +1,4 @@
-"""Joint training: all phases shuffled into one set, from random weights: the task without any order of time.
+"""Joint training: all phases shuffled into one set, from random weights: the task without an order.
 
 min_theta CE over all phases together, with the sample budget of all of them: sum_t E_t |T_t| / sum_t |T_t| passes, the last one
 cut short where that is not a whole number; the learning rate falls at the same shares of the way. ``epochs`` gives it another
@@ -13,6 +13,7 @@ from typing import ClassVar
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, Stage, learners, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.streams.stream import Phase
 
 
@@ -25,16 +26,21 @@ class JointOptions:
             raise InputError(f"learners.joint.epochs is {self.epochs}: it must be at least 1")
 
 
+@dataclass(frozen=True)
+class JointWorkload(Workload):
+    """Every pass goes through the images of all phases."""
+
+    def cost(self, options: JointOptions, sizes: Sequence[int], number: int) -> float:
+        return sum(sizes) / sizes[number]
+
+
 @learners.register("joint")
 class Joint(Learner):
     """One shuffled set, a fresh net."""
 
     Options: ClassVar[type] = JointOptions
     skips_history: ClassVar[bool] = True
-
-    @classmethod
-    def cost(cls, options: JointOptions, sizes: Sequence[int], number: int) -> float:
-        return sum(sizes) / sizes[number]
+    workload: ClassVar[Workload] = JointWorkload()
 
     @classmethod
     def stages(
@@ -48,9 +54,9 @@ class Joint(Learner):
         6.0
         """
         if options.epochs is not None:
-            return (Stage("train", float(options.epochs)),)
+            return (Stage(TRAIN, float(options.epochs)),)
         budget = sum(size * count for size, count in zip(sizes, epochs, strict=True))
-        return (Stage("train", budget / sum(sizes)),)
+        return (Stage(TRAIN, budget / sum(sizes)),)
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)

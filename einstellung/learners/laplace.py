@@ -2,7 +2,7 @@
 
 With logits f, p = softmax(f), J = df / dtheta and Lambda = diag(p) - p p^T, the Hessian of the cross entropy of f, the curvature
 is the diagonal of the generalised Gauss-Newton matrix, sum_i J_i^T Lambda_i J_i = sum_i sum_c p_ic (d log p_ic / dtheta)^2, and
-the covariance is Sigma = 1 / (curvature + prior precision). All of it is taken in evaluation mode, where no image's outputs
+the covariance is Sigma = 1 / (curvature + prior precision). Everything is computed in evaluation mode, where no image's outputs
 depend on another image.
 """
 
@@ -50,7 +50,7 @@ def curvature(
 
 
 class _ByProbability(nn.Module):
-    """A net whose derivatives are those of another one, times the root of the probability that an output has there."""
+    """Another net, with its derivatives scaled by the square root of the probability of one output."""
 
     def __init__(self, net: nn.Module, output: int) -> None:
         super().__init__()
@@ -100,7 +100,8 @@ def leverages(net: nn.Module, inputs: Tensor | Shown, count: int, covariance: Ma
             for log in logs:
                 gradients = torch.autograd.grad(log, parameters, retain_graph=True)
                 squares = [
-                    (covariance[name] * slope.square()).sum() for name, slope in zip(names, gradients, strict=True)
+                    (covariance[name] * gradient.square()).sum()
+                    for name, gradient in zip(names, gradients, strict=True)
                 ]
                 parts.append(log.detach().exp() * torch.stack(squares).sum())
             found.append(torch.stack(parts).sum())
@@ -110,7 +111,7 @@ def leverages(net: nn.Module, inputs: Tensor | Shown, count: int, covariance: Ma
 def kernels(net: nn.Module, inputs: Tensor, covariance: Mapping[str, Tensor], held: int = _HELD) -> Tensor:
     """K_c = J_c Sigma J_c^T [C, N, N] of each output's probability at N inputs, J_c = dp_c / dtheta; on the CPU, in double.
 
-    The Jacobian is taken a stretch of parameters at a time, as many as ``held`` numbers allow.
+    The Jacobian is computed for a slice of the parameters at a time, as large as ``held`` numbers allow.
 
     >>> net = nn.Linear(2, 2, bias=False)
     >>> _ = nn.init.zeros_(net.weight)  # dp_c is 1/4 x for the own row of the weight, -1/4 x for the other
@@ -139,7 +140,7 @@ def kernels(net: nn.Module, inputs: Tensor, covariance: Mapping[str, Tensor], he
 def _jacobian(
     net: nn.Module, inputs: Tensor, output: int, parameters: tuple[nn.Parameter, ...], start: int, stop: int
 ) -> Tensor:
-    """dp / dtheta of one output [N, stop - start], for a stretch of all parameters laid end to end."""
+    """dp / dtheta of one output [N, stop - start], for a slice of all parameters, concatenated."""
     touched: list[nn.Parameter] = []
     before = end = 0
     for parameter in parameters:
@@ -150,8 +151,8 @@ def _jacobian(
     jacobian = torch.empty(len(inputs), stop - start)
     for row in range(len(inputs)):
         likely = net(inputs[row : row + 1]).float().softmax(dim=1)[0, output]
-        slopes = torch.autograd.grad(likely, touched)
-        jacobian[row] = torch.cat([slope.flatten() for slope in slopes])[start - before : stop - before]
+        gradients = torch.autograd.grad(likely, touched)
+        jacobian[row] = torch.cat([gradient.flatten() for gradient in gradients])[start - before : stop - before]
     return jacobian
 
 

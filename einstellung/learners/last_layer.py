@@ -1,4 +1,4 @@
-"""The last layer of a net: where it is, several in its place, and a stage of learning in which nothing else moves."""
+"""The last layer of a net: how to find it, several layers in its place, and a stage that trains nothing else."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from einstellung.streams.stream import Phase
 
 
 class LastLayers(nn.Module):
-    """Several linear layers side by side on the same features, in the place of one; each begins as that one.
+    """Several linear layers on the same features in place of one; each starts as a copy of that one.
 
-    ``known`` marks those that take part. All of them are there from the start, so that a state always has the same names; weights
-    of the one layer alone may be loaded too, and go into every one of them.
+    ``known`` marks those in use. All of them exist from the start, so that a state always has the same names; weights of a single
+    layer can be loaded too, into each of them.
     """
 
     known: Tensor
@@ -42,7 +42,7 @@ class LastLayers(nn.Module):
         return int(self.bias.shape[1])
 
     def as_one(self) -> tuple[Tensor, Tensor]:
-        """Weight and bias of one layer in the place of all."""
+        """Weight and bias of a single layer equivalent to all."""
         raise NotImplementedError
 
     def combined(self, features: Tensor) -> Tensor:
@@ -60,7 +60,7 @@ class LastLayers(nn.Module):
         return logits.view(len(features), *self.bias.shape).float()
 
     def given_in(self, net: nn.Module, inputs: Tensor) -> Tensor:
-        """The features that these layers are given where ``net``, whose last ones they are, sees ``inputs``."""
+        """The features that ``net``, whose last layers these are, computes for ``inputs``."""
         self._keeps = True
         try:
             net(inputs)
@@ -71,10 +71,10 @@ class LastLayers(nn.Module):
 
     @torch.no_grad()
     def know(self, numbers: Iterable[int]) -> None:
-        """Let these take part from now on; those that did not so far begin as what stands for all until now."""
+        """Start to use these layers; new ones start as the single layer that stands for all so far."""
         weight, bias = self.as_one()
         for number in numbers:
-            known = self.known[number]  # never looked at: on an accelerator that would mean to wait for it
+            known = self.known[number]  # never read on the host: an accelerator would have to be waited for
             self.weight[number] = torch.where(known, self.weight[number], weight)
             self.bias[number] = torch.where(known, self.bias[number], bias)
             self.known[number] = True
@@ -89,7 +89,7 @@ class LastLayers(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
 
-Layers = TypeVar("Layers", bound=LastLayers)
+L = TypeVar("L", bound=LastLayers)
 
 
 def last_layer(net: nn.Module, method: str) -> nn.Linear | LastLayers:
@@ -101,9 +101,7 @@ def last_layer(net: nn.Module, method: str) -> nn.Linear | LastLayers:
     return _named_last_layer(net, method)[1]
 
 
-def put_in_place(
-    net: nn.Module, n_outputs: int, method: str, make: Callable[[nn.Linear | LastLayers], Layers]
-) -> Layers:
+def put_in_place(net: nn.Module, n_outputs: int, method: str, make: Callable[[nn.Linear | LastLayers], L]) -> L:
     """Replace the last layer of a net by what ``make`` makes of it."""
     name, layer = _named_last_layer(net, method)
     if layer.out_features != n_outputs or not name:
@@ -125,10 +123,10 @@ def _named_last_layer(net: nn.Module, method: str) -> tuple[str, nn.Linear | Las
 
 
 class RetrainsLastLayer(Learner):
-    """A learner whose phases end with a stage, ``retraining``, in which the last layer alone learns.
+    """A learner whose phases end with a stage, ``retraining``, that trains the last layer alone.
 
-    It goes through some of the images again and again, in one epoch of the loop that is measured once, at its end. The net is in
-    evaluation mode, so that batch norm stands still; the optimiser is a fresh one, at the study's first learning rate.
+    Its passes over some of the images are one epoch of the loop, evaluated once at its end. The net is in
+    evaluation mode, so that batch norm is frozen; the optimiser is new, at the study's first learning rate.
     """
 
     retraining: ClassVar[str]
@@ -146,7 +144,7 @@ class RetrainsLastLayer(Learner):
         self._retrains = False
 
     def rows_to_retrain_on(self, phase: Phase) -> Tensor:
-        """Rows of the sources, laid end to end, from which the last layer learns."""
+        """Rows of the concatenated sources on which the last layer is trained."""
         raise NotImplementedError
 
     def begin_phase(self, phase: Phase) -> None:
@@ -163,7 +161,7 @@ class RetrainsLastLayer(Learner):
         if self._retrains:
             assert self.optimiser is not None
             for group in self.optimiser.param_groups:
-                group["lr"] = self.optimiser.defaults["lr"]  # whatever the phase's schedule has come down to
+                group["lr"] = self.optimiser.defaults["lr"]  # not the phase's schedule
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
         """All images of the phase once; those for the last layer ``last_layer_epochs`` times."""
@@ -189,5 +187,5 @@ class RetrainsLastLayer(Learner):
         return loss.detach()
 
     def last_layer_loss(self, batch: Batch) -> Tensor:
-        """What the last layer learns from."""
+        """The loss of the last layer."""
         return self.cross_entropy(batch.inputs, batch.labels)

@@ -30,8 +30,8 @@ class LayerSquares:
         self.layer = layer
         self.bias = torch.zeros_like(layer.bias) if layer.bias is not None else None
 
-    def add(self, inputs: Tensor, slopes: Tensor) -> None:
-        """Take in some images: the layer's inputs, and the gradients of its outputs."""
+    def add(self, inputs: Tensor, grad_output: Tensor) -> None:
+        """Add some images: the layer's inputs, and the gradients of its outputs."""
         raise NotImplementedError
 
     def weight(self) -> Tensor:
@@ -45,7 +45,7 @@ class LayerSquares:
 
 
 class ConvolutionSquares(LayerSquares):
-    """Of convolutions in two dimensions."""
+    """Two-dimensional convolutions."""
 
     Kinds = (nn.Conv2d,)
 
@@ -54,30 +54,28 @@ class ConvolutionSquares(LayerSquares):
         outputs, size = len(layer.weight) // layer.groups, layer.weight[0].numel()
         self.squares = layer.weight.new_zeros(layer.groups, outputs, size)  # inputs: [row, col of the kernel, channel]
 
-    def add(self, inputs: Tensor, slopes: Tensor) -> None:
-        if suits_weight_squares(self.layer, inputs, slopes):
-            add_weight_squares(self.squares.view(len(self.layer.weight), 3, 3, -1), inputs, slopes)
+    def add(self, inputs: Tensor, grad_output: Tensor) -> None:
+        if suits_weight_squares(self.layer, inputs, grad_output):
+            add_weight_squares(self.squares.view(len(self.layer.weight), 3, 3, -1), inputs, grad_output)
         else:
-            self._add_products(inputs, slopes)
+            self._add_products(inputs, grad_output)
         if self.bias is not None:
-            self.bias += slopes.to(self.bias.dtype).sum(dim=(2, 3)).square().sum(dim=0)
+            self.bias += grad_output.to(self.bias.dtype).sum(dim=(2, 3)).square().sum(dim=0)
 
-    def _add_products(self, inputs: Tensor, slopes: Tensor) -> None:
+    def _add_products(self, inputs: Tensor, grad_output: Tensor) -> None:
         count, groups, (outputs, size) = len(inputs), self.layer.groups, self.squares.shape[1:]
-        slopes = slopes.reshape(count, groups, outputs, -1)
-        places = slopes.shape[3]
+        grad_output = grad_output.reshape(count, groups, outputs, -1)
+        places = grad_output.shape[3]
         # channels last: long runs of memory under each row of the kernel
-        unfolded = patches(self.layer, inputs.to(slopes.dtype).contiguous(memory_format=torch.channels_last))
+        unfolded = patches(self.layer, inputs.to(grad_output.dtype).contiguous(memory_format=torch.channels_last))
         unfolded = unfolded.permute(3, 4, 5, 1, 2, 0).unflatten(5, (groups, -1)).movedim(5, 1)
         held = max(1, min(count, _VALUES // (places * size)))
-        room = slopes.new_empty(
-            held, *unfolded.shape[2:]
-        )  # used again and again: new memory would have to be zeroed first
+        room = grad_output.new_empty(held, *unfolded.shape[2:])  # reused: the system would zero new memory first
         for group in range(groups):
             for start in range(0, count, held):
                 some = unfolded[start : start + held, group]
                 columns = room[: len(some)].copy_(some).view(len(some), places, size)
-                add_squares(self.squares[group], slopes[start : start + held, group], columns)
+                add_squares(self.squares[group], grad_output[start : start + held, group], columns)
 
     def weight(self) -> Tensor:
         outputs, channels, height, width = self.layer.weight.shape
@@ -85,7 +83,7 @@ class ConvolutionSquares(LayerSquares):
 
 
 class LinearSquares(LayerSquares):
-    """Of linear layers, over one vector an image or over several (tokens)."""
+    """Linear layers, over one vector per image or over several (tokens)."""
 
     Kinds = (nn.Linear,)
 
@@ -93,19 +91,19 @@ class LinearSquares(LayerSquares):
         super().__init__(layer)
         self.squares = torch.zeros_like(layer.weight)
 
-    def add(self, inputs: Tensor, slopes: Tensor) -> None:
-        inputs = inputs.to(slopes.dtype).reshape(len(inputs), -1, inputs.shape[-1])
-        slopes = slopes.reshape(len(slopes), -1, slopes.shape[-1])
-        add_squares(self.squares, slopes.transpose(1, 2), inputs)
+    def add(self, inputs: Tensor, grad_output: Tensor) -> None:
+        inputs = inputs.to(grad_output.dtype).reshape(len(inputs), -1, inputs.shape[-1])
+        grad_output = grad_output.reshape(len(grad_output), -1, grad_output.shape[-1])
+        add_squares(self.squares, grad_output.transpose(1, 2), inputs)
         if self.bias is not None:
-            self.bias += slopes.to(self.bias.dtype).sum(dim=1).square().sum(dim=0)
+            self.bias += grad_output.to(self.bias.dtype).sum(dim=1).square().sum(dim=0)
 
     def weight(self) -> Tensor:
         return self.squares
 
 
 class NormSquares(LayerSquares):
-    """Of norms with a scale and a shift: batch norm with its running statistics, layer norm, group norm."""
+    """Norms with a scale and a shift: batch norm with its running statistics, layer norm, group norm."""
 
     Kinds = (_BatchNorm, nn.LayerNorm, nn.GroupNorm)
 
@@ -113,11 +111,11 @@ class NormSquares(LayerSquares):
         super().__init__(layer)
         self.squares = torch.zeros_like(layer.weight)
 
-    def add(self, inputs: Tensor, slopes: Tensor) -> None:
-        inputs, slopes = inputs.to(self.squares.dtype), slopes.to(self.squares.dtype)
-        self.squares += self._over_places(slopes * self._normalised(inputs)).square().sum(dim=0)
+    def add(self, inputs: Tensor, grad_output: Tensor) -> None:
+        inputs, grad_output = inputs.to(self.squares.dtype), grad_output.to(self.squares.dtype)
+        self.squares += self._over_places(grad_output * self._normalised(inputs)).square().sum(dim=0)
         if self.bias is not None:
-            self.bias += self._over_places(slopes).square().sum(dim=0)
+            self.bias += self._over_places(grad_output).square().sum(dim=0)
 
     def _normalised(self, inputs: Tensor) -> Tensor:
         layer = self.layer
@@ -128,7 +126,7 @@ class NormSquares(LayerSquares):
         return F.batch_norm(inputs, layer.running_mean, layer.running_var, eps=layer.eps)
 
     def _over_places(self, values: Tensor) -> Tensor:
-        """Summed over whatever lies between the image and the places of the scale."""
+        """Summed over all dimensions between the image and those of the scale."""
         if isinstance(self.layer, nn.LayerNorm):
             return values.reshape(len(values), -1, *self.squares.shape).sum(dim=1)
         return values.flatten(2).sum(dim=2) if values.dim() > 2 else values
@@ -141,7 +139,7 @@ _KINDS = (ConvolutionSquares, LinearSquares, NormSquares)
 
 
 def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
-    """How the layer's squared gradients are computed, if it is one of the known layers with a weight of its own.
+    """How to compute the layer's squared gradients; None for a layer of an unknown kind.
 
     >>> squares_kind(nn.Linear(2, 2)), squares_kind(nn.Bilinear(2, 2, 2))
     (<class 'einstellung.learners.layer_squares.LinearSquares'>, None)
@@ -151,24 +149,24 @@ def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
     if "weight" not in own or own - {"weight", "bias"} or not _computes_as_its_kind(layer):
         return None
     if isinstance(layer, _BatchNorm) and layer.running_mean is None:
-        return None  # statistics of the batch even in evaluation: images are not on their own
+        return None  # batch statistics even in evaluation mode: images depend on each other
     return next(kinds, None)
 
 
 def _computes_as_its_kind(layer: nn.Module) -> bool:
-    """Whether its ``forward`` is torch's or that of our own kernels; what another one does with the weight is not known."""
+    """Whether its ``forward`` is torch's or our kernels'; another one may use the weight in any way."""
     wrote = next(kind.__module__ for kind in type(layer).__mro__ if "forward" in vars(kind))
     return "forward" not in vars(layer) and wrote.startswith(("torch.nn.", "einstellung.kernels."))
 
 
 def squares_of(layer: nn.Module) -> LayerSquares:
-    """Nothing added up yet, for a layer of a known kind."""
+    """An empty sum for a layer of a known kind."""
     kind = squares_kind(layer)
     assert kind is not None, "a layer of a known kind"
     return kind(layer)
 
 
-def add_squares(total: Tensor, slopes: Tensor, inputs: Tensor) -> None:
+def add_squares(total: Tensor, grad_output: Tensor, inputs: Tensor) -> None:
     """total [o, k] += sum_i (D_i X_i)^2 with D [i, o, p] and X [i, p, k].
 
     >>> total = torch.zeros(1, 2)
@@ -177,18 +175,18 @@ def add_squares(total: Tensor, slopes: Tensor, inputs: Tensor) -> None:
     tensor([[12., 12.]])
     """
     if inputs.shape[1] == 1:  # (d x)^2 = d^2 x^2: one product for all images
-        total += slopes[:, :, 0].T.to(total.dtype).square() @ inputs[:, 0].to(total.dtype).square()
+        total += grad_output[:, :, 0].T.to(total.dtype).square() @ inputs[:, 0].to(total.dtype).square()
         return
     if total.numel() * inputs.shape[1] < _SMALL:
         together = max(1, _BLOCK // total.numel())
-        for some, theirs in zip(slopes.split(together), inputs.split(together), strict=True):
+        for some, theirs in zip(grad_output.split(together), inputs.split(together), strict=True):
             total += torch.bmm(some, theirs).to(total.dtype).square_().sum(dim=0)
         return
     rows = max(1, _BLOCK // total.shape[1])
-    block = slopes.new_empty(min(rows, len(total)), total.shape[1])
+    block = grad_output.new_empty(min(rows, len(total)), total.shape[1])
     for start in range(0, len(total), rows):
         part = total[start : start + rows]
         gradient = block[: len(part)]
-        for image in range(len(slopes)):
-            torch.mm(slopes[image, start : start + rows], inputs[image], out=gradient)
+        for image in range(len(grad_output)):
+            torch.mm(grad_output[image, start : start + rows], inputs[image], out=gradient)
             part.addcmul_(gradient, gradient)

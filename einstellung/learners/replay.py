@@ -1,12 +1,12 @@
-"""What ER, DER and DER++ have in common: a reservoir of past images, and draws from it while something new is learned.
+"""What replay methods have in common: a reservoir of past images, and draws from it in every step.
 
-``replay = "within"``: every image goes into the buffer right after its step, with the logits it had there, and is replayed
+``replay = "within"``: every image enters the buffer right after its step, with the logits of that step, and can be replayed
 from the next step on, in the first phase too, as in the authors' code. ``replay = "earlier"``: a phase is learned with replay
-from the phases before it only, so that the first one is plain fine-tuning. The buffer takes a phase in at its end: the
-reservoir goes on over its training images in a random order, and the logits are those of the net as it then is, in
-evaluation mode, on the image without augmentation and with its cue.
+of the phases before it only, so that the first one is plain fine-tuning. The buffer samples a phase at its end: the
+reservoir continues over its training images in a random order, with the logits of the net at that time, in evaluation mode,
+on the image without augmentation and with its cue.
 
-What is replayed is augmented anew and carries its cue again by the stream's own rule.
+Replayed images are augmented again and get their cue again, by the stream's own rule.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner, option
+from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.reservoir import Reservoir
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
-_CHUNK = 256  # images whose logits are computed at a time when a phase is taken in
+_CHUNK = 256  # images whose logits are computed at a time at the end of a phase
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,7 @@ class ReplayOptions:
     method: ClassVar[str]
     buffer: int = option(500, "the ERI experiment; one of the sizes in Buzzega et al. (2020)")
     draw: int = option(32, "the authors' code: as many as a batch")
-    replay: str = option("within", "the authors' code; 'earlier': only what earlier phases left")
+    replay: str = option("within", "the authors' code; 'earlier': only images of earlier phases")
 
     def __post_init__(self) -> None:
         self.require_at_least(1, "buffer", "draw")
@@ -49,24 +50,31 @@ class ReplayOptions:
                 raise InputError(f"learners.{self.method}.{key} is {value}: it must be at least {least}")
 
 
-class ReplayLearner(Learner):
-    """A learner with a reservoir; a method says what its loss is.
+@dataclass(frozen=True)
+class ReplayWorkload(Workload):
+    """Plain training and ``draws`` draws from the buffer in every step."""
 
-    ``draws`` is how often a step draws from it. ``joins_batch``: a draw goes through the net together with the batch, under the
-    same loss; otherwise it is a loss of its own.
+    draws: int = 1
+
+    def extra_images_per_step(
+        self, options: ReplayOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
+    ) -> float:
+        nothing = options.replay == "earlier" and number == 0
+        return 0.0 if nothing else float(self.draws * min(options.draw, options.buffer))
+
+
+class ReplayLearner(Learner):
+    """A learner with a reservoir; a method defines its loss.
+
+    ``joins_batch``: a draw goes through the net together with the batch, under the same loss; otherwise it has a loss of its own.
     """
 
-    draws: ClassVar[int] = 1
+    workload: ClassVar[Workload] = ReplayWorkload()
     joins_batch: ClassVar[bool] = False
 
     @classmethod
-    def plain_history(cls, options: ReplayOptions) -> bool:
+    def shares_first_phase(cls, options: ReplayOptions) -> bool:
         return options.replay == "earlier"
-
-    @classmethod
-    def beside(cls, options: ReplayOptions, sizes: Sequence[int], number: int) -> float:
-        nothing = options.replay == "earlier" and number == 0
-        return 0.0 if nothing else float(cls.draws * min(options.draw, options.buffer))
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -91,7 +99,7 @@ class ReplayLearner(Learner):
         raise NotImplementedError
 
     def enlarged(self, batch: Batch) -> Batch:
-        """The batch with a draw from the buffer behind it; as it is while the buffer is empty."""
+        """The batch with a draw from the buffer appended; unchanged while the buffer is empty."""
         if not len(self.buffer):
             return batch
         images, _ = self.buffer.draw(self.options.draw, self._draws)
@@ -101,7 +109,7 @@ class ReplayLearner(Learner):
         return Batch(torch.cat((batch.inputs, inputs)), torch.cat((batch.labels, labels)), raw)
 
     def memory_loss(self) -> Tensor:
-        """What the method adds to the loss of a batch; nothing while the buffer is empty."""
+        """The term that the method adds to the loss of a batch; 0 while the buffer is empty."""
         raise NotImplementedError
 
     def logits(self, inputs: Tensor) -> Tensor:
@@ -109,13 +117,13 @@ class ReplayLearner(Learner):
             return self.net(inputs).float()
 
     def logits_of(self, parts: Sequence[Tensor], joined: bool) -> Sequence[Tensor]:
-        """The logits of each part of a step: as if one came after the other or, ``joined``, as one batch."""
+        """The logits of each part of a step: with its own batch statistics or, ``joined``, as one batch."""
         if joined:
             return self.logits(torch.cat(tuple(parts))).split([len(part) for part in parts])
         return self.logits_apart(parts)
 
     def replay(self) -> tuple[Tensor, Tensor, Tensor]:
-        """A draw from the buffer as the net sees it, its labels, its logits."""
+        """A draw from the buffer: inputs, labels, logits."""
         images, logits = self.buffer.draw(self.options.draw, self._draws)
         inputs = self.context.presentation.training(images, self._augmentation, self._cue)
         return inputs, to_device(images.labels, inputs.device), logits

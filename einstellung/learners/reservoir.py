@@ -1,4 +1,4 @@
-"""Reservoir sampling (Vitter, 1985): a buffer in which every image seen so far is equally likely to be."""
+"""Reservoir sampling (Vitter, 1985): every image seen so far is equally likely to be in the buffer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from einstellung.streams.transfer import to_device
 
 
 class Reservoir:
-    """Raw images with identity and label on the CPU, logits on ``device``; what is replayed is augmented and painted anew.
+    """Raw images with identity and label on the CPU, logits on ``device``; replay augments and paints them again.
 
     >>> index = torch.arange(9)
     >>> images = ImageSet.without_cue(torch.zeros(9, 3, 2, 2, dtype=torch.uint8), index, index)
@@ -25,7 +25,7 @@ class Reservoir:
 
     def __init__(self, capacity: int, device: torch.device | str = "cpu") -> None:
         self.capacity = capacity
-        self.device = torch.device(device)  # the net's: nobody has to wait until logits have been computed
+        self.device = torch.device(device)  # the net's, so that adding logits does not wait for them
         self.seen = 0
         self.images: ImageSet | None = None
         self.logits: Tensor | None = None
@@ -34,12 +34,12 @@ class Reservoir:
         return min(self.seen, self.capacity)
 
     def add(self, images: ImageSet, logits: Tensor, draws: torch.Generator) -> None:
-        """Let ``images`` pass, one after the other, with the logits that are known of each."""
+        """Offer ``images``, one after the other, with their logits."""
         self.add_computed(images, lambda rows: logits[rows], draws)
 
     def add_computed(self, images: ImageSet, logits_of: Callable[[Tensor], Tensor], draws: torch.Generator) -> None:
-        """Let ``images`` pass; ``logits_of(rows)`` is asked only for the rows that are still in the buffer at the end."""
-        slots, rows = self._lots(len(images), draws)
+        """Offer ``images``; ``logits_of(rows)`` is called only for the rows that stay in the buffer."""
+        slots, rows = self._placed(len(images), draws)
         if not len(rows):
             return
         logits = logits_of(to_device(rows, self.device)).to(self.device)
@@ -61,14 +61,14 @@ class Reservoir:
             self.images.features[slots] = kept.features
         self.logits[to_device(slots, self.device)] = logits
 
-    def _lots(self, count: int, draws: torch.Generator) -> tuple[Tensor, Tensor]:
-        """Slots that change hands while ``count`` images pass, and which of those images each holds in the end.
+    def _placed(self, count: int, draws: torch.Generator) -> tuple[Tensor, Tensor]:
+        """The slots that ``count`` new images take, and which of the images each slot holds in the end.
 
         Image number t (from 1) takes a random slot with probability capacity / t; the first ones fill the buffer.
         """
         holders: dict[int, int] = {}
-        for row, lot in enumerate(torch.rand(count, generator=draws, dtype=torch.float64).tolist()):
-            slot = self.seen if self.seen < self.capacity else int(lot * (self.seen + 1))
+        for row, draw in enumerate(torch.rand(count, generator=draws, dtype=torch.float64).tolist()):
+            slot = self.seen if self.seen < self.capacity else int(draw * (self.seen + 1))
             self.seen += 1
             if slot < self.capacity:
                 holders[slot] = row

@@ -1,4 +1,4 @@
-"""A fresh net for every phase: what each phase of a stream is like for somebody who has seen none of the others.
+"""A new net for every phase: how each phase of a stream is learned without the others.
 
 min_theta CE(f_theta(x), y) on the current phase, from the weights that the run began with; the first phase is plain fine-tuning.
 The baseline of a stream of many phases; that of the last phase alone is ``scratch_t2``.
@@ -6,14 +6,20 @@ The baseline of a stream of many phases; that of the last phase alone is ``scrat
 
 from __future__ import annotations
 
+from typing import Any
+
 from einstellung.learners.learner import Learner, learners
 from einstellung.streams.stream import Phase
 
 
 @learners.register("scratch")
 class Scratch(Learner):
-    """Nothing is carried over from phase to phase."""
+    """Nothing is carried over between phases."""
+
+    @classmethod
+    def shares_first_phase(cls, options: Any) -> bool:
+        return True
 
     def begin_phase(self, phase: Phase) -> None:
-        self.start_anew()
+        self.reinitialise()
         super().begin_phase(phase)

@@ -1,4 +1,4 @@
-"""Which images of a phase are looked at where all of them would take too long."""
+"""A sample of a phase's images, where all of them would take too long."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from einstellung.streams.stream import ImageSet
 
 
 def some_of(images: ImageSet, count: int | None, draws: torch.Generator) -> ImageSet:
-    """``count`` of the images, drawn without repeats; all of them, in their own order, where that is None or too many.
+    """``count`` of the images, drawn without replacement; all of them, in order, if ``count`` is None or too large.
 
     >>> five = ImageSet.without_cue(torch.zeros(5, 1, 1, 1, dtype=torch.uint8), torch.arange(5), torch.arange(5))
     >>> len(some_of(five, 3, torch.Generator())), some_of(five, None, torch.Generator()).index.tolist()

@@ -11,9 +11,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidatorFunctionWrapHandler,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -23,6 +25,7 @@ from einstellung.registry import suggestion
 PRESETS = Path(__file__).parent / "presets"
 
 Positive = Annotated[int, Field(ge=1)]
+MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$")]  # part of the name of a folder
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 _PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
@@ -178,15 +181,52 @@ class PluginConfig(_Section):
     sha256: str | None = None
 
 
+class CombinationConfig(_Section):
+    """A method made of others, by their names; exactly one of the three.
+
+    ``parts: [REPLAY, METHOD]``: METHOD with replay of earlier phases; ``then: [FIRST, SECOND]``: FIRST learns the first phase,
+    SECOND all others; ``of: METHOD``: METHOD once more, with options of its own.
+    """
+
+    parts: tuple[str, str] | None = None
+    then: tuple[str, str] | None = None
+    of: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(value is not None for value in (self.parts, self.then, self.of)) != 1:
+            raise ValueError("give one of parts: [REPLAY, METHOD], then: [FIRST, SECOND] and of: METHOD")
+        return self
+
+    @model_serializer(mode="wrap")
+    def _without_null(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if value is not None}
+
+    @property
+    def kind(self) -> Literal["parts", "then", "of"]:
+        return "parts" if self.parts else "then" if self.then else "of"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The methods that it is made of.
+
+        >>> CombinationConfig(of="gdro").names, CombinationConfig(then=("erm", "lle")).names
+        (('gdro',), ('erm', 'lle'))
+        """
+        return self.parts or self.then or (str(self.of),)
+
+
 _NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
 
 
 class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
-    ``cue`` and ``cover`` are null where a stream plants none. ``logging``: files to watch a run by while it goes on.
-    ``diagnosis`` names what the study asks (null: what its stream is made for), ``score`` holds that diagnosis' settings, and
-    ``companions`` other diagnoses of the same runs, each with its settings. Changing these trains nothing anew.
+    ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names: of a learner, of one of the
+    ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a combination in place.
+    ``logging``: files to watch a run by while it goes on. ``diagnosis`` names what the study asks (null: what its stream is made
+    for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its settings;
+    changing these trains nothing anew.
     """
 
     name: PlainName = "study"
@@ -199,6 +239,7 @@ class StudyConfig(_Section):
     evaluation: EvaluationConfig = EvaluationConfig()
     attention: AttentionConfig | None = None
     methods: Annotated[tuple[str, ...], Field(min_length=1)] = ("scratch_t2", "sgd", "ewc_on", "derpp")
+    combinations: dict[MethodName, CombinationConfig] = {}
     learners: dict[str, dict[str, Any]] = {}
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
     diagnosis: str | None = None
@@ -218,7 +259,7 @@ class StudyConfig(_Section):
     def _name_alone(cls, value: Any) -> Any:
         """``stream: shapes`` is short for ``stream: {name: shapes}``, ``seeds: 1`` for a list of one, and so on."""
         if isinstance(value, Mapping):
-            value = dict(value)
+            value = with_combinations_apart(value)
             for key in _NAMED:
                 if isinstance(value.get(key), str):
                     value[key] = {"name": value[key]}
@@ -228,6 +269,26 @@ class StudyConfig(_Section):
             if isinstance(value.get("plugins"), list | tuple):
                 value["plugins"] = [{"file": one} if isinstance(one, str) else one for one in value["plugins"]]
         return value
+
+
+def with_combinations_apart(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The same values, with the combinations that ``methods`` defines in place moved to ``combinations``.
+
+    >>> with_combinations_apart({"methods": ["sgd", {"name": "mine", "of": "gdro"}]})
+    {'methods': ['sgd', 'mine'], 'combinations': {'mine': {'of': 'gdro'}}}
+    """
+    methods, defined = values.get("methods"), values.get("combinations") or {}
+    if not isinstance(methods, list | tuple) or not isinstance(defined, Mapping):
+        return dict(values)  # the model says what is wrong with these
+    own = {
+        method["name"]: {key: value for key, value in method.items() if key != "name"}
+        for method in methods
+        if isinstance(method, Mapping) and isinstance(method.get("name"), str)
+    }
+    if not own:
+        return dict(values)
+    names = [method.get("name", method) if isinstance(method, Mapping) else method for method in methods]
+    return {**values, "methods": names, "combinations": {**defined, **own}}
 
 
 def preset_names() -> list[str]:
@@ -242,7 +303,7 @@ def read_preset(name: str) -> dict[str, Any]:
 
 def read_config(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset, paths are read from where it lies."""
-    values = _paths_from(path.parent, _read_yaml(path))
+    values = with_combinations_apart(_paths_from(path.parent, _read_yaml(path)))
     if "preset" in values:
         values = merged(read_preset(str(values["preset"])), {k: v for k, v in values.items() if k != "preset"})
     return values
@@ -349,8 +410,8 @@ def _in_words(problem: Mapping[str, Any]) -> str:
 def _keys_beside(place: Sequence[str]) -> list[str]:
     model: Any = StudyConfig
     for part in place:
-        if part.isdigit():
-            continue  # a place in a list
+        if part not in model.model_fields:
+            continue  # a place in a list, or a name of the user's own
         model = model.model_fields[part].annotation
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             model = next(kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel))

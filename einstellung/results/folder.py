@@ -112,6 +112,9 @@ class ResultsFolder:
         for method, options in old["learners"].items():
             given = new["learners"].get(method, options)
             _require_same(f"learners.{method}", known_before(method, given), known_before(method, options), self.path)
+        for name, made in old["combinations"].items():
+            _require_same(f"combinations.{name}", new["combinations"].get(name, made), made, self.path)
+        new["combinations"] = {**old["combinations"], **new["combinations"]}
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}

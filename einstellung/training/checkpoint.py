@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save
+from safetensors.torch import load, save
 from torch import Tensor
 
 from einstellung.errors import InputError
@@ -34,22 +34,26 @@ def state_bytes(state: Mapping[str, Any]) -> bytes:
     return save(content, metadata={_HEADER: header})
 
 
+def loaded_state(content: bytes) -> dict[str, Any]:
+    """The inverse of :func:`state_bytes`.
+
+    >>> loaded_state(state_bytes({"seen": (1, 2), "buffer": {"labels": torch.arange(2)}}))
+    {'seen': [1, 2], 'buffer': {'labels': tensor([0, 1])}}
+    """
+    size = int.from_bytes(content[:8], "little")  # of the header, which ``load`` does not give
+    return _joined(json.loads(content[8 : 8 + size])["__metadata__"][_HEADER], load(content))
+
+
 def load_state(path: Path) -> dict[str, Any]:
     """The inverse of :func:`save_state`, on the CPU; a file that is cut short is named."""
     try:
         with safe_open(str(path), framework="pt") as file:
-            header = json.loads((file.metadata() or {})[_HEADER])
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
-        permuted, state = set(header["channels_last"]), dict(header["plain"])
+            return _joined((file.metadata() or {})[_HEADER], tensors)
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
-    for key, value in tensors.items():
-        if key in permuted:
-            value = value.to(memory_format=torch.channels_last)
-        _put(state, key.split("/"), value)
-    return state
 
 
 def check_whole(path: Path) -> None:
@@ -77,6 +81,15 @@ def _split(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
     if isinstance(value, (list, tuple)) and any(isinstance(member, Tensor) for member in value):
         raise InputError(f"'{key}' of a state is a list of tensors: use a dict of them, or torch.stack")
     return value
+
+
+def _joined(header: str, tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    """The inverse of :func:`_split`."""
+    read = json.loads(header)
+    permuted, state = set(read["channels_last"]), dict(read["plain"])
+    for key, value in tensors.items():
+        _put(state, key.split("/"), value.to(memory_format=torch.channels_last) if key in permuted else value)
+    return state
 
 
 def _put(state: dict[str, Any], keys: list[str], value: Tensor) -> None:

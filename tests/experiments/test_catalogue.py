@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from einstellung.experiments.catalogue import catalogue
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.results.config import build_config, preset_names, read_preset
 from einstellung.results.family import Family
 

@@ -15,7 +15,7 @@ from einstellung.experiments.estimate import Pace, seconds_of
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
-from einstellung.learners import Learner, Stage, learners
+from einstellung.learners import Learner, Stage, Workload, learners
 from einstellung.results.config import EvaluationConfig, build_config, merged
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, prove, streams
 from einstellung.checks import Check
@@ -37,6 +37,13 @@ VALUES = {
     "seeds": [3],
 }
 FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
+
+
+class HalfAtTheEnd(Workload):
+    """The second stage goes through half of the images."""
+
+    def share(self, options, sizes, number, stage):
+        return 0.5 if stage == "finish" else 1.0
 
 
 class StoppedError(Exception):
@@ -82,13 +89,11 @@ def named(own_names):
 
         began = ()
 
-        @classmethod
-        def plain_history(cls, options):
-            return False
+        workload = HalfAtTheEnd()
 
         @classmethod
         def stages(cls, options, sizes, epochs, number):
-            return (Stage("train", float(epochs[number])), Stage("finish", 2.0, share=0.5))
+            return (Stage("train", float(epochs[number])), Stage("finish", 2.0))
 
         def begin_phase(self, phase):
             super().begin_phase(phase)
@@ -199,13 +204,15 @@ def test_an_estimate_counts_the_measurements_of_every_phase(config):
 
 @pytest.mark.parametrize("by_itself", [False, True])
 def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_done(config, tmp_path, by_itself):
-    finish = Stage("finish", 2.0, share=0.5, by_itself=by_itself)
-    learners["two_stages"].stages = classmethod(
-        lambda cls, options, sizes, epochs, number: (Stage("train", float(epochs[number])), finish)
-    )
-    learners["two_stages"].closing_cost = classmethod(lambda cls, options, size: 100.0 + size)
-    beside = config.training.batch_size  # as many as a batch, or all 16 images of a phase: a step has the price of two
-    learners["two_stages"].beside = classmethod(lambda cls, options, sizes, number: float(min(beside, 16)))
+    class Replaying(HalfAtTheEnd):
+        def closing_cost(self, options, size):
+            return 100.0 + size
+
+        def extra_images_per_step(self, options, sizes, number, stage):
+            """As many as a batch, or all 16 images of a phase: a step has the price of two."""
+            return 0.0 if by_itself and stage == "finish" else float(min(config.training.batch_size, 16))
+
+    learners["two_stages"].workload = Replaying()
     _, (first, run) = jobs_in(tmp_path, config)
     closed = 2 * (100 + 16)  # T1 and T2; nothing comes after T3
     assert run.job.work == 2 * (2 * 16 * 2 + (1 if by_itself else 2) * 16) + closed

@@ -6,6 +6,7 @@ import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.plan import phase_work, plan
+from einstellung.learners import learners
 from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL
@@ -97,9 +98,45 @@ def test_every_key_is_its_own():
     assert len(set(keys)) == len(keys)
 
 
-def test_a_stage_by_itself_is_not_charged_for_what_others_show_beside():
+def test_a_stage_without_replay_is_not_charged_for_it():
     """Of bgs: two epochs of 40 images with 8 replayed beside 16, then 10 passes over its buffer's 12 images of the phase."""
     change = {"methods": ["bgs"], "learners": {"bgs": {"buffer": 24, "draw": 8, "last_layer_epochs": 10}}}
     training = {"training": {"epochs": [2, 2], "batch_size": 16}}
     config = resolve(build_config(merged({**SMALL, "seeds": [1]}, change | training)))
     assert phase_work(config, "bgs", [40, 40], 1) == pytest.approx(2 * 40 * 1.5 + 10 * 12)
+
+
+SHARES = "cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on fromp gpm naive scratch sgd sgd-then-fromp"
+OWN = (
+    "augmix bg_aug bgs cff_aug cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle er~large gdro "
+    "gdro~background gdumb gdumb-then-naive jtt jtt~2 lff lle mixup sd subg txt_aug wtm_aug"
+)
+ALONE = "interleaved joint scratch_t2"
+
+
+@pytest.mark.parametrize(
+    ("options", "now_shared", "now_own"),
+    [
+        ({}, "", ""),
+        (
+            {
+                "bgs": {"last_layer_epochs": 0},
+                **{name: {"replay": "earlier"} for name in ("er", "der", "derpp")},
+                "fromp": {"epochs": 3},
+            },
+            "bgs er der derpp er~large",
+            "fromp",
+        ),
+    ],
+)
+def test_which_built_in_methods_share_a_first_phase(options, now_shared, now_own):
+    """What was shared before learners declared it."""
+    shared = {*SHARES.split(), *now_shared.split()} - {*now_own.split()}
+    own = {*OWN.split(), *now_own.split()} - {*now_shared.split()}
+    methods = [*learners, *sorted({*shared, *own} - {*learners})]
+    assert {*learners} <= {*shared, *own, *ALONE.split()}
+    needs = {job.method: job.needs for job in jobs({"methods": methods, "learners": options}) if job.kind == "run"}
+    trainers = {name: needs[name] and needs[name].split("/")[1].rpartition("-seed")[0] for name in methods}
+    assert {name for name, trainer in trainers.items() if trainer == "sgd"} == shared
+    assert {name for name, trainer in trainers.items() if trainer == name} == own | {"sgd"}
+    assert {name for name, trainer in trainers.items() if trainer is None} == {*ALONE.split()}

@@ -138,7 +138,7 @@ def test_plugins_of_runs_that_are_there_stay_on_record(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("return self.step(loss)", "self.step(loss)"), "observe returned nothing; end it with 'return self.step"),
+        (("return self.step(loss)", "self.step(loss)"), "Lazy.observe returned nothing: end it with 'return self.step"),
         (
             ("return self.step(loss)", "return self.step(loss.missing)"),
             r"AttributeError: .*missing.* \(\w+\.py, line 14\)",
@@ -160,7 +160,7 @@ def test_a_slip_in_a_learner_is_found_before_anything_is_trained(tmp_path, chang
         else LEARNER.replace(*change)
     )
     path = written(tmp_path, name, text)
-    with pytest.raises(InputError, match=f"learner '{name}': {words}"):
+    with pytest.raises(InputError, match=f"learner '{name}' in T1: {words}"):
         prepare_study(build_config(merged(SMALL, {"plugins": [str(path)], "methods": [name]})))
 
 

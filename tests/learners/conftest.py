@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from einstellung.cues import PatchCue
 from einstellung.learners import Batch, Context, Learner, make_learner
@@ -83,3 +83,20 @@ def batch_of(stream: Stream) -> Callable[..., Batch]:
         return Batch(inputs, raw.labels, raw)
 
     return build
+
+
+@pytest.fixture
+def through(batch_of: Callable[..., Batch], stream: Stream) -> Callable[[Learner], tuple[list[Tensor], list[Tensor]]]:
+    """Two steps of T1, its end, three steps of T2: the losses and the net."""
+
+    def run(learner: Learner) -> tuple[list[Tensor], list[Tensor]]:
+        losses = []
+        for phase, starts in zip(stream.phases, ((0, 8), (0, 6, 12)), strict=True):
+            learner.begin_phase(phase)
+            learner.begin_epoch(phase, 1)
+            learner.training_mode()
+            losses += [learner.observe(batch_of(phase, range(start, start + 6))) for start in starts]
+            learner.end_phase(phase)
+        return losses, [*learner.net.parameters(), *learner.net.buffers()]
+
+    return run

@@ -13,7 +13,8 @@ from torch import nn
 
 from einstellung.errors import InputError
 from einstellung.learners import learners, make_learner
-from einstellung.learners.learner import Stage, learner_options
+from einstellung.learners.learner import Stage
+from einstellung.learners.methods import learner_options
 from einstellung.randomness import generator
 from einstellung.training import LoopSettings, PhaseLoop
 
@@ -116,8 +117,8 @@ def test_the_first_phase_has_nothing_to_replay(make, batch_of, tasks):
         one.observe(batch_of(tasks[0]))
     for ours, theirs in zip(learner.net.parameters(), plain.net.parameters(), strict=True):
         assert torch.equal(ours, theirs)
-    assert learners["bgs"].plain_history(learner_options("bgs", {"last_layer_epochs": 0}))
-    assert not learners["bgs"].plain_history(learner_options("bgs", {}))
+    assert learners["bgs"].shares_first_phase(learner_options("bgs", {"last_layer_epochs": 0}))
+    assert not learners["bgs"].shares_first_phase(learner_options("bgs", {}))
 
 
 def test_balancing_moves_the_last_layer_alone(make, batch_of, tasks):
@@ -170,11 +171,13 @@ def test_its_stages_and_costs():
     options = learner_options("bgs", {"last_layer_epochs": 30})
     for number in range(3):
         train, balance = kind.stages(options, sizes, [50, 50, 20], number)
-        assert (train.name, train.passes, train.share) == ("train", [50, 50, 20][number], 1)
+        assert (train.name, train.passes) == ("train", [50, 50, 20][number])
+        assert kind.workload.share(options, sizes, number) == 1
         assert (balance.name, balance.passes) == ("balance", 1)
-        assert balance.share * sizes[number] * (number + 1) == pytest.approx(30 * 100)
-    assert [kind.price(options, sizes, number, options.draw) for number in range(3)] == [1, 2, 2]
-    assert [kind.price(options, sizes, number, 4 * options.draw) for number in range(3)] == [1, 1.25, 1.25]
+        share = kind.workload.share(options, sizes, number, "balance")
+        assert share * sizes[number] * (number + 1) == pytest.approx(30 * 100)
+    assert [kind.workload.price(options, sizes, number, options.draw) for number in range(3)] == [1, 2, 2]
+    assert [kind.workload.price(options, sizes, number, 4 * options.draw) for number in range(3)] == [1, 1.25, 1.25]
     without = learner_options("bgs", {"last_layer_epochs": 0})
     assert [stage.name for stage in kind.stages(without, sizes, [50, 50, 20], 1)] == ["train"]
     assert kind.needs_groups

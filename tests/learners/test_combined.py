@@ -9,32 +9,16 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.experiments.assembly import build_stream, check_learners, resolve
+from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.plan import phase_work
-from einstellung.learners import Batch, Learner, learners
-from einstellung.learners.combined import classes_behind, parts_of
-from einstellung.learners.learner import learner_options, options_as_data
+from einstellung.experiments.rehearsal import rehearse
+from einstellung.learners import Batch, Learner, Methods, learners
+from einstellung.learners.combined import use_final_architecture
+from einstellung.learners.methods import learner_options
 from einstellung.results.config import build_config
 from einstellung.streams import Stream, streams
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
-
-
-@pytest.fixture
-def through(batch_of, stream):
-    """Two steps of T1, its end, three steps of T2: the losses and the net."""
-
-    def run(learner: Learner) -> tuple[list[Tensor], list[Tensor]]:
-        losses = []
-        for phase, starts in zip(stream.phases, ((0, 8), (0, 6, 12)), strict=True):
-            learner.begin_phase(phase)
-            learner.begin_epoch(phase, 1)
-            learner.training_mode()
-            losses += [learner.observe(batch_of(phase, range(start, start + 6))) for start in starts]
-            learner.end_phase(phase)
-        return losses, [*learner.net.parameters(), *learner.net.buffers()]
-
-    return run
 
 
 @pytest.mark.parametrize("replay", ["er", "der", "derpp"])
@@ -72,39 +56,7 @@ def test_replay_joins_before_the_method_sees_the_batch(make, through, own_names)
     through(make("er+counting", er=REPLAY))
     assert seen == [(6, 6, True)] * 2 + [(10, 10, True)] * 3
     with pytest.raises(InputError, match=r"counting is more than one loss.*take er\+counting"):
-        learners["derpp+counting"]
-
-
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("erm+er", "what stands before '[+]' is a method of replay"),
-        ("er+ewc", "er[+]ewc': ewc does not go together with replay; these do: .*erm"),
-        ("er+erk", "unknown learner 'erk': did you mean"),
-        ("erm-then-joint", "joint starts at the last phase"),
-        ("erm-then-er-then-der", "one method for the first phase, one for all others"),
-    ],
-)
-def test_what_is_no_combination(name, words):
-    with pytest.raises(InputError, match=words):
-        learners[name]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        (
-            {"er": {"replay": "within"}},
-            "learners.er[+]erm.er.replay is 'within': a combination replays earlier phases only",
-        ),
-        ({"er": {"bufer": 1}}, "unknown key 'learners.er[+]erm.er.bufer': did you mean 'buffer'"),
-        ({"buffer": 1}, "unknown key 'learners.er[+]erm.buffer': its parts are er and erm"),
-        ({"er": 5}, "learners.er[+]erm.er is 5: give the options of er"),
-    ],
-)
-def test_wrong_options_are_named_with_their_place(given, words):
-    with pytest.raises(InputError, match=words):
-        learner_options("er+erm", given)
+        Methods()["derpp+counting"]
 
 
 def test_what_comes_second_has_the_first_phase_in_its_buffer(make, through):
@@ -115,7 +67,7 @@ def test_what_comes_second_has_the_first_phase_in_its_buffer(make, through):
     assert learner.active.buffer.seen == sum(len(phase.train) for phase in learner.context.phases)
     with pytest.raises(InputError, match=r"learners\.erm-then-er\.er\.replay is 'within'"):
         learner_options("erm-then-er", {"er": {"replay": "within"}})
-    with pytest.raises(InputError, match=r"derpp\.joined is true: in a combination each part has a pass of its own"):
+    with pytest.raises(InputError, match=r"derpp\.joined is true: in a combination each part has its own pass"):
         learner_options("derpp+erm", {"derpp": {"joined": True}})
 
 
@@ -132,45 +84,7 @@ def test_one_after_the_other_needs_two_phases(own_names, tasks):
     }
     config = resolve(build_config(values))
     with pytest.raises(InputError, match="'erm-then-er' needs a second phase"):
-        check_learners(config, build_stream(config))
-
-
-def test_a_combination_begins_with_the_options_of_its_parts():
-    config = build_config(
-        {
-            "methods": ["er", "er+erm", "erm-then-er+erm"],
-            "learners": {"er": {"buffer": 50, "replay": "earlier"}, "er+erm": {"er": {"draw": 7}}},
-        }
-    )
-    options = resolve(config).learners
-    assert options["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
-    assert options["erm-then-er+erm"]["er+erm"]["er"] == {"buffer": 50, "draw": 7, "replay": "earlier"}
-    again = options_as_data(learner_options("erm-then-er+erm", options["erm-then-er+erm"]))
-    assert again == options["erm-then-er+erm"], "what is written down is read back"
-    assert parts_of("erm-then-er+erm") == ("erm", "er+erm")
-
-
-def test_a_method_once_more_under_another_name(make, through):
-    """jtt~2 is JTT, with the options that stand under that name, and JTT's where none do."""
-    config = build_config(
-        {
-            "methods": ["er", "er~large", "er~large+erm"],
-            "learners": {"er": {"draw": 5, "replay": "earlier"}, "er~large": {"buffer": 70}},
-        }
-    )
-    options = resolve(config).learners
-    assert options["er~large"] == {"buffer": 70, "draw": 5, "replay": "earlier"}
-    assert options["er~large+erm"]["er~large"] == options["er~large"]
-    assert classes_behind("er~large+erm") == [learners["er"], learners["erm"]]
-    assert through(make("er~large", **REPLAY))[0] == through(make("er", **REPLAY))[0]
-    with pytest.raises(InputError, match=r"unknown key 'learners\.er~large\.bufer': did you mean 'buffer'"):
-        learner_options("er~large", {"bufer": 1})
-    with pytest.raises(InputError, match=r"^learners\.gdro~some\.step is -1\.0: it must be at least 0"):
-        learner_options("gdro~some", {"step": -1.0})
-    with pytest.raises(InputError, match=r"^learners\.derpp\+sd\.sd\.strength is -1\.0"):
-        learner_options("derpp+sd", {"sd": {"strength": -1.0}})
-    with pytest.raises(InputError, match="after '~' stands a word"):
-        learners["er~"]
+        rehearse(config, build_stream(config))
 
 
 def test_the_price_is_that_of_the_parts():
@@ -183,7 +97,7 @@ def test_the_price_is_that_of_the_parts():
 
 def test_each_phase_has_the_price_of_the_method_at_work_in_it():
     options = learner_options("erm-then-er", {"er": {"draw": 8}})
-    assert [learners["erm-then-er"].price(options, [100, 50], number, 32) for number in (0, 1)] == [1, 1.25]
+    assert [Methods()["erm-then-er"].workload.price(options, [100, 50], number, 32) for number in (0, 1)] == [1, 1.25]
 
 
 def test_a_draw_has_the_price_of_the_batch_that_it_joins():
@@ -192,7 +106,7 @@ def test_a_draw_has_the_price_of_the_batch_that_it_joins():
     for name, extra in (("er+lff", 2 * 8), ("der+lff", 8)):
         replay = name.partition("+")[0]
         options = learner_options(name, {replay: {"draw": 8}})
-        assert learners[name].price(options, sizes, 1, 32) == 2 + extra / 32
+        assert Methods()[name].workload.price(options, sizes, 1, 32) == 2 + extra / 32
 
 
 def test_the_second_method_is_tried_before_anything_is_trained():
@@ -201,13 +115,13 @@ def test_the_second_method_is_tried_before_anything_is_trained():
         build_config({"methods": ["erm", "erm-then-cff_aug"], "stream": {"name": "shapes", "train_per_class": 4}})
     )
     with pytest.raises(InputError, match=r"cff_aug"):
-        check_learners(config, build_stream(config))
+        rehearse(config, build_stream(config))
 
 
 def test_a_net_takes_its_last_shape(make):
     """Where a stored net is read back, it is that of the last phase."""
     learner, lle = make("erm-then-lle"), make("lle")
     assert learner.net.state_dict().keys() != lle.net.state_dict().keys()
-    learner.take_last_shape()
+    use_final_architecture(learner)
     assert learner.net.state_dict().keys() == lle.net.state_dict().keys()
     assert make("er+lle").net.state_dict().keys() == lle.net.state_dict().keys()

@@ -100,7 +100,7 @@ def test_the_past_names_classes_of_the_past_only(make, batch_of, stream, targets
 def test_the_first_phase_is_plain(make, batch_of, stream):
     """That is why its weights may be shared with plain fine-tuning."""
     learner, sgd = make("dgr", **SMALL), make("sgd")
-    assert learner.plain_history(learner.options)
+    assert learner.shares_first_phase(learner.options)
     assert learner.pictures() == learner.state_dict() == {}
     for one in (learner, sgd):
         begin(one, stream.phases[0])
@@ -241,16 +241,16 @@ def test_a_generator_that_diverges_stops_the_run(make, stream):
 
 def test_the_price_counts_replay_and_the_generator():
     kind = learners["dgr"]
-    assert kind.cost(DGROptions(), [200, 100], 0) == 1.0
-    assert kind.cost(DGROptions(), [200, 100], 1) > 2
-    prices = [kind.closing_cost(DGROptions(generator_epochs=epochs), 200) for epochs in (1, 10)]
+    assert kind.workload.cost(DGROptions(), [200, 100], 0) == 1.0
+    assert kind.workload.cost(DGROptions(), [200, 100], 1) > 2
+    prices = [kind.workload.closing_cost(DGROptions(generator_epochs=epochs), 200) for epochs in (1, 10)]
     assert prices[1] == 10 * prices[0] > 0
 
 
 def test_a_long_training_of_the_generator_says_how_far_it_is(make, stream):
     learner = make("dgr", **{**SMALL, "generator_epochs": 2})
     said = []
-    learner.context = dataclasses.replace(learner.context, tell=said.append)
+    learner.context = dataclasses.replace(learner.context, report_progress=said.append)
     learner.end_phase(stream.phases[0])
     assert said == ["generator epoch 1/2", "generator epoch 2/2"]
 

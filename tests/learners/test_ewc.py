@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners.fisher import fisher_per_sample
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.training.checkpoint import load_state, save_state
 
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from einstellung.errors import InputError
 from einstellung.learners import learners
 from einstellung.learners.laplace import curvature, kernels, leverages, uncertainties
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.randomness import generator
 from einstellung.training.checkpoint import load_state, save_state
 
@@ -261,19 +261,23 @@ def test_epochs_of_its_own_make_a_first_phase_of_its_own():
     kind, own, others = learners["fromp"], *(learner_options("fromp", {"epochs": epochs}) for epochs in (30, None))
     assert [stage.passes for stage in kind.stages(own, [10, 10], [50, 40], 1)] == [30]
     assert [stage.passes for stage in kind.stages(others, [10, 10], [50, 40], 1)] == [40]
-    assert (kind.plain_history(own), kind.plain_history(others)) == (False, True)
+    assert (kind.shares_first_phase(own), kind.shares_first_phase(others)) == (False, True)
 
 
 def test_what_it_costs():
     kind = learners["fromp"]
     sizes = [6000, 6000]
-    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 0, 64) == 1
-    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 64) == 2
-    assert kind.price(learner_options("fromp", {"buffer": 64, "draw": 16}), sizes, 1, 64) == 1.25
-    assert kind.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 16) == 5
+    assert kind.workload.price(learner_options("fromp", {"buffer": 64}), sizes, 0, 64) == 1
+    assert kind.workload.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 64) == 2
+    assert kind.workload.price(learner_options("fromp", {"buffer": 64, "draw": 16}), sizes, 1, 64) == 1.25
+    assert kind.workload.price(learner_options("fromp", {"buffer": 64}), sizes, 1, 16) == 5
     dear, cheap = (learner_options("fromp", {"choice": choice}) for choice in ("leverage", "lambda"))
     few = learner_options("fromp", {"curvature_images": 500})
-    assert kind.closing_cost(dear, 6000) > kind.closing_cost(cheap, 6000) > kind.closing_cost(few, 6000)
+    assert (
+        kind.workload.closing_cost(dear, 6000)
+        > kind.workload.closing_cost(cheap, 6000)
+        > kind.workload.closing_cost(few, 6000)
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.training import LoopSettings, PhaseLoop
 
 
@@ -102,13 +102,16 @@ def test_where_phases_share_no_class_it_is_balanced_over_classes(make, stream):
 def test_what_it_costs():
     """As many images as the buffer holds, in every epoch, whatever the phase."""
     kind, options, sizes = learners["gdumb"], learner_options("gdumb", {}), [6000, 6000, 3000]
-    assert not kind.plain_history(options)
+    assert not kind.shares_first_phase(options)
     for number, size in enumerate(sizes):
         (stage,) = kind.stages(options, sizes, [50, 50, 20], number)
         assert stage.passes == [50, 50, 20][number]
-        assert kind.cost(options, sizes, number) * size * stage.share == pytest.approx(100)
-        (often,) = kind.stages(learner_options("gdumb", {"passes": 8}), sizes, [50, 50, 20], number)
-        assert (often.passes, often.share) == (stage.passes, pytest.approx(8 * stage.share))
+        share = kind.workload.share(options, sizes, number)
+        assert kind.workload.cost(options, sizes, number) * size * share == pytest.approx(100)
+        eight = learner_options("gdumb", {"passes": 8})
+        (often,) = kind.stages(eight, sizes, [50, 50, 20], number)
+        assert often.passes == stage.passes
+        assert kind.workload.share(eight, sizes, number) == pytest.approx(8 * share)
 
 
 @pytest.mark.parametrize("key", ["buffer", "passes"])

@@ -182,7 +182,7 @@ def test_the_second_phase_by_hand(make, batch_of, stream):
 def test_the_first_phase_is_plain(make, batch_of, stream):
     """Batch norm learns and its statistics run; that is why its weights may be shared with plain fine-tuning."""
     learner, sgd = make("gpm"), make("sgd")
-    assert learner.plain_history(learner.options)
+    assert learner.shares_first_phase(learner.options)
     start = copy.deepcopy(learner.net.state_dict())
     for one in (learner, sgd):
         begin(one, stream.phases[0])

@@ -7,11 +7,13 @@ from collections import Counter
 
 import pytest
 import torch
+import torch.nn.functional as F
 from scipy.stats import chisquare, hypergeom
 
+from einstellung.backbones import VisionTransformer
 from einstellung.errors import InputError
-from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners import learners, make_learner
+from einstellung.learners.methods import learner_options
 from einstellung.randomness import generator
 
 METHODS = ["er", "der", "derpp"]
@@ -186,13 +188,13 @@ def test_history_and_price_depend_on_what_is_replayed(method, draws):
     kind = learners[method]
     within, earlier = (learner_options(method, {"replay": replay}) for replay in ("within", "earlier"))
     assert learner_options(method, {}) == within
-    assert not kind.plain_history(within)
-    assert kind.plain_history(earlier)
-    assert [kind.price(within, [90, 40], number, within.draw) for number in (0, 1)] == [1 + draws, 1 + draws]
-    assert [kind.price(earlier, [90, 40], number, earlier.draw) for number in (0, 1)] == [1, 1 + draws]
+    assert not kind.shares_first_phase(within)
+    assert kind.shares_first_phase(earlier)
+    assert [kind.workload.price(within, [90, 40], number, within.draw) for number in (0, 1)] == [1 + draws, 1 + draws]
+    assert [kind.workload.price(earlier, [90, 40], number, earlier.draw) for number in (0, 1)] == [1, 1 + draws]
     few = learner_options(method, {"draw": 8})
-    assert kind.price(few, [90, 40], 1, 32) == 1 + draws / 4
-    assert kind.price(learner_options(method, {"draw": 8, "buffer": 4}), [90, 40], 1, 32) == 1 + draws / 8
+    assert kind.workload.price(few, [90, 40], 1, 32) == 1 + draws / 4
+    assert kind.workload.price(learner_options(method, {"draw": 8, "buffer": 4}), [90, 40], 1, 32) == 1 + draws / 8
 
 
 @pytest.mark.parametrize(
@@ -203,3 +205,110 @@ def test_history_and_price_depend_on_what_is_replayed(method, draws):
 def test_wrong_options_are_named(method, key, value):
     with pytest.raises(InputError, match=rf"^learners\.{method}\.{key} is '?{value}"):
         learner_options(method, {key: value})
+
+
+def test_every_image_of_three_phases_has_the_same_chance(make, tasks, monkeypatch):
+    zeros = torch.zeros(12, 2)
+    monkeypatch.setattr(learners["er"], "_logits_in_evaluation", lambda _, images: zeros[: len(images)])  # costly
+    kept, trials = torch.zeros(300), 150
+    for seed in range(trials):
+        learner = make("er", seed=seed, buffer=12, replay="earlier", phases=tasks)
+        for phase in tasks:
+            learner.end_phase(phase)
+        assert (learner.buffer.seen, len(learner.buffer)) == (108, 12)
+        kept[learner.buffer.images.index] += 1
+    counts = kept[torch.cat([phase.train.index for phase in tasks])]
+    assert int(counts.sum()) == trials * 12
+    assert chisquare(counts.numpy()).pvalue > 1e-3
+    assert chisquare(counts.view(3, 36).sum(dim=1).numpy()).pvalue > 1e-3
+
+
+def test_the_third_phase_replays_both_before_it_and_not_itself(make, batch_of, tasks):
+    learner = make("der", buffer=24, draw=24, replay="earlier", phases=tasks)
+    for phase in tasks[:2]:
+        learner.begin_phase(phase)
+        learner.end_phase(phase)
+    learner.begin_phase(tasks[2])
+    learner.begin_epoch(tasks[2], 1)
+    learner.net.train()
+    drawn, draw = [], learner.buffer.draw
+    learner.buffer.draw = lambda *args: drawn.append(draw(*args)) or drawn[-1]
+    learner.observe(batch_of(tasks[2]))
+    ((images, _),) = drawn
+    assert set((images.index // 100).tolist()) == {0, 1}
+
+
+WEIGHTS = {"der": {"alpha": 0.7}, "derpp": {"alpha": 0.7, "beta": 0.4}}
+
+
+def in_second_step(learner, batch_of, phase):
+    """A learner whose buffer holds six images."""
+    learner.begin_phase(phase)
+    learner.begin_epoch(phase, 1)
+    learner.net.train()
+    learner.observe(batch_of(phase, range(6)))
+    return learner
+
+
+def drawn(learner, phase, times):
+    """What the next step replays, as inputs, labels and logits of each draw."""
+    seed, buffer = learner.context.seed, copy.deepcopy(learner.buffer)
+    names = ("replay", "replay-augmentation", "replay-cue")
+    draws, augmentation, cue = (generator(seed, name, phase.name, 1) for name in names)
+    found = []
+    for _ in range(times):
+        images, logits = buffer.draw(4, draws)
+        found.append((learner.context.presentation.training(images, augmentation, cue), images.labels, logits))
+    return found
+
+
+@pytest.mark.parametrize("method", WEIGHTS)
+def test_without_batch_norm_the_step_is_the_same(make, batch_of, stream, method):
+    phase = stream.phases[1]
+    torch.manual_seed(0)
+    start = VisionTransformer(stream.n_outputs, dim=8, depth=1, heads=2, image=12)
+    context = make("sgd").context
+    losses, nets = [], []
+    for joined in (False, True):
+        options = {"buffer": 6, "draw": 4, "joined": joined, **WEIGHTS[method]}
+        learner = in_second_step(make_learner(method, options, copy.deepcopy(start), context), batch_of, phase)
+        losses.append(float(learner.observe(batch_of(phase, range(6, 12)))))
+        nets.append(learner.net)
+    assert losses[1] == pytest.approx(losses[0], rel=1e-5)
+    for (name, one), other in zip(nets[0].named_parameters(), nets[1].parameters(), strict=True):
+        assert torch.allclose(one, other, atol=1e-5), name
+        assert not torch.equal(one, start.get_parameter(name)), name
+
+
+@pytest.mark.parametrize("method", WEIGHTS)
+def test_batch_norm_sees_all_images_together(make, batch_of, stream, method):
+    """Loss, update and running statistics by hand, and the logits that the buffer then keeps."""
+    phase, weights = stream.phases[1], WEIGHTS[method]
+    learner = in_second_step(make(method, buffer=6, draw=4, joined=True, **weights), batch_of, phase)
+    twin = copy.deepcopy(learner.net)
+    draws = drawn(learner, phase, times=len(weights))
+    batch = batch_of(phase, range(6, 12))
+
+    before = twin.bn.running_mean.clone()
+    together = torch.cat([batch.inputs, *(inputs for inputs, _, _ in draws)])
+    logits = twin(together)
+    loss = F.cross_entropy(logits[:6], batch.labels) + 0.7 * F.mse_loss(logits[6:10], draws[0][2])
+    if method == "derpp":
+        loss = loss + 0.4 * F.cross_entropy(logits[10:], draws[1][1])
+    loss.backward()
+
+    assert torch.allclose(learner.observe(batch), loss.detach(), rtol=1e-5)
+    for p, q in zip(learner.net.parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(p, q - 0.1 * q.grad, atol=1e-6)
+    assert torch.allclose(learner.net.bn.running_mean, twin.bn.running_mean)
+    assert int(learner.net.bn.num_batches_tracked) == 2  # one pass a step
+    assert not torch.allclose(learner.net.bn.running_mean, before)
+    taken = torch.isin(learner.buffer.images.index, batch.raw.index)
+    assert bool(taken.any())
+    for index, kept in zip(learner.buffer.images.index[taken], learner.buffer.logits[taken], strict=True):
+        assert torch.allclose(kept, logits[:6][batch.raw.index == index][0], atol=1e-5)
+
+
+@pytest.mark.parametrize("method", WEIGHTS)
+def test_one_after_the_other_is_the_default(method):
+    assert learner_options(method, {}).joined is False

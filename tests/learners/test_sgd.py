@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 
 
 @pytest.mark.parametrize("name", ["sgd", "scratch_t2"])

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.learners import Batch, Context, Learner, Stage, learners, make_learner
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.characters import find_font
 from einstellung.streams import ImageSet, Presentation, Stream
 from einstellung.streams.stream import PlantedElsewhere

@@ -1,4 +1,4 @@
-"""How a phase is learned so that no shortcut is taken: one short file per method, with what it must be told of the shortcut."""
+"""Methods against shortcuts: one short file each, with what the method needs to know of the shortcut."""
 
 from einstellung.learners.mitigation.augmix import AugMix
 from einstellung.learners.mitigation.bg_aug import BackgroundAugmentation

@@ -1,7 +1,7 @@
-"""What methods that change images have in common: draws of their own, and views of a batch made anew from its raw images.
+"""What augmentation methods have in common: their own random draws, and views of a batch made from its raw images.
 
-A method that changes what is in an image must do so between the crop and the normalisation, and it cannot know how the
-training loop cropped and flipped. So it presents the raw images itself, cropped and flipped by draws of its own.
+A method that changes the content of an image must do so between crop and normalisation, and cannot know the crop and flip of
+the training loop. So it augments the raw images itself, with its own draws.
 """
 
 from __future__ import annotations
@@ -19,18 +19,14 @@ from einstellung.streams.transfer import to_device
 
 
 class AugmentedLearner(Learner):
-    """A learner with draws of its own; ``method`` is the name that they and the options go by.
+    """A learner with its own draws; ``method`` is the name of these and of the options.
 
-    ``needs_pictures``: what the method does is done to pixels, so that it is refused where a stream shows features.
+    ``needs_pictures``: the method changes pixels, so it is refused where a stream shows features.
     """
 
     method: ClassVar[str]
     needs_pictures: ClassVar[bool] = True
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -50,15 +46,15 @@ class AugmentedLearner(Learner):
 
 
 def _shows_pictures(stream: Stream) -> bool:
-    """A stream may show tables or features instead, and says so where it may."""
+    """Whether the inputs are pixels, not tables or features."""
     seen = str(stream.facts.get("sees", "pixels"))
     return seen.startswith("pixels") and stream.phases[0].train.images.dtype == torch.uint8
 
 
 class ReplacingLearner(AugmentedLearner):
-    """Every image is shown in another way with probability ``p`` of the options; loss = CE(f(x~), y).
+    """Every image is replaced by a changed one with probability ``p`` of the options; loss = CE(f(x~), y).
 
-    Images that are not chosen are those of the batch, as they came: with p = 0 this is plain training.
+    The other images of the batch stay as they are: p = 0 is plain training.
     """
 
     def objective(self, batch: Batch) -> Tensor:
@@ -75,7 +71,7 @@ class ReplacingLearner(AugmentedLearner):
         return inputs
 
     def replaced(self, images: ImageSet) -> Tensor:
-        """The images as the net is shown them instead."""
+        """The changed images, as inputs."""
         raise NotImplementedError
 
 

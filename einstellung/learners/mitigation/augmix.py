@@ -25,6 +25,7 @@ from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.augmented import AugmentedLearner
 from einstellung.learners.mitigation.augmix_operations import OPERATIONS
 from einstellung.learners.mitigation.mixing import dirichlet
+from einstellung.learners.planning import Workload
 
 DEPTH, LEAST_LEVEL = 3, 0.1
 
@@ -88,11 +89,8 @@ class AugMix(AugmentedLearner):
     """The same prediction for an image and for two views of it that are changed a little."""
 
     Options: ClassVar[type] = AugMixOptions
+    workload: ClassVar[Workload] = Workload(step_cost=3.5)  # three passes, and the views
     method: ClassVar[str] = "augmix"
-
-    @classmethod
-    def cost(cls, options: AugMixOptions, sizes: Sequence[int], number: int) -> float:
-        return 3.5  # three passes, and the views
 
     def objective(self, batch: Batch) -> Tensor:
         presentation, options = self.context.presentation, self.options

@@ -2,9 +2,9 @@
 
 With probability p an image gets a background that goes with another class, and keeps its label: loss = CE(f(x~), y).
 Needs: the type of shortcut, and a stream that can change an image's background. Differs from the Whac-A-Mole paper's code in
-that targets come with their masks rather than from saliency maps, and in that half of the images are drawn anew in every
-epoch rather than from two sets laid end to end, which comes to the same share. What is changed is presented from the raw
-image, with a crop and flip drawn by the method itself.
+that targets come with their masks rather than from saliency maps, and in that half of the images are drawn in every
+epoch rather than taken from two concatenated sets, which gives the same share. A changed image is made from the raw one, with
+a crop and flip drawn by the method itself.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BGAugOptions:
 
 @learners.register("bg_aug")
 class BackgroundAugmentation(ReplacingLearner):
-    """Targets before the background of another class."""
+    """Targets on a background of another class."""
 
     Options: ClassVar[type] = BGAugOptions
     method: ClassVar[str] = "bg_aug"

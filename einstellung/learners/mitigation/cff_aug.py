@@ -12,7 +12,6 @@ x, x_f and x_c are one crop and flip of the raw image, drawn by the method itsel
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,6 +22,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.augmented import AugmentedLearner
+from einstellung.learners.planning import Workload
 from einstellung.streams.presentation import crop_and_flip
 from einstellung.streams.stream import ImageSet, Phase
 
@@ -49,21 +49,18 @@ def within(boxes: Tensor, height: int, width: int) -> Tensor:
 
 @learners.register("cff_aug")
 class CounterfactualAndFactual(AugmentedLearner):
-    """The target without its surroundings keeps its label; the surroundings without their target lose it."""
+    """The target without its background keeps its label; the background without the target loses it."""
 
     Options: ClassVar[type] = CFFAugOptions
+    workload: ClassVar[Workload] = Workload(step_cost=3.0)  # three views
     method: ClassVar[str] = "cff_aug"
-
-    @classmethod
-    def cost(cls, options: CFFAugOptions, sizes: Sequence[int], number: int) -> float:
-        return 3.0
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         stream = self.context.presentation.stream
         if stream.target_boxes is None:
             raise InputError(
-                f"cff_aug needs to know where the target is in an image, and the stream '{stream.name}' does not tell; "
+                f"cff_aug needs to know where the target is in an image, and the stream '{stream.name}' does not know; "
                 "leave the method out, or take a stream of composites"
             )
         self._boxes = stream.target_boxes

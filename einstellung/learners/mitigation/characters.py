@@ -57,7 +57,7 @@ def _installed() -> list[Path]:
 
 
 def has_characters(path: Path) -> bool:
-    """Whether a file is a font with the characters of the block, as a sample of them tells."""
+    """Whether a file is a font with the characters of the block, judged by a sample of them."""
     try:
         font = ImageFont.truetype(str(path), 16)
     except OSError:
@@ -67,7 +67,7 @@ def has_characters(path: Path) -> bool:
 
 
 def simplified_face(path: Path) -> int:
-    """Which face of a font file is the one for simplified Chinese; the first where none says so."""
+    """Which face of a font file is the one for simplified Chinese; the first where none is."""
     number = 0
     while True:
         try:
@@ -82,7 +82,7 @@ def simplified_face(path: Path) -> int:
 class Characters:
     """The characters of the block at one size, side by side at equal distances, as they stand in a line of Chinese.
 
-    A character is drawn when it is first asked for. Its cell is one step wide and as high as a line of the font.
+    A character is rendered when it is first needed. Its cell is one step wide and as high as a line of the font.
     """
 
     def __init__(self, path: Path, size: int) -> None:
@@ -92,7 +92,7 @@ class Characters:
         self._width = max(1, round(self._font.getlength(chr(FIRST))))
         self._height = max(1, sum(self._font.getmetrics()))
         count = LAST - FIRST + 1
-        # memory that is asked for empty is taken page by page, as characters are drawn
+        # zeroed memory is allocated page by page, as characters are rendered
         self._cells = torch.from_numpy(np.zeros((count, self._height, self._width), dtype=np.uint8))
         self._drawn = torch.zeros(count, dtype=torch.bool)
 

@@ -30,7 +30,7 @@ class CutMixOptions:
 
 @learners.register("cutmix")
 class CutMix(MixingLearner):
-    """A box of another image within every image, and as much of its label."""
+    """A box of another image in every image, and the same share of its label."""
 
     Options: ClassVar[type] = CutMixOptions
     method: ClassVar[str] = "cutmix"

@@ -40,7 +40,7 @@ def erased_boxes(count: int, height: int, width: int, p: float, draws: torch.Gen
     aspect = (math.log(ASPECT[0]) + math.log(ASPECT[1] / ASPECT[0]) * aspect).exp()
     high, wide = (area * aspect).sqrt().round().long(), (area / aspect).sqrt().round().long()
     fits = (high < height) & (wide < width)
-    first = fits.int().argmax(dim=1, keepdim=True)  # 0 where none fits, which is looked at once more below
+    first = fits.int().argmax(dim=1, keepdim=True)  # 0 where none fits; ``fits`` excludes that below
     high, wide, down, across, fits = (values.gather(1, first) for values in (high, wide, down, across, fits))
     top = (down * (height - high + 1)).long()
     left = (across * (width - wide + 1)).long()

@@ -1,7 +1,7 @@
 """Debiasing alternate networks, DebiAN (Li, Hoogs and Xu, 2022).
 
 A discoverer D divides the images of every class into two groups, s(x) = sigmoid(D(x)_y) being how much x belongs to the first,
-so that the classifier f serves the two as differently as can be; f then learns with more weight on whoever it serves worse. With
+so that the classifier f performs as differently as possible on the two; f then puts more weight on the worse group. With
 p(x) = softmax(f(x))_y, and per class of the batch the mean rates P1 = sum s p / sum s and P2 = sum (1 - s) p / sum (1 - s):
 
     D:  mean over classes of  -log |P1 - P2| - penalty log(1 - |mean s - mean (1 - s)|),
@@ -12,13 +12,12 @@ Needs: nothing; the groups are inferred, batch by batch.
 
 Each step is one of f, with D as it is, and then one of D, with f as it then is; the net that does not learn is in evaluation
 mode. Differs from the original in that D learns from the batch that f has just learned from, where the original goes through
-the images a second time for it, in another order: so replayed images reach both nets, and no image is seen that is not counted.
+the images a second time for it, in another order: so replayed images reach both nets, and every image counts.
 Both nets begin the first phase with the weights of the run; D begins every later phase with them, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -29,6 +28,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.two_nets import TwoNets
+from einstellung.learners.planning import Workload
 
 _EPS = 1e-6  # as in the authors' code: in every quotient and logarithm
 
@@ -44,18 +44,11 @@ class DebiANOptions:
 
 @learners.register("debian")
 class DebiasingAlternateNetworks(TwoNets):
-    """Whoever a second net finds to be served worse than others of the class counts for up to twice as much."""
+    """Images of the group on which the classifier does worse, found by a second net, count up to twice as much."""
 
     Options: ClassVar[type] = DebiANOptions
+    workload: ClassVar[Workload] = Workload(step_cost=2.0 + 2 / 3)  # a step and a forward pass of each net
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: DebiANOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: DebiANOptions, sizes: Sequence[int], number: int) -> float:
-        return 2.0 + 2 / 3  # a step of either net, and of either one look more, a third of a step
 
     def observe(self, batch: Batch) -> Tensor:
         loss = self.step(self._classifier_loss(batch))
@@ -70,42 +63,42 @@ class DebiasingAlternateNetworks(TwoNets):
             with torch.no_grad():
                 assigned = _own(self.second(batch.inputs).float(), batch.labels).sigmoid()
         losses = F.cross_entropy(logits, batch.labels, reduction="none")
-        said = _own(logits.detach().softmax(dim=1), batch.labels)
-        return (weights(said, assigned, batch.labels, logits.shape[1]) * losses).mean()
+        confidence = _own(logits.detach().softmax(dim=1), batch.labels)
+        return (weights(confidence, assigned, batch.labels, logits.shape[1]) * losses).mean()
 
     def _discoverer_loss(self, batch: Batch) -> Tensor:
         self.net.eval()
         self.second.train()
         with self.context.autocast():
             with torch.no_grad():
-                said = _own(self.net(batch.inputs).float().softmax(dim=1), batch.labels)
+                confidence = _own(self.net(batch.inputs).float().softmax(dim=1), batch.labels)
             outputs = self.second(batch.inputs).float()
         assigned = _own(outputs, batch.labels).sigmoid()
-        return violation(said, assigned, batch.labels, outputs.shape[1], self.options.penalty)
+        return violation(confidence, assigned, batch.labels, outputs.shape[1], self.options.penalty)
 
 
-def weights(said: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int) -> Tensor:
-    """1 + how much an image belongs to the group of its class that is served worse.
+def weights(confidence: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int) -> Tensor:
+    """1 + how much an image belongs to the worse group of its class.
 
-    ``said``: the probability given to each image's own class; ``assigned``: how much it belongs to the first group.
+    ``confidence``: the probability given to each image's own class; ``assigned``: how much it belongs to the first group.
 
     >>> zero = torch.zeros(2, dtype=torch.long)
     >>> weights(torch.tensor([0.9, 0.2]), torch.tensor([1.0, 0.25]), zero, 2)
     tensor([1.0000, 1.7500])
     """
-    first, second = _rates(said, assigned, labels, n_outputs)
+    first, second = _rates(confidence, assigned, labels, n_outputs)
     return 1 + torch.where((first > second)[labels], 1 - assigned, assigned)
 
 
-def violation(said: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int, penalty: float) -> Tensor:
+def violation(confidence: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int, penalty: float) -> Tensor:
     """What the discoverer minimises, a mean over the classes that are there.
 
     >>> one = torch.ones(2, dtype=torch.long)
     >>> round(float(violation(torch.tensor([0.9, 0.4]), torch.tensor([1.0, 0.0]), one, 2, 1.0)), 4)  # -log 0.5
     0.6931
     """
-    first, second = _rates(said, assigned, labels, n_outputs)
-    images = _sums(torch.ones_like(said), labels, n_outputs)
+    first, second = _rates(confidence, assigned, labels, n_outputs)
+    images = _sums(torch.ones_like(confidence), labels, n_outputs)
     share = _sums(assigned, labels, n_outputs) / images.clamp(min=1)
     unequal = -(_EPS + (first - second).abs()).log()
     one_sided = -(_EPS + 1 - (2 * share - 1).abs()).log()
@@ -113,10 +106,10 @@ def violation(said: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int, pe
     return ((unequal + penalty * one_sided) * there).sum() / there.sum()
 
 
-def _rates(said: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int) -> tuple[Tensor, Tensor]:
+def _rates(confidence: Tensor, assigned: Tensor, labels: Tensor, n_outputs: int) -> tuple[Tensor, Tensor]:
     """Per class, the mean probability of the right answer in either group."""
     first, second = (
-        _sums(part * said, labels, n_outputs) / (_sums(part, labels, n_outputs) + _EPS)
+        _sums(part * confidence, labels, n_outputs) / (_sums(part, labels, n_outputs) + _EPS)
         for part in (assigned, 1 - assigned)
     )
     return first, second

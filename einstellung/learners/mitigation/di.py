@@ -1,12 +1,12 @@
 """Domain-independent training, DI (Wang et al., 2020): one last layer per domain on the same features.
 
-A domain is what the told cues say of an image, D = 2^(number of cues) of them. Loss: mean CE(h_d(z), y), d being the image's own
-domain. Test: mean_d h_d(z), so that nobody has to tell the domain.
+A domain is a combination of the known cues' values, D = 2^(number of cues) of them. Loss: mean CE(h_d(z), y), d being the
+image's domain. Test: mean_d h_d(z), which does not need the domain.
 
 Needs: image-level labels (``cues``: of which shortcuts; null: of all). Differs from the original, as Whac-A-Mole's code does, in
-the mean where the original sums; and in that only domains of which there were training images so far take part in it. All
-layers begin as the net's own last layer, one whose domain comes in a later phase as the mean of those known until then, so
-that what the net says does not change.
+the mean where the original sums; and in that only domains with training images so far are in it. All layers start as
+the net's own last layer, or as the mean of those known so far if their domain first occurs in a later phase, so
+that the net's outputs do not change.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class DIOptions(GroupOptions):
 
 @learners.register("di")
 class DomainIndependent(GroupLearner):
-    """Every domain has a last layer to itself, in which the cue is of no use; in the mean, too, it is not."""
+    """One last layer per domain, within which the cue is useless; the test averages over them."""
 
     Options: ClassVar[type] = DIOptions
     combines: ClassVar[bool] = True

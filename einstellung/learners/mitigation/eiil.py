@@ -7,7 +7,7 @@ of its logits z, the IRMv1 penalty (Arjovsky et al., 2019) is raised by ``ascent
 
     max_u  sum over classes of 1/2 [ (mean m d)^2 + (mean (1 - m) d)^2 ],   means over the images of the class.
 
-The first environment is where m > 1/2. Stage 2: the net begins anew, from the weights that the phase began with, and learns by
+The first environment is where m > 1/2. Stage 2: the net is reset to the weights at the start of the phase, and learns by
 group DRO (Sagawa et al., 2020) over class x environment, every group being drawn equally often: q_g <- q_g exp(step L_g),
 q <- q / sum(q), loss = sum_g q_g L_g, L_g the mean cross entropy of group g in the batch.
 Needs: nothing; the groups are inferred.
@@ -33,7 +33,7 @@ from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.gdro import GroupWeights
 from einstellung.learners.mitigation.groups import balanced_batches
 from einstellung.learners.mitigation.identities import Identities
-from einstellung.learners.mitigation.reference import AnewWithHindsight, ReferenceOptions
+from einstellung.learners.mitigation.reference import ReferenceOptions, TwoStageLearner
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
@@ -55,7 +55,7 @@ class EIILOptions(ReferenceOptions):
 
 
 @learners.register("eiil")
-class EnvironmentInference(AnewWithHindsight):
+class EnvironmentInference(TwoStageLearner):
     """Group DRO over two environments in which a shortly trained net errs as differently as possible."""
 
     Options: ClassVar[type] = EIILOptions
@@ -66,7 +66,7 @@ class EnvironmentInference(AnewWithHindsight):
 
     def infer(self, phase: Phase, logits: Tensor) -> Tensor:
         """The environment of an image, 0 or 1."""
-        self.context.tell(f"environments of {phase.name}")
+        self.context.report_progress(f"environments of {phase.name}")
         draws = generator(self.context.seed, "environments", phase.name)
         labels, options = phase.train.labels, self.options
         return environments(scale_gradients(logits, labels), labels, options.ascent_steps, options.ascent_lr, draws)

@@ -13,6 +13,6 @@ from einstellung.learners.sgd import FineTuning
 
 @learners.register("erm")
 class EmpiricalRiskMinimisation(FineTuning):
-    """The mean cross entropy, whatever it comes from."""
+    """The mean cross entropy."""
 
     combines: ClassVar[bool] = True

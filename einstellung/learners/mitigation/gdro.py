@@ -1,10 +1,10 @@
 """Group DRO (Sagawa, Koh, Hashimoto and Liang, 2020): the loss of the group that is doing worst.
 
-L_g = mean CE(f(x), y) over the images of group g in the batch, a group being class x values of the told cues. Every step
+L_g = mean CE(f(x), y) over the images of group g in the batch, a group being class x values of the known cues. Every step
 q_g <- q_g exp(eta L_g), then q <- q / sum(q), then a step on sum_g q_g L_g. Images are drawn so that every group is equally
 likely, as many in an epoch as the phase has, with replacement.
 
-Needs: image-level labels (``cues``: of which shortcuts; null: of all). q begins anew in every phase, equal over the groups of its
+Needs: image-level labels (``cues``: of which shortcuts; null: of all). q is reset in every phase, equal over the groups of its
 images; a group that only replay brings in joins with the mean weight of the others when it is first met.
 Differs from the original, as Whac-A-Mole's code does, in that there is no adjustment by group size; and in that groups without
 any image have no weight.
@@ -42,7 +42,7 @@ class GroupWeights:
         self.q = torch.zeros(n_groups, device=device)  # zero: not met so far
 
     def expect(self, groups: Tensor) -> None:
-        """Let these groups take part, with the mean weight of those that do so already."""
+        """Add these groups, with the mean weight of those already known."""
         met = self.q > 0
         mean = torch.where(met.any(), self.q.sum() / met.sum().clamp(min=1), torch.ones_like(self.q[0]))
         new = torch.zeros_like(met)
@@ -79,7 +79,7 @@ class GDROOptions(GroupOptions):
 
 @learners.register("gdro")
 class GroupDRO(GroupLearner):
-    """Groups drawn equally often, and weighed by how badly they are doing."""
+    """Groups are sampled equally often and weighted by their loss."""
 
     Options: ClassVar[type] = GDROOptions
     combines: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Groups of images: those of one class that have the same values of the cues whose labels are known."""
+"""Groups of images: same class, same values of the cues that the method knows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SUBSET_SHARE = 0.1
 
 
 def cue_bits(stream: Stream, cues: tuple[str, ...] | None) -> tuple[int, ...]:
-    """Which bits of the images' spurious features are told: those of the named cues, or all that there are."""
+    """The bits of the images' spurious features that a method knows: those of the named cues, or all."""
     if cues is None:
         return tuple(range(len(stream.cue_names) or _bits_in_use(stream)))
     for name in cues:
@@ -37,7 +37,7 @@ def _bits_in_use(stream: Stream) -> int:
 
 
 def domain_numbers(images: ImageSet, bits: Sequence[int]) -> Tensor:
-    """What the told cues say of every image, as one number.
+    """The values of the known cues in every image, as one number.
 
     >>> features = torch.tensor([0, 1, 2, 3])
     >>> images = ImageSet(torch.zeros(4, 3, 1, 1), features % 2, features, features > 9, features)
@@ -52,7 +52,7 @@ def domain_numbers(images: ImageSet, bits: Sequence[int]) -> Tensor:
 
 
 def group_numbers(images: ImageSet, bits: Sequence[int]) -> Tensor:
-    """The group of every image: label x 2^(number of told cues) + what these say.
+    """The group of every image: label x 2^(number of known cues) + their values.
 
     >>> features = torch.tensor([0, 1, 2, 3])
     >>> group_numbers(ImageSet(torch.zeros(4, 3, 1, 1), features % 2, features, features > 9, features), (1,)).tolist()
@@ -95,7 +95,7 @@ def balanced_subset(groups: Tensor, draws: torch.Generator) -> Tensor:
 
 @dataclass(frozen=True)
 class GroupOptions:
-    """Options of every method that is told groups; ``method`` is the name under which a configuration gives them."""
+    """Options of every method that knows groups; ``method`` is the name under which a configuration gives them."""
 
     method: ClassVar[str]
     cues: tuple[str, ...] | None = option(None, "all cues of the stream; in Whac-A-Mole one of its two, or both")
@@ -108,13 +108,9 @@ class GroupOptions:
 
 
 class GroupLearner(Learner):
-    """A learner that is told the values of cues in its training images; ``bits`` are those of them that it is told."""
+    """A learner that knows the values of cues in its training images; ``bits`` are those that it knows."""
 
     needs_groups: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
 
     def __init__(self, net: nn.Module, options: Any, context: Context) -> None:
         super().__init__(net, options, context)
@@ -124,7 +120,9 @@ class GroupLearner(Learner):
         return group_numbers(images, self.bits)
 
     def subset_of(self, phase: Phase) -> Tensor:
-        """Rows of the phase's images in which all groups are of one size: the same ones throughout a run."""
+        """Rows of a subset of the phase in which all groups have the same size; it stays the same throughout a run."""
         rows = balanced_subset(self.groups_of(phase.train), generator(self.context.seed, "subset", phase.name))
-        self.context.tell(f"{phase.name}: {len(rows)} of {len(phase.train)} images, every group of the same size")
+        self.context.report_progress(
+            f"{phase.name}: {len(rows)} of {len(phase.train)} images, every group of the same size"
+        )
         return rows

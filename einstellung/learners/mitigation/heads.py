@@ -1,4 +1,4 @@
-"""Several last layers in the place of one: one per domain, or one per shift and a layer that tells the shifts apart."""
+"""Several last layers in place of one: one per domain, or one per shift and a classifier of the shift."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class DomainHeads(LastLayers):
 class Ensemble(LastLayers):
     """sum_d softmax(D(z))_d h_d(z), over the shifts d that are known; the first one, no shift at all, always is.
 
-    D never tells the features anything: no gradient goes from it to them. It begins with zeros, so that all known shifts are
+    No gradient of D reaches the features. It starts with zeros, so that all known shifts are
     equally likely. A shift that becomes known begins with the layer of the first.
 
     >>> heads = Ensemble(nn.Linear(2, 3), 4)

@@ -1,4 +1,4 @@
-"""Images found again by their identity, whatever batch they come in."""
+"""Find images by their identity, in any batch."""
 
 from __future__ import annotations
 

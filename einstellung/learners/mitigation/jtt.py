@@ -1,12 +1,12 @@
 """Just train twice, JTT (Liu et al., 2021).
 
 Stage 1, ``identify``: plain training for ``identify_epochs``. The error set E holds the training images that this net gets wrong,
-mostly those on which the shortcut fails. Stage 2: the net begins anew, from the weights that the phase began with, and learns
+mostly those on which the shortcut fails. Stage 2: the net is reset to the weights at the start of the phase, and learns
 by plain cross entropy from the enlarged set, in which every image of E stands ``times`` times and every other one once:
 
     min_theta  times sum over E of CE(f(x), y) + sum over the others of CE(f(x), y).
 
-Needs: nothing; who suffers from the shortcut is inferred.
+Needs: nothing; the images that suffer from the shortcut are inferred.
 
 Differs from the original in what an epoch is. The original's is one pass through the enlarged set, with ``times`` = 100 about
 twenty times as long as one of plain training where E holds a fifth of the images. Here the enlarged set is shuffled and gone
@@ -26,7 +26,7 @@ import torch
 from torch import Tensor
 
 from einstellung.learners.learner import learners, option
-from einstellung.learners.mitigation.reference import AnewWithHindsight, ReferenceOptions
+from einstellung.learners.mitigation.reference import ReferenceOptions, TwoStageLearner
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 
@@ -42,8 +42,8 @@ class JTTOptions(ReferenceOptions):
 
 
 @learners.register("jtt")
-class JustTrainTwice(AnewWithHindsight):
-    """Whatever a net gets wrong after a short training is shown far more often in the long one."""
+class JustTrainTwice(TwoStageLearner):
+    """Images that a shortly trained net gets wrong are shown more often in the full training."""
 
     Options: ClassVar[type] = JTTOptions
 

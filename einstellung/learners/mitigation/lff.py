@@ -13,13 +13,13 @@ Needs: nothing; the shortcut is inferred, weight by weight.
 Differs from the original in that both nets begin with the same weights, those of the run (the original draws them apart: they
 part with the first step, as their losses differ), and in that the biased net's loss is GCE itself, where the authors' code has
 another factor q before it. The largest smoothed loss of a class is the present one, as in the original; in Whac-A-Mole's code
-it never falls. In a later phase the biased net and the smoothed losses begin anew; images replayed from
+it never falls. In a later phase the biased net and the smoothed losses start again; images replayed from
 earlier phases have smoothed losses of their own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -31,6 +31,7 @@ from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.identities import Identities
 from einstellung.learners.mitigation.two_nets import TwoNets
+from einstellung.learners.planning import Workload
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
 
@@ -51,22 +52,15 @@ class LfFOptions:
 
 @learners.register("lff")
 class LearningFromFailure(TwoNets):
-    """Images that a net fails on that was made to take the shortcut count for more."""
+    """Images on which a deliberately biased net fails count more."""
 
     Options: ClassVar[type] = LfFOptions
+    workload: ClassVar[Workload] = Workload(step_cost=2.0)  # two nets
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: LfFOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: LfFOptions, sizes: Sequence[int], number: int) -> float:
-        return 2.0
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self._smoothed: dict[str, SmoothedLosses] = {}  # none before a phase tells which images there are
+        self._smoothed: dict[str, SmoothedLosses] = {}  # empty until a phase defines the images
 
     def begin_phase(self, phase: Phase) -> None:
         super().begin_phase(phase)

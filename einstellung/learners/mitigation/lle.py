@@ -1,4 +1,4 @@
-"""Last layer ensemble, LLE (Li et al., 2023): a last layer for every kind of shift, and a layer that tells the shifts apart.
+"""Last layer ensemble, LLE (Li et al., 2023): a last layer for every kind of shift, and a layer that classifies the shift.
 
 With z the features, h_d the last layer for shift d (0: the image as it is; k: cue k swapped for one that goes with another
 class) and D the shift layer, a d is drawn for each image of a batch, all known ones equally likely, the image is changed
@@ -6,7 +6,7 @@ accordingly, and loss = mean CE(h_d(z), y) + mean CE(D(stop-gradient z), d). Tes
 
 Needs: the type of shortcut (images in which the cue can be swapped), no labels of it. ``known: by phase``: a shift is known from
 the first phase on that names its cue. Until then its layer takes no part in loss or test; then it begins with the weights of
-the identity's, so that what a net says that knew no shift does not change. ``known: all``: all are known from the start.
+the identity's, so that the outputs of a net without known shifts do not change. ``known: all``: all are known from the start.
 Replayed images are swapped as well.
 Differs from the authors' code in that the gradient of D is stopped, as the paper says (their published code does not), and in
 that every image is seen once an epoch, with one d (there, as many pairs of image and d as there are images are drawn from all
@@ -16,7 +16,6 @@ background and the co-object of random images are put in, of the other class for
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -28,11 +27,12 @@ from einstellung.errors import InputError
 from einstellung.learners.last_layer import put_in_place
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.mitigation.heads import Ensemble
+from einstellung.learners.planning import Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
 
-_STEP_COST = 1.1  # some images are changed and augmented anew; the layers themselves weigh next to nothing
+_STEP_COST = 1.1  # some images are changed and augmented again; the layers cost next to nothing
 
 
 @dataclass(frozen=True)
@@ -42,18 +42,11 @@ class LLEOptions:
 
 @learners.register("lle")
 class LastLayerEnsemble(Learner):
-    """Each last layer learns under one shift; which of them to believe, another one tells from the features."""
+    """Each last layer learns under one shift; a shift classifier on the features weighs them."""
 
     Options: ClassVar[type] = LLEOptions
+    workload: ClassVar[Workload] = Workload(step_cost=_STEP_COST)
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: LLEOptions) -> bool:
-        return False
-
-    @classmethod
-    def cost(cls, options: LLEOptions, sizes: Sequence[int], number: int) -> float:
-        return _STEP_COST
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
@@ -85,12 +78,12 @@ class LastLayerEnsemble(Learner):
     def objective(self, batch: Batch) -> Tensor:
         inputs, shifts = self.shifted(batch)
         with self.context.autocast():
-            logits, told = self.heads.parts(self.heads.given_in(self.net, inputs))
+            logits, shift_logits = self.heads.parts(self.heads.given_in(self.net, inputs))
         own = logits[torch.arange(len(shifts), device=shifts.device), shifts]
-        return F.cross_entropy(own, batch.labels) + F.cross_entropy(told, shifts)
+        return F.cross_entropy(own, batch.labels) + F.cross_entropy(shift_logits, shifts)
 
     def shifted(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """The batch as the net sees it with a shift drawn for every image, and which one that is."""
+        """The inputs of a batch with a shift drawn for every image, and the shifts."""
         possible = torch.tensor([0, *self._known])
         shifts = possible[torch.randint(len(possible), (len(batch.raw),), generator=self._draws)]
         inputs = batch.inputs.clone()

@@ -29,7 +29,7 @@ def dirichlet(alpha: float, shares: int, count: int, draws: torch.Generator) -> 
 
 
 class MixingLearner(AugmentedLearner):
-    """A learner of images that are mixed with others of their batch; a method says how."""
+    """A learner of images mixed with others of their batch; a method defines how."""
 
     def objective(self, batch: Batch) -> Tensor:
         share = float(dirichlet(self.options.alpha, 2, 1, self.draws)[0, 0])
@@ -40,7 +40,7 @@ class MixingLearner(AugmentedLearner):
         return kept * own + (1 - kept) * other
 
     def mixed(self, inputs: Tensor, share: float, draws: torch.Generator) -> tuple[Tensor, float]:
-        """The mixed images, and what share of each is its own; ``share`` is the one that was drawn."""
+        """The mixed images, and which share of each is its own; ``share`` is the drawn one."""
         raise NotImplementedError
 
 

@@ -1,4 +1,4 @@
-"""Methods in two stages: a net is trained plainly for a few epochs, asked about the phase's images, and then trained anew."""
+"""Two-stage methods: a short plain training whose predictions shape a second training from the same weights."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Learner, Stage, option
+from einstellung.learners.planning import TRAIN
 from einstellung.streams.stream import ImageSet, Phase
 
 IDENTIFY = "identify"
-_CHUNK = 256  # images that the net is asked about at a time
+_CHUNK = 256  # images per forward pass
 
 
 @dataclass(frozen=True)
@@ -34,17 +35,13 @@ class ReferenceOptions:
                 raise InputError(f"learners.{self.method}.{key} is {value}: it must be at least {least}")
 
 
-class AnewWithHindsight(Learner):
+class TwoStageLearner(Learner):
     """A learner whose phase begins with ``identify_epochs`` of plain training, at the study's first learning rate.
 
-    Out of what that net says of the phase's images (evaluation mode, no augmentation, with their cue), a method infers one number
-    per image. Then the net gets back the weights that it began the phase with, and a new optimiser, and learns the phase's own
-    epochs with what was inferred. All images of both stages count.
+    From that net's logits on the phase's images (evaluation mode, no augmentation, with their cue), a method infers one number
+    per image. Then the net is reset to the weights at the start of the phase, gets a new optimiser, and learns the phase's own
+    epochs with what was inferred. The images of both stages count.
     """
-
-    @classmethod
-    def plain_history(cls, options: ReferenceOptions) -> bool:
-        return False
 
     @classmethod
     def stages(
@@ -52,7 +49,7 @@ class AnewWithHindsight(Learner):
     ) -> tuple[Stage, ...]:
         return (
             Stage(IDENTIFY, float(options.identify_epochs), preparatory=True),
-            Stage("train", float(epochs[number])),
+            Stage(TRAIN, float(epochs[number])),
         )
 
     def __init__(self, *args: Any) -> None:
@@ -71,7 +68,7 @@ class AnewWithHindsight(Learner):
         if self.identifies:
             self._inferred_in = None
             return
-        if self._inferred is None or self._inferred_in != phase.name:  # a run that goes on knows it already
+        if self._inferred is None or self._inferred_in != phase.name:  # a resumed run has it already
             self._inferred = self.infer(phase, self._logits(phase.train))
             self._inferred_in = phase.name
         self.net.load_state_dict(self._start)
@@ -80,11 +77,11 @@ class AnewWithHindsight(Learner):
         self.begin_training(phase, self._inferred)
 
     def infer(self, phase: Phase, logits: Tensor) -> Tensor:
-        """What the method makes of the reference net's logits, on the CPU: one number per image of the phase."""
+        """One number per image of the phase, from the reference net's logits, on the CPU."""
         raise NotImplementedError
 
     def begin_training(self, phase: Phase, inferred: Tensor) -> None:
-        """Make ready for the second stage."""
+        """Prepare the second stage."""
         raise NotImplementedError
 
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
@@ -96,12 +93,12 @@ class AnewWithHindsight(Learner):
     @torch.no_grad()
     def _logits(self, images: ImageSet) -> Tensor:
         self.net.eval()
-        said = []
+        logits = []
         for rows in torch.arange(len(images)).split(_CHUNK):
             inputs = self.context.presentation.unaugmented(images.take(rows))
             with self.context.autocast():
-                said.append(self.net(inputs).float().cpu())
-        return torch.cat(said)
+                logits.append(self.net(inputs).float().cpu())
+        return torch.cat(logits)
 
     def end_phase(self, phase: Phase) -> None:
         self._inferred = self._inferred_in = None

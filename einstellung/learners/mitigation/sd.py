@@ -1,7 +1,7 @@
 """Spectral decoupling, SD (Pezeshki et al., 2021).
 
-loss = CE(f(x), y) + strength mean f(x)^2, the mean being over all logits of all images of a batch: what is learned first
-does not grow without end, so that the gradient does not die before weaker features are learned, too.
+loss = CE(f(x), y) + strength mean f(x)^2, the mean being over all logits of all images of a batch: the features learned
+first do not grow without bound, so that the gradient does not vanish before weaker features are learned.
 Needs: nothing. Differs from the original, strength / 2 |f(x)|^2, in the constant, and in that the study's
 weight decay stays (the authors take it away). The authors' and the Whac-A-Mole
 paper's code punish the logit of the image's own class only, mean_i f(x_i)_{y_i}^2 (``logits = "label"``): that leaves a
@@ -11,7 +11,7 @@ net free to push the logits of the other classes down without end.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import torch.nn.functional as F
 from torch import Tensor
@@ -32,14 +32,10 @@ class SDOptions:
 
 @learners.register("sd")
 class SpectralDecoupling(Learner):
-    """Cross entropy, and a price on large logits."""
+    """Cross entropy and a penalty on large logits."""
 
     Options: ClassVar[type] = SDOptions
     combines: ClassVar[bool] = True
-
-    @classmethod
-    def plain_history(cls, options: Any) -> bool:
-        return False
 
     def objective(self, batch: Batch) -> Tensor:
         with self.context.autocast():

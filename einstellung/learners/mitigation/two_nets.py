@@ -1,4 +1,4 @@
-"""A second net beside the one that is learned: one that finds out what the shortcut is while a phase is learned."""
+"""A second net, trained in parallel, that finds the shortcut while a phase is learned."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from einstellung.streams.stream import Phase
 
 
 class TwoNets(Learner):
-    """A learner with a second net of the same architecture, which begins every phase with the weights of the run's beginning.
+    """A learner with a second net of the same architecture, which starts every phase with the initial weights of the run.
 
-    One optimiser holds the parameters of both: it moves each by its own gradient, leaves alone what a loss did not reach, and
-    follows the one schedule of the study. So a step is that of two optimisers, and a stopped run finds both states again.
+    One optimiser holds the parameters of both: it updates each by its own gradient, skips parameters without one, and follows the
+    study's schedule. So a step is that of two optimisers, and a resumed run restores both states.
     """
 
     def __init__(self, *args: Any) -> None:

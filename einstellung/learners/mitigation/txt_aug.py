@@ -1,12 +1,12 @@
 """Texture augmentation, TXT Aug (Geirhos et al., 2019).
 
-With probability p an image is shown as a stylised copy of itself, whose shape is kept and whose texture tells nothing of the
+With probability p an image is shown as a stylised copy of itself, with the same shape and a texture that is independent of the
 class: loss = CE(f(x~), y).
 Needs: the type of shortcut, and stylised copies. They come from the stream, where that can change an image's texture, or
 from ``folder``: one picture for every training image, named by the image's identity (for a folder of pictures its place in
 the table, for CIFAR-100 its place in the file, both from 0): 0.png, 1.jpg. Differs from the Whac-A-Mole paper's code in that
-half of the images are drawn anew in every epoch rather than from two sets laid end to end, which comes to the same share.
-A copy is cropped and flipped by draws of the method itself, and bears the planted cue where its image does.
+half of the images are drawn in every epoch rather than taken from two concatenated sets, which gives the same share.
+The method draws a copy's crop and flip itself; a copy has the planted cue where its image has it.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def named_by_identity(folder: Path, phases: Sequence[Phase]) -> dict[int, Path]:
         for identity, image in zip(phase.train.index.tolist(), phase.train.images, strict=True):
             if not torch.equal(seen.setdefault(identity, image), image):
                 raise InputError(
-                    f"txt_aug: two images of the stream have the identity {identity}, so that no file name tells them apart"
+                    f"txt_aug: two images of the stream have the identity {identity}, so that file names cannot distinguish them"
                 )
     if missing := sorted(seen.keys() - files.keys()):
         raise InputError(

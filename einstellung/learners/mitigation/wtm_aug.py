@@ -60,7 +60,7 @@ def watermarked(pixels: Tensor, font: Path, draws: torch.Generator) -> Tensor:
 
 @learners.register("wtm_aug")
 class WatermarkAugmentation(ReplacingLearner):
-    """Images under watermarks that say nothing."""
+    """Images under random watermarks."""
 
     Options: ClassVar[type] = WTMAugOptions
     method: ClassVar[str] = "wtm_aug"

@@ -11,7 +11,7 @@ import torch
 from einstellung.backbones import backbones
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
-from einstellung.learners import Batch, learners, make_learner
+from einstellung.learners import Batch, learner_options, learners, make_learner
 from einstellung.learners.mitigation import augmix, bg_aug, cff_aug, cutmix, cutout, mixup, sd, txt_aug, wtm_aug
 from einstellung.results.config import build_config
 from einstellung.streams import Presentation, composites, streams
@@ -77,7 +77,7 @@ def test_it_is_never_plain_training_and_learns_what_is_replayed(make, font, meth
     options = {"font": str(font)} if method == "wtm_aug" else {}
     assert learners[method] is kind
     assert kind.combines
-    assert not kind.plain_history(kind.read_options(method, options))
+    assert not kind.shares_first_phase(learner_options(method, options))
     net = copy.deepcopy(make("erm").net)
     net.head = torch.nn.Linear(4, 2)
     context = replace(make("erm").context, presentation=Presentation(stream), phases=stream.phases)

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners, make_learner
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.debian import violation, weights
 
 SAID = [0.9, 0.5, 0.2, 0.6, 0.7]
@@ -143,8 +143,8 @@ def test_replayed_images_reach_both_nets(make, batch_of, tasks):
 
 def test_what_it_says_of_itself():
     kind, options = learners["debian"], learner_options("debian", {})
-    assert not kind.plain_history(options)
-    assert kind.cost(options, [100, 100], 1) == pytest.approx(8 / 3)
+    assert not kind.shares_first_phase(options)
+    assert kind.workload.cost(options, [100, 100], 1) == pytest.approx(8 / 3)
     assert kind.combines
     with pytest.raises(InputError, match=r"^learners\.debian\.penalty is -1\.0: it must be at least 0"):
         learner_options("debian", {"penalty": -1})

@@ -11,7 +11,8 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import Stage, learner_options
+from einstellung.learners.learner import Stage
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.groups import SUBSET_SHARE
 from einstellung.training import LoopSettings, PhaseLoop
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of
@@ -115,9 +116,12 @@ def test_what_is_counted_is_what_was_shown():
 
 def test_its_stages():
     kind = learners["dfr"]
-    train, last = kind.stages(learner_options("dfr", {"last_layer_epochs": 30}), [100, 50], [3, 5], 1)
-    assert (train.name, train.passes, train.share) == ("train", 5, 1)
-    assert (last.name, last.passes, last.share) == ("last-layer", 1, pytest.approx(30 * SUBSET_SHARE))
+    options = learner_options("dfr", {"last_layer_epochs": 30})
+    train, last = kind.stages(options, [100, 50], [3, 5], 1)
+    assert (train.name, train.passes) == ("train", 5)
+    assert (last.name, last.passes) == ("last-layer", 1)
+    shares = [kind.workload.share(options, [100, 50], 1, stage.name) for stage in (train, last)]
+    assert shares == [1, pytest.approx(30 * SUBSET_SHARE)]
 
 
 @pytest.mark.parametrize("options", [{"last_layer_epochs": 0}, {"l1": -1}, {"l1": "much"}])

@@ -10,7 +10,8 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import Stage, learner_options
+from einstellung.learners.learner import Stage
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.eiil import environments, scale_gradients
 from einstellung.training import LoopSettings, PhaseLoop
 
@@ -149,9 +150,10 @@ def test_its_stages_and_costs():
     options = learner_options("eiil", {})
     assert (options.identify_epochs, options.ascent_steps, options.ascent_lr, options.step) == (1, 10_000, 1e-3, 0.01)
     stages = kind.stages(options, sizes, [50, 20], 0)
-    assert [(stage.name, stage.passes, stage.share) for stage in stages] == [("identify", 1, 1), ("train", 50, 1)]
-    assert kind.cost(options, sizes, 1) == 1
-    assert not kind.plain_history(options)
+    assert [(stage.name, stage.passes) for stage in stages] == [("identify", 1), ("train", 50)]
+    assert all(kind.workload.share(options, sizes, 1, stage.name) == 1 for stage in stages)
+    assert kind.workload.cost(options, sizes, 1) == 1
+    assert not kind.shares_first_phase(options)
     assert not kind.combines
     assert not kind.needs_groups
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import Batch
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.gdro import GroupWeights
 from tests.learners.mitigation.points import made, one_cue, stream_of, two_cues
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import check_groups, resolve
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.groups import balanced_batches, balanced_subset, cue_bits, group_numbers
 from einstellung.results.config import build_config
 from tests.learners.mitigation.points import made, one_cue, stream_of, two_cues
@@ -85,7 +85,7 @@ def test_any_image_of_a_large_group_may_be_in_the_subset():
 def test_they_say_what_they_need(method):
     kind = learners[method]
     assert kind.needs_groups
-    assert not kind.plain_history(learner_options(method, {}))
+    assert not kind.shares_first_phase(learner_options(method, {}))
     assert kind.combines == (method in ("gdro", "di"))
 
 

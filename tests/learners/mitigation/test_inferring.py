@@ -11,7 +11,8 @@ import torch
 from torch import nn
 
 from einstellung.backbones import backbones
-from einstellung.experiments.assembly import check_learners, resolve
+from einstellung.experiments.assembly import resolve
+from einstellung.experiments.rehearsal import rehearse
 from einstellung.learners import Context, learners, make_learner
 from einstellung.learners.mitigation import debian, eiil, jtt, lff  # noqa: F401
 from einstellung.results.config import build_config
@@ -220,4 +221,4 @@ def test_what_was_inferred_is_not_inferred_again_by_a_run_that_goes_on(config, t
 @pytest.mark.parametrize("method", ["lff", "jtt", "eiil", "debian"])
 def test_each_can_be_made_for_any_stream_before_anything_is_trained(config, method):
     study = config(method, {})
-    check_learners(study, streams["tasks"]())
+    rehearse(study, streams["tasks"]())

@@ -10,7 +10,8 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import Stage, learner_options
+from einstellung.learners.learner import Stage
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation import jtt
 from einstellung.training import LoopSettings, PhaseLoop
 
@@ -125,9 +126,10 @@ def test_its_stages_and_costs():
     options = learner_options("jtt", {"identify_epochs": 2})
     assert options.times == 100
     stages = kind.stages(options, sizes, [50, 20], 1)
-    assert [(stage.name, stage.passes, stage.share) for stage in stages] == [("identify", 2, 1), ("train", 20, 1)]
-    assert kind.cost(options, sizes, 1) == 1
-    assert not kind.plain_history(options)
+    assert [(stage.name, stage.passes) for stage in stages] == [("identify", 2), ("train", 20)]
+    assert all(kind.workload.share(options, sizes, 1, stage.name) == 1 for stage in stages)
+    assert kind.workload.cost(options, sizes, 1) == 1
+    assert not kind.shares_first_phase(options)
     assert not kind.combines
     assert jtt.enlarged(torch.tensor([True, False]), 1).tolist() == [0, 1]
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.lff import SmoothedLosses, generalised
 
 
@@ -124,8 +124,8 @@ def test_a_phase_begins_with_a_fresh_biased_net(make, batch_of, tasks):
 
 def test_what_it_says_of_itself():
     kind, options = learners["lff"], learner_options("lff", {})
-    assert not kind.plain_history(options)
-    assert kind.cost(options, [100, 100], 1) == 2
+    assert not kind.shares_first_phase(options)
+    assert kind.workload.cost(options, [100, 100], 1) == 2
     assert kind.combines
     assert not kind.needs_groups
 

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 
 from einstellung.errors import InputError
 from einstellung.learners import Batch, learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of, two_cues
 
 
@@ -233,8 +233,8 @@ def test_what_it_says_of_itself():
     kind = learners["lle"]
     assert kind.combines
     assert not kind.needs_groups
-    assert not kind.plain_history(learner_options("lle", {}))
-    assert kind.cost(learner_options("lle", {}), [10], 0) > 1
+    assert not kind.shares_first_phase(learner_options("lle", {}))
+    assert kind.workload.cost(learner_options("lle", {}), [10], 0) > 1
 
 
 def test_a_stream_without_swaps_is_refused():

@@ -9,7 +9,7 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.learners import learners
-from einstellung.learners.learner import learner_options
+from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.groups import SUBSET_SHARE
 from tests.learners.mitigation.points import learned, made, one_cue, stream_of, two_cues
 
@@ -114,7 +114,8 @@ def test_a_step_is_one_of_plain_training_on_those_images():
 def test_its_stages_for_estimates_of_time():
     kind = learners["subg"]
     for epoch, share in (("phase", 1.0), ("subset", SUBSET_SHARE)):
-        (stage,) = kind.stages(learner_options("subg", {"epoch": epoch}), [100, 100], [3, 5], 1)
-        assert (stage.passes, stage.share) == (5, share)
+        options = learner_options("subg", {"epoch": epoch})
+        (stage,) = kind.stages(options, [100, 100], [3, 5], 1)
+        assert (stage.passes, kind.workload.share(options, [100, 100], 1)) == (5, share)
     with pytest.raises(InputError, match=r"learners\.subg\.epoch is 'day'"):
         learner_options("subg", {"epoch": "day"})

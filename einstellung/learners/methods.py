@@ -1,0 +1,261 @@
+"""From the methods that a study names to learners: registered ones, compositions of them, and short names for compositions.
+
+``parts: [REPLAY, METHOD]`` (short ``REPLAY+METHOD``): METHOD learns every phase, with replay of earlier ones.
+``then: [FIRST, SECOND]`` (short ``FIRST-then-SECOND``): FIRST learns the first phase, SECOND all others.
+``of: METHOD`` (short ``METHOD~WORD``): METHOD once more, with options of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from torch import nn
+
+from einstellung.errors import InputError
+from einstellung.learners.combined import InTurn, InTurnWorkload, Joined, JoinedWorkload
+from einstellung.learners.learner import Context, Learner, learners
+from einstellung.learners.replay import ReplayLearner
+from einstellung.options import checked_options
+from einstellung.registry import suggestion
+
+Kind = Literal["parts", "then", "of"]
+
+_WORD = re.compile(r"[\w.-]+")
+_PARTS, _THEN, _OF = "+", "-then-", "~"
+
+
+@dataclass(frozen=True)
+class Composition:
+    """How a method is made of others, by their names."""
+
+    kind: Kind
+    names: tuple[str, ...]
+
+    def as_data(self) -> dict[str, Any]:
+        """As it stands in a configuration.
+
+        >>> Composition("parts", ("er", "lle")).as_data(), Composition("of", ("gdro",)).as_data()
+        ({'parts': ['er', 'lle']}, {'of': 'gdro'})
+        """
+        return {self.kind: self.names[0] if self.kind == "of" else list(self.names)}
+
+
+def short_name_composition(name: str) -> Composition | None:
+    """What a short name stands for; None where it is not one.
+
+    >>> short_name_composition("derpp+sd").names, short_name_composition("jtt~2").names, short_name_composition("sgd")
+    (('derpp', 'sd'), ('jtt',), None)
+    """
+    first, then, second = name.partition(_THEN)
+    if then:
+        if _THEN in second:
+            raise InputError(f"'{name}': give one method for the first phase and one for all others")
+        return Composition("then", (first, second))
+    first, plus, second = name.partition(_PARTS)
+    if plus:
+        return Composition("parts", (first, second))
+    first, copy, word = name.partition(_OF)
+    if not copy:
+        return None
+    if not _WORD.fullmatch(word):
+        raise InputError(f"'{name}': after '{_OF}' give a word of letters, digits, '-', '.' or '_'")
+    return Composition("of", (first,))
+
+
+@dataclass(frozen=True)
+class Methods:
+    """The learners that one study can name: all registered ones, its own ``compositions``, and short names.
+
+    >>> Methods({"mine": Composition("of", ("sgd",))})["mine"].__mro__[1] is learners["sgd"]
+    True
+    """
+
+    compositions: Mapping[str, Composition] = field(default_factory=dict)
+
+    def composition(self, name: str) -> Composition | None:
+        """How the method is made of others; None for a registered learner."""
+        if name in self.compositions:
+            return self.compositions[name]
+        return None if name in learners else short_name_composition(name)
+
+    def check(self) -> None:
+        """Refuse a composition whose name means something else already, or that is made of itself."""
+        for name, made in self.compositions.items():
+            if name in learners:
+                raise InputError(f"combinations.{name}: a learner has that name already; choose another one")
+            if (short := short_name_composition(name)) not in (None, made):
+                assert short is not None
+                raise InputError(f"combinations.{name}: that name is short for {short.as_data()}; choose another one")
+            self._require_ends(name, ())
+
+    def _require_ends(self, name: str, within: tuple[str, ...]) -> None:
+        if name in within:
+            raise InputError(f"combinations.{name} is made of itself: {' -> '.join((*within, name))}")
+        made = self.composition(name)
+        for part in made.names if made else ():
+            self._require_ends(part, (*within, name))
+
+    def __getitem__(self, name: str) -> type[Learner]:
+        """The learner's class; an unknown name, or a pair that does not go together, is named in one line."""
+        made = self.composition(name)
+        if made is None:
+            if name not in learners and self.compositions:
+                raise InputError(f"unknown learner '{name}': {suggestion(name, [*learners, *self.compositions])}")
+            return learners[name]
+        if made.kind == "then":
+            return self._in_turn(name, *made.names)
+        if made.kind == "parts":
+            return self._joined(name, *made.names)
+        original = self[made.names[0]]
+        return type(name, (original,), {"__module__": original.__module__})
+
+    def _in_turn(self, name: str, first: str, second: str) -> type[Learner]:
+        kinds = self[first], self[second]
+        for part, kind in zip((first, second), kinds, strict=True):
+            if kind.skips_history:
+                raise InputError(f"'{name}': {part} starts at the last phase, so nothing comes before or after it")
+            if issubclass(kind, InTurn):
+                raise InputError(f"'{name}': give one method for the first phase and one for all others")
+        own = {
+            "names": (first, second),
+            "first": kinds[0],
+            "second": kinds[1],
+            "needs_groups": any(kind.needs_groups for kind in kinds),
+            "workload": InTurnWorkload(names=(first, second), kinds=kinds),
+        }
+        return type(name, (InTurn,), own)
+
+    def _joined(self, name: str, first: str, second: str) -> type[Learner]:
+        replay, kind = self[first], self[second]
+        if not issubclass(replay, ReplayLearner):
+            raise InputError(f"'{name}': the first part must be a replay method (er, der, derpp), and {first} is not")
+        if not kind.combines:
+            able = [other for other in learners if learners[other].combines]
+            raise InputError(
+                f"'{name}': {second} cannot be combined with replay; these can: {', '.join(able) or 'none'}"
+            )
+        if not replay.joins_batch and kind.observe is not Learner.observe:
+            raise InputError(
+                f"'{name}': {second} is more than one loss, so {first} cannot add its own; take er+{second}"
+            )
+        own = {
+            "names": (first, second),
+            "replay": replay,
+            "learner": kind,
+            "needs_groups": replay.needs_groups or kind.needs_groups,
+            "workload": JoinedWorkload(names=(first, second), replay=replay, learner=kind),
+        }
+        return type(name, (Joined,), own)
+
+    def registered(self, name: str) -> list[type[Learner]]:
+        """The registered learners that a method consists of."""
+        made = self.composition(name)
+        return [kind for part in made.names for kind in self.registered(part)] if made else [self[name]]
+
+    def used(self, names: Sequence[str]) -> dict[str, Composition]:
+        """The compositions behind these names, those of their parts included, with short names spelled out."""
+        return {one: made for name in names for one, made in self._below(name)}
+
+    def _below(self, name: str) -> Iterator[tuple[str, Composition]]:
+        if made := self.composition(name):
+            yield name, made
+            for part in made.names:
+                yield from self._below(part)
+
+    def spelled_out(self, name: str) -> Any:
+        """What a name means, for the key of a run: the name alone where it is unambiguous.
+
+        >>> own = Methods({"mine": Composition("of", ("gdro",))})
+        >>> own.spelled_out("er+gdro"), own.spelled_out("er+mine")
+        ('er+gdro', {'parts': ['er', {'of': ['gdro']}]})
+        """
+        made = self.composition(name)
+        if made is None:
+            return name
+        parts = [self.spelled_out(part) for part in made.names]
+        if made == short_name_composition(name) and tuple(parts) == made.names:
+            return name
+        return {made.kind: parts}
+
+    def options(self, name: str, given: Mapping[str, Any], place: str | None = None) -> Any:
+        """A method's checked options, by part for a pair; a wrong key or value is named with its place in ``learners``."""
+        place, kind, made = place or name, self[name], self.composition(name)
+        if made is None:
+            return _checked(kind, place, given)
+        if made.kind == "of":
+            return self.options(made.names[0], given, place)
+        _check_parts(place, made.names, given)
+        replay = made.names[0] if made.kind == "parts" else made.names[1]
+        replays = issubclass(self[replay], ReplayLearner)
+        if replays:  # a pair replays earlier phases only, so that is its default
+            given = {**given, replay: {"replay": "earlier", **given.get(replay, {})}}
+        options = {part: self.options(part, given.get(part, {}), f"{place}.{part}") for part in made.names}
+        if replays and options[replay].replay != "earlier":
+            raise InputError(
+                f"learners.{place}.{replay}.replay is '{options[replay].replay}': a combination replays earlier phases only; "
+                "give 'earlier'"
+            )
+        if made.kind == "parts" and getattr(options[replay], "joined", False):
+            raise InputError(
+                f"learners.{place}.{replay}.joined is true: in a combination each part has its own pass; give false"
+            )
+        return options
+
+    def with_options_of_parts(self, name: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+        """The options given to a method, on top of those given to the methods that it is made of."""
+        own = dict(given.get(name, {}))
+        made = self.composition(name)
+        if made is None:
+            return own
+        if made.kind == "of":
+            return _over(self.with_options_of_parts(made.names[0], given), own)
+        inherited = {part: self.with_options_of_parts(part, given) for part in made.names}
+        return _over({part: options for part, options in inherited.items() if options}, own)
+
+
+def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """``above`` laid over ``below``; the options of a part are laid over one by one."""
+    result = {**below, **above}
+    for key in below.keys() & above.keys():
+        if isinstance(below[key], Mapping) and isinstance(above[key], Mapping):
+            result[key] = _over(below[key], above[key])
+    return result
+
+
+def _checked(kind: type[Learner], place: str, given: Mapping[str, Any]) -> Any:
+    values = checked_options(kind.Options, f"learners.{place}", given)
+    try:
+        return kind.Options(**values)
+    except InputError as error:  # it names the method itself, but the options may be given under another name
+        raise InputError(re.sub(r"^learners\.[^.\s]+\.", f"learners.{place}.", str(error))) from None
+
+
+def _check_parts(place: str, parts: Sequence[str], given: Mapping[str, Any]) -> None:
+    for key, value in given.items():
+        if key not in parts:
+            raise InputError(f"unknown key 'learners.{place}.{key}': its parts are {' and '.join(parts)}")
+        if not isinstance(value, Mapping):
+            raise InputError(f"learners.{place}.{key} is {value!r}: give the options of {key}, as key: value")
+
+
+def learner_options(name: str, given: Mapping[str, Any]) -> Any:
+    """The checked options of a registered learner or of a short name."""
+    return Methods().options(name, given)
+
+
+def make_learner(
+    name: str, given: Mapping[str, Any], net: nn.Module, context: Context, methods: Methods | None = None
+) -> Learner:
+    """A learner for ``net``, from a method's name and the options given to it."""
+    methods = methods or Methods()
+    return methods[name](net, methods.options(name, given), context)
+
+
+def options_as_data(options: Any) -> dict[str, Any]:
+    """Options as plain values, those of a combination by the names of its parts."""
+    if isinstance(options, Mapping):
+        return {name: options_as_data(part) for name, part in options.items()}
+    return asdict(options)
