@@ -77,7 +77,9 @@ def _report_family(root: ResultsFolder, as_json: bool) -> None:
 
 
 @click.command("ls")
-@click.argument("what", type=click.Choice(["learners", "streams", "cues", "covers", "backbones", "presets"]))
+@click.argument(
+    "what", type=click.Choice(["learners", "streams", "cues", "covers", "backbones", "launchers", "presets"])
+)
 @JSON
 def list_(what: str, as_json: bool) -> None:
     """List what can be named in a configuration."""

@@ -34,10 +34,18 @@ def catalogue(what: str) -> list[dict[str, Any]]:
 def _registries() -> dict[str, Any]:
     from einstellung.backbones import backbones
     from einstellung.cues import covers, cues
+    from einstellung.experiments.launchers import launchers
     from einstellung.learners import learners
     from einstellung.streams import streams
 
-    return {"learners": learners, "streams": streams, "cues": cues, "covers": covers, "backbones": backbones}
+    return {
+        "learners": learners,
+        "streams": streams,
+        "cues": cues,
+        "covers": covers,
+        "backbones": backbones,
+        "launchers": launchers,
+    }
 
 
 def _summary(thing: Any) -> str:

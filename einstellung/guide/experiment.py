@@ -15,7 +15,7 @@ from einstellung.arguments import workers_from
 from einstellung.backbones.weights import weights_digest
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.local import Failure
+from einstellung.experiments.launcher import Failure
 from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.progress import Display, display_for
@@ -27,14 +27,13 @@ from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE
 from einstellung.guide.reporting import report_with_guide_files
 from einstellung.guide.settings import Tell
-from einstellung.learners.learner import learner_options
+from einstellung.learners.learner import learner_options, options_as_data
 from einstellung.registry import suggestion
-from einstellung.results.added_later import known_before
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
-_NOT_SHAPING = ("name", "methods", "seeds", "score", "logging", "guide_files")
+_NOT_SHAPING = ("name", "methods", "seeds", "score", "launcher", "logging", "guide_files")
 
 
 @dataclass(frozen=True)
@@ -77,18 +76,13 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     # 'auto' means what it meant when the folder was made, on whatever machine that was.
     given = config.training.model_dump(mode="json")
     shape["training"] |= {key: "auto" for key, value in given.items() if value == "auto"}
-    for key in ("kernels", "layout"):  # a folder that was made before these were settings is still found
-        if given[key] == "auto":
-            del shape["training"][key]
     shape["plugins"] = sorted(plugin["sha256"] for plugin in shape["plugins"])
     if weights := config.backbone.options.get("weights"):
         shape["backbone"]["weights"] = weights_digest(weights)
     # Of learners only what was changed: which of them are asked for must not matter.
     chosen = {name: learner_options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
-        name: known_before(name, options.__dict__)
-        for name, options in chosen.items()
-        if options != learner_options(name, {})
+        name: options_as_data(options) for name, options in chosen.items() if options != learner_options(name, {})
     }
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 
@@ -134,7 +128,7 @@ def _without_training(
         )
     with results.in_use():
         for job in runs:
-            tell(remeasure(prepared, results.path, job).in_words())
+            tell(remeasure(prepared, results.path, job).describe())
         results.write_config(prepared.recorded)  # what it is scored with may have changed
         card, page = report_with_guide_files(results, request.root)
     return Performed(results, (), card, page)

@@ -1,4 +1,4 @@
-"""A study's configuration: what is in it, where it is read from, what is said about a wrong key. No torch in here."""
+"""A study's configuration: its schema, where it is read from, and messages about wrong keys. No torch in here."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from einstellung.metrics.settings import Final, Margins, ScoreSettings
 from einstellung.registry import suggestion
 
 PRESETS = Path(__file__).parent / "presets"
+FORMAT: Literal[2] = 2  # of config.yaml and the keys of runs; older results folders have none
 
 Positive = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
@@ -206,10 +207,12 @@ class ScoreConfig(_Section):
 class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
-    ``cue`` and ``cover`` are null where a stream plants none. ``logging``: files to watch a run by while it goes on;
-    ``guide_files``: the implementation guide's files beside ours.
+    ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``launcher``: where jobs
+    run, without effect on results. ``logging``: files to watch a run by; ``guide_files``: write the implementation guide's files,
+    too.
     """
 
+    format: Literal[2] = FORMAT
     name: PlainName = "study"
     plugins: tuple[PluginConfig, ...] = ()
     stream: StreamConfig = StreamConfig()
@@ -223,6 +226,7 @@ class StudyConfig(_Section):
     learners: dict[str, dict[str, Any]] = {}
     seeds: Annotated[tuple[Seed, ...], Field(min_length=1)] = (42, 123, 456, 789, 1011)
     score: ScoreConfig = ScoreConfig()
+    launcher: str = "local"
     logging: tuple[Literal["csv", "tensorboard"], ...] = ()
     guide_files: bool = False
 
@@ -353,11 +357,11 @@ def build_config(values: Mapping[str, Any], where: str | None = "the configurati
     try:
         return StudyConfig.model_validate(dict(values))
     except ValidationError as error:
-        problem = _in_words(error.errors()[0])
+        problem = _describe(error.errors()[0])
         raise InputError(problem if where is None else f"{where}: {problem}") from None
 
 
-def _in_words(problem: Mapping[str, Any]) -> str:
+def _describe(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
     if problem["type"] == "extra_forbidden":
