@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -62,19 +62,27 @@ class WorkProgress:
         return f"about {describe_duration(elapsed * (self.total - done) / gained)} left"
 
 
-class Display(Protocol):
+class Display(ABC):
     """Shows the progress of the jobs of a study."""
 
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    @abstractmethod
     def started(self, job: Job) -> None: ...
-    def advanced(self, job: Job, work: float, where: str) -> None: ...
+
+    @abstractmethod
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        """``work`` is done in total, and the job is at ``where``."""
+
+    @abstractmethod
     def ended(self, job: Job, failure: str | None) -> None: ...
 
 
-class PlainLines:
+class PlainLines(Display):
     """A line when a job starts or ends, and every ``pause`` seconds in between."""
 
     def __init__(self, jobs: Sequence[Job], pause: float = 15.0) -> None:
@@ -83,14 +91,6 @@ class PlainLines:
         self._last = time.monotonic()
         self._count = len(jobs)
         self._ended = 0
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
 
     def started(self, job: Job) -> None:
         self._print(f"start  {job.label}")
@@ -111,7 +111,7 @@ class PlainLines:
         print(line, file=sys.stderr, flush=True)
 
 
-class LiveBars:
+class LiveBars(Display):
     """A bar for the whole study and one for each job that is running."""
 
     def __init__(self, jobs: Sequence[Job], console: Console) -> None:
@@ -132,9 +132,7 @@ class LiveBars:
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def started(self, job: Job) -> None:
