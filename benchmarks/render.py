@@ -104,7 +104,7 @@ def clocked_figures() -> Iterator[dict[str, float]]:
 
 def sample_images(folder: Path) -> tuple[Path, list[RunPictures]]:
     """A sheet as a study leaves it, and the pictures of a generator."""
-    from einstellung.experiments.image_archive import image_archive
+    from einstellung.experiments.samples import image_archive
 
     draws = np.random.default_rng(0)
     images = {name: _noise(draws, 8) for name in ("original", "patched", "masked", "raw", "augmented")}

@@ -19,7 +19,7 @@ from benchmarks.sides import asked
 from benchmarks.time_left import TimeLeft
 from einstellung.experiments.assembly import resolve
 from einstellung.experiments.machine import usable_cores
-from einstellung.experiments.trials import Crew
+from einstellung.experiments.throughput import WorkerPool
 from einstellung.results.config import build_config, merged, read_preset
 
 Arrangement = tuple[int, int]  # workers, threads of each
@@ -56,13 +56,13 @@ def throughputs(
     """Training images per second of all workers together, ``repeats`` times in turn, each for about ``budget`` seconds."""
     config = resolve(build_config(merged(read_preset(preset), {"stream": _images(20, 4), "methods": ["sgd"]})))
     rates: dict[Arrangement, list[float]] = {arrangement: [] for arrangement in arrangements}
-    with Crew(config) as crew:
+    with WorkerPool(config) as pool:
         for repeat in range(repeats):
             print(f"  {preset}: {repeat + 1} of {repeats}", file=sys.stderr, flush=True)
             first = repeat % len(arrangements)
             for workers, threads in (*arrangements[first:], *arrangements[:first]):
-                pace = crew.timed(threads, workers, budget).pace.training
-                rates[workers, threads].append(workers / pace)
+                rate = pool.measure(threads, workers, budget).throughput.training
+                rates[workers, threads].append(workers * rate)
     return rates
 
 

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from einstellung.experiments.progress import in_words
+from einstellung.experiments.progress import describe_duration
 
 
 class TimeLeft:
@@ -26,7 +26,7 @@ class TimeLeft:
     def after(self, weight: float) -> str:
         """How long the rest takes at the pace so far, now that a piece of this weight is done."""
         self._done += weight
-        return in_words((self._clock() - self._begin) * (self._total - self._done) / self._done)
+        return describe_duration((self._clock() - self._begin) * (self._total - self._done) / self._done)
 
     def tell(self, weight: float, what: str) -> None:
         print(f"  {what}; about {self.after(weight)} left", file=sys.stderr, flush=True)

@@ -58,11 +58,13 @@ def own_names() -> Iterator[None]:
     from einstellung.backbones import backbones
     from einstellung.cues import covers, cues
     from einstellung.experiments import plugins
+    from einstellung.experiments.launchers import launchers
     from einstellung.learners import learners
     from einstellung.probes.attention import attention_adapters
     from einstellung.streams import streams
 
-    kept = [registry._things for registry in (learners, streams, cues, covers, backbones, attention_adapters)]
+    registries = (learners, streams, cues, covers, backbones, launchers, attention_adapters)
+    kept = [registry._things for registry in registries]
     before = [dict(things) for things in (*kept, plugins._loaded)]
     yield
     for things, earlier in zip((*kept, plugins._loaded), before, strict=True):

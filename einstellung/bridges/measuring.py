@@ -15,7 +15,7 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 
 from einstellung.errors import InputError
 from einstellung.streams import Presentation, Stream
-from einstellung.training.evaluator import Figures, figures_of
+from einstellung.training.evaluator import SplitMetrics, split_metrics
 
 Model = Callable[..., Any]
 Splits = Stream | Mapping[str, Any]
@@ -80,8 +80,8 @@ def _pair(name: str, batch: Any) -> tuple[Any, Tensor]:
 
 def measure(
     model: Model, split: SplitData, device: torch.device | None, autocast: Callable[[], AbstractContextManager[Any]]
-) -> Figures:
-    """The split's figures, as :class:`einstellung.training.Evaluator` gives them for our own nets."""
+) -> SplitMetrics:
+    """The split's metrics, as :class:`einstellung.training.Evaluator` gives them for our own nets."""
     outputs, targets = [], []
     for inputs, labels in split.batches():
         with autocast():
@@ -92,10 +92,10 @@ def measure(
         raise InputError(f"split '{split.name}' holds no images")
     logits, truth = torch.cat(outputs), torch.cat(targets)
     _check_classes(split, truth, logits.shape[1])
-    figures = figures_of(logits, truth, split.classes)
-    if not math.isfinite(figures.loss):
-        raise InputError(f"split '{split.name}': the loss is {figures.loss}; are the model's outputs finite?")
-    return figures
+    metrics = split_metrics(logits, truth, split.classes)
+    if not math.isfinite(metrics.loss):
+        raise InputError(f"split '{split.name}': the loss is {metrics.loss}; are the model's outputs finite?")
+    return metrics
 
 
 def _logits(output: Any, name: str) -> Tensor:

@@ -28,7 +28,7 @@ from einstellung.diagnoses.rigidity.splits import meant_split
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
-from einstellung.training.undisturbed import device_of, undisturbed
+from einstellung.training.evaluation_mode import device_of, evaluation_mode
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split
 
@@ -143,7 +143,7 @@ class Recorder:
         place = torch.device(device) if device is not None else device_of(model)
         autocast = autocast_to(amp, place)
         sources = splits.values() if isinstance(splits, Mapping) else ()
-        with undisturbed(model, sources):
+        with evaluation_mode(model, sources):
             data = split_data(splits, classes, self.batch_size, place)
             self._refuse_repetition(moment, [one.name for one in data])
             measured = {one.name: measure(model, one, place, autocast) for one in data}

@@ -13,7 +13,7 @@ from einstellung.cli.output import JSON, OUT, command_line, print_json, show_sco
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
-    from einstellung.cli.several import Together
+    from einstellung.cli.study_groups import StudyGroup
     from einstellung.experiments.machine import Workers
     from einstellung.experiments.study import Outcome
     from einstellung.results.config import StudyConfig
@@ -36,6 +36,7 @@ WORKERS = click.option(
     callback=lambda context, option, value: workers_from("--workers", value),
     help="Runs at a time; auto: by a short measurement.  [default: cores / threads per run, 1 on a GPU]",
 )
+LAUNCHER = click.option("--launcher", help="Where jobs run; see 'einstellung ls launchers'.  [default: local]")
 
 
 @click.command()
@@ -50,6 +51,7 @@ WORKERS = click.option(
 @click.option("--only", metavar="NAME,NAME,...", help="Of a configuration with several studies, these.")
 @DATA
 @WORKERS
+@LAUNCHER
 @click.option("--dry-run", is_flag=True, help="Only show the runs, what they share, and how long they would take.")
 @OUT
 @JSON
@@ -63,19 +65,20 @@ def run(
     only: str | None,
     data: Path | None,
     workers: Workers | None,
+    launcher: str | None,
     dry_run: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
     """Run a study; what is finished already is not run again."""
-    from einstellung.cli.several import FamilyOnDisk, SweepOnDisk
+    from einstellung.cli.study_groups import FamilyGroup, SweepGroup
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import Sweep
 
     look_for_data_in(data)
-    values, where = _values(config, preset, methods, seeds, assignments)
+    values, where = _values(config, preset, methods, seeds, assignments, launcher)
     if len(sweeps) > 1:
         raise InputError("--sweep is given twice: a sweep is over one setting")
     sweep = Sweep.parse(sweeps[0]) if sweeps else None
@@ -91,29 +94,30 @@ def run(
         studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
     root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else values["name"])
-    together: Together | None = None
+    group: StudyGroup | None = None
     if sweep:
-        together = SweepOnDisk(root, sweep)
+        group = SweepGroup(root, sweep)
     elif family:
-        together = FamilyOnDisk(root, tuple(studies), tuple(family.members))
+        group = FamilyGroup(root, tuple(studies), tuple(family.members))
     if dry_run:
-        _dry_run(root, studies, workers, together, as_json)
-    elif together:
-        _several(root, studies, workers, together, as_json)
+        _dry_run(root, studies, workers, group, as_json)
+    elif group:
+        _run_group(root, studies, workers, group, as_json)
     else:
         _study(first, ResultsFolder(root), workers, as_json)
 
 
 @click.command()
 @WORKERS
+@LAUNCHER
 @OUT
 @JSON
-def demo(workers: Workers | None, out: Path | None, as_json: bool) -> None:
+def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_json: bool) -> None:
     """Four learners, three seeds, drawn shapes, a planted cue: a report in a few minutes, without any download."""
     from einstellung.results.config import build_config
     from einstellung.results.folder import ResultsFolder
 
-    config = build_config(*_values(None, "demo", None, None, ()))
+    config = build_config(*_values(None, "demo", None, None, (), launcher))
     folder = ResultsFolder(out or Path("results") / config.name)
     _study(config, folder, workers, as_json)
 
@@ -166,9 +170,14 @@ def validate(
 
 
 def _values(
-    path: Path | None, preset: str | None, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
+    path: Path | None,
+    preset: str | None,
+    methods: str | None,
+    seeds: str | None,
+    assignments: tuple[str, ...],
+    launcher: str | None = None,
 ) -> tuple[dict[str, Any], str]:
-    """The configuration as it was given, and what to call it in a message."""
+    """The configuration as it was given, and its name in messages."""
     from einstellung.guide.settings import translated, with_guide_keys, with_its_backbone
     from einstellung.results.config import read_config, read_preset, with_assignments
 
@@ -178,14 +187,16 @@ def _values(
     values = read_preset(preset) if preset is not None else read_config(path or Path())
     values.setdefault("name", preset or (path or Path()).stem)
     try:
-        values = translated(with_its_backbone(values, assignments), _tell)
+        values = translated(with_its_backbone(values, assignments), _log)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
-    values = with_guide_keys(with_assignments(values, assignments), _tell)
+    values = with_guide_keys(with_assignments(values, assignments), _log)
     if methods is not None:
         values["methods"] = names("--methods", methods)
     if seeds is not None:
         values["seeds"] = whole_numbers("--seeds", seeds)
+    if launcher is not None:
+        values["launcher"] = launcher
     return values, where
 
 
@@ -197,9 +208,9 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
     prepared = prepare_study(config, results.path, about_to_run=True)
     prepared.proof.require()
     with results.in_use():
-        ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _tell)
+        ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _log)
         outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
-        _say_reused(outcome)
+        _log_reused(outcome)
         if outcome.timeline is not None:
             reported = report_study(results)
             show_scored(reported.scored, as_json, reported.page)
@@ -209,7 +220,7 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
 def _members(
     family: Family, where: str, methods: str | None, seeds: str | None, assignments: tuple[str, ...]
 ) -> dict[str, StudyConfig]:
-    """The studies of a family; methods and seeds that were asked for have the last word in each."""
+    """The studies of a family; methods and seeds from the command line override those of each."""
     asked: dict[str, Any] = {}
     if methods is not None:
         asked["methods"] = family.common["methods"]
@@ -218,69 +229,69 @@ def _members(
     return family.studies(where, assignments, asked)
 
 
-def _several(
-    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together, as_json: bool
+def _run_group(
+    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, group: StudyGroup, as_json: bool
 ) -> None:
-    """One study after the other, in folders of their own below ``root``; first phases are shared where they are the same."""
+    """Run one study after the other, each in its folder below ``root``; equal first phases are shared."""
     from einstellung.diagnoses.reporting import report_study
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
     from einstellung.results.folder import ResultsFolder
-    from einstellung.results.sweep import SHARED_FIRST_PHASES, as_begun
+    from einstellung.results.sweep import SHARED_FIRST_PHASES, with_choices_of_existing
 
-    together.check()
-    studies = as_begun(root, studies)
+    group.check()
+    studies = with_choices_of_existing(root, studies)
     prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
-    together.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
+    group.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
     for study in prepared.values():
         study.proof.require()
     outcomes = []
     with ResultsFolder(root).in_use():
-        ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _tell)
-        together.write()
+        ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _log)
+        group.write()
         for number, (name, study) in enumerate(ready.items(), start=1):
-            _tell(f"{name} ({number} of {len(ready)})")
+            _log(f"{name} ({number} of {len(ready)})")
             results = ResultsFolder(root / name)
             with results.in_use():
                 count = arrangements[name].workers
                 outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES)
-                _say_reused(outcome)
-                if outcome.timeline is not None and together.reports_each:
+                _log_reused(outcome)
+                if outcome.timeline is not None and group.reports_each:
                     report_study(results)
             outcomes.append(outcome)
         if any(outcome.timeline is not None for outcome in outcomes):
-            together.show(as_json)
+            group.show(as_json)
     _exit_on_failures(outcomes)
 
 
 def _dry_run(
-    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, together: Together | None, as_json: bool
+    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, group: StudyGroup | None, as_json: bool
 ) -> None:
-    from einstellung.experiments.dry_run import in_words, look_ahead
+    from einstellung.experiments.dry_run import describe, dry_run
 
-    if together:
-        together.check()
-    seen = look_ahead(root, studies, workers, _tell, together.check_diagnoses if together else None)
+    if group:
+        group.check()
+    planned = dry_run(root, studies, workers, _log, group.check_diagnoses if group else None)
     if as_json:
-        print_json(seen)
+        print_json(planned)
     else:
-        for line in in_words(seen):
+        for line in describe(planned):
             click.echo(line)
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _say_reused(outcome: Outcome) -> None:
+def _log_reused(outcome: Outcome) -> None:
     if outcome.reused:
         click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
 
 
 def _exit_on_failures(outcomes: list[Outcome]) -> None:
-    from einstellung.experiments.failures import failures_in_words
+    from einstellung.experiments.launcher import describe_failures
 
-    lines, code = failures_in_words(failure for outcome in outcomes for failure in outcome.failures)
+    lines, code = describe_failures(failure for outcome in outcomes for failure in outcome.failures)
     for line in lines:
         click.echo(f"einstellung: {line}", err=True)
     if code:

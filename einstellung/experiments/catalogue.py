@@ -37,6 +37,7 @@ def _registries() -> dict[str, Any]:
     from einstellung.backbones import backbones
     from einstellung.cues import covers, cues
     from einstellung.diagnoses import diagnoses
+    from einstellung.experiments.launchers import launchers
     from einstellung.learners import learners
     from einstellung.streams import streams
 
@@ -47,6 +48,7 @@ def _registries() -> dict[str, Any]:
         "cues": cues,
         "covers": covers,
         "backbones": backbones,
+        "launchers": launchers,
     }
 
 

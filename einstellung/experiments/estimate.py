@@ -1,138 +1,66 @@
-"""How long a study will take: a few training steps and a little evaluation, timed here and now, times the work planned."""
+"""How long a study will take: the planned work divided by the throughput that was measured here and now."""
 
 from __future__ import annotations
 
 import math
-import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import torch
-
-from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.experiments.order import makespan
 from einstellung.experiments.plan import Job, stages
-from einstellung.learners import Batch
-from einstellung.randomness import generator
+from einstellung.experiments.schedule import makespan
+from einstellung.experiments.throughput import Throughput, measure_throughput
 from einstellung.results.config import StudyConfig
 from einstellung.streams import EvaluationSplit, Stream
 from einstellung.streams.containment import contained
-from einstellung.streams.transfer import to_device
-from einstellung.training import Evaluator
-
-_EVALUATED = 100  # images: a whole split would take a large net long
-
-
-@dataclass(frozen=True)
-class Pace:
-    """Seconds per image of plain training and of evaluation, on one worker that has the machine to itself."""
-
-    training: float
-    evaluation: float
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What the jobs will take, one by one, and all of them on so many workers."""
+    """Seconds of each job by its folder, and of all of them together."""
 
-    pace: Pace
+    throughput: Throughput
     seconds: dict[str, float]
-    workers: int
     total: float
 
 
 def estimate(
-    config: StudyConfig, stream: Stream, jobs: Sequence[Job], workers: int, pace: Pace | None = None
+    config: StudyConfig, stream: Stream, jobs: Sequence[Job], workers: int, throughput: Throughput | None = None
 ) -> Estimate:
-    """Seconds for every job and for the whole. Replay, penalties and generators enter by each method's declared cost."""
-    pace = pace or measured_pace(config, stream)
-    seconds = seconds_of(jobs, config, stream, pace)
-    return Estimate(pace, seconds, workers, makespan(jobs, seconds, workers))
+    """Seconds for every job and for the whole. Replay, penalties and generators count with each method's declared cost."""
+    throughput = throughput or measure_throughput(config, stream)
+    seconds = seconds_of(jobs, config, stream, throughput)
+    return Estimate(throughput, seconds, makespan(jobs, seconds, workers))
 
 
-def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, pace: Pace) -> dict[str, float]:
-    """How long each job takes a worker of that pace, by its folder."""
+def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, throughput: Throughput) -> dict[str, float]:
+    """How long each job takes a worker, by the job's folder."""
     within = contained(stream.splits)
-    shown = {split.name: within[split.name].home if split.name in within else split for split in stream.splits}
-    return {job.folder: _seconds(job, config, stream, shown, pace) for job in jobs}
+    homes = {split.name: within[split.name].home if split.name in within else split for split in stream.splits}
+    return {
+        job.folder: job.work / throughput.training + _evaluated(job, config, stream, homes) / throughput.evaluation
+        for job in jobs
+    }
 
 
-def measured_pace(config: StudyConfig, stream: Stream, budget: float = 2.0) -> Pace:
-    """The pace of one worker, measured here for about ``budget`` seconds."""
-    before = torch.get_num_threads()
-    torch.set_num_threads(config.training.thread_count)
-    try:
-        meter = PaceMeter(config, stream)
-        meter.warm_up()
-        return meter.pace(budget)
-    finally:
-        torch.set_num_threads(before)
-
-
-class PaceMeter:
-    """A net with its data, to be timed: whole steps (reading, cue, augmentation, forward, backward, update), and evaluation."""
-
-    def __init__(self, config: StudyConfig, stream: Stream) -> None:
-        self._learner = build_learner(config, "sgd", 0, stream)
-        context, smallest = self._learner.context, min(stream.splits, key=lambda split: len(split.images))
-        self._phase = stream.phases[-1]
-        self._learner.begin_phase(self._phase)
-        self._learner.training_mode()
-        self._draws = generator(0, "estimate")
-        self._size = min(config.training.batch_size, len(self._phase.train))
-        some = smallest.images.take(torch.arange(min(_EVALUATED, len(smallest.images))))
-        self._split = replace(smallest, images=some)
-        self._evaluator = Evaluator(
-            replace(stream, splits=(self._split,)), context.presentation, context.autocast, config.evaluation.batch_size
-        )
-
-    def warm_up(self) -> None:
-        """The first calls pay for allocations and kernels."""
-        self.train()
-        self._evaluate()
-
-    def pace(self, budget: float) -> Pace:
-        """Train for about so many seconds, and evaluate for half as many."""
-        return Pace(self._seconds_per_image(self.train, budget), self._seconds_per_image(self._evaluate, budget / 2))
-
-    def train(self) -> int:
-        """One step; the number of images it took."""
-        learner = self._learner
-        raw = self._phase.train.take(torch.randperm(len(self._phase.train), generator=self._draws)[: self._size])
-        inputs = learner.context.presentation.training(raw, self._draws, self._draws)
-        self._loss = learner.observe(Batch(inputs, to_device(raw.labels, inputs.device), raw))
-        return self._size
-
-    def _evaluate(self) -> int:
-        return self._evaluator.measure(self._learner.net, [self._split.name])[0].n
-
-    def _seconds_per_image(self, work: Callable[[], int], budget: float) -> float:
-        images, start = 0, time.perf_counter()
-        while images == 0 or time.perf_counter() - start < budget:
-            images += work()
-        float(self._loss)  # an accelerator is at work until its last number is there
-        return (time.perf_counter() - start) / images
-
-
-def _seconds(job: Job, config: StudyConfig, stream: Stream, shown: Mapping[str, EvaluationSplit], pace: Pace) -> float:
+def _evaluated(job: Job, config: StudyConfig, stream: Stream, homes: Mapping[str, EvaluationSplit]) -> int:
+    """How many images a job evaluates; ``homes``: the split in whose batches the images of each split are evaluated."""
     numbers = range(len(stream.phases)) if job.kind == "run" else range(1)
     if job.kind == "run":
         numbers = numbers[-1:] if job.needs is None else numbers[1:]
-    evaluated = sum(_evaluated(job, config, stream, shown, number) for number in numbers)
-    return job.work * pace.training + evaluated * pace.evaluation
+    return sum(_evaluated_in_phase(job, config, stream, homes, number) for number in numbers)
 
 
-def _evaluated(job: Job, config: StudyConfig, stream: Stream, shown: Mapping[str, EvaluationSplit], number: int) -> int:
-    """How many images a job is shown in one of its phases to be measured; ``shown``: the split that holds those of each."""
+def _evaluated_in_phase(
+    job: Job, config: StudyConfig, stream: Stream, homes: Mapping[str, EvaluationSplit], number: int
+) -> int:
     phase, trained = stream.phases[number], [len(phase.train) for phase in stream.phases]
-    # a stage in which nothing is measured yet is none for this count
     parts = [stage for stage in stages(config, job.method, trained, number) if not stage.preparatory]
     epochs = sum(stage.epochs for stage in parts)
 
     def due(epoch: float, last: bool = False) -> int:
-        homes = {shown[name].name for name in splits_due(stream, phase, config.evaluation, epoch, last)}
-        return sum(len(stream.split(name).images) for name in homes)
+        names = {homes[name].name for name in splits_due(stream, phase, config.evaluation, epoch, last)}
+        return sum(len(stream.split(name).images) for name in names)
 
     evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
     every = config.evaluation.every_steps

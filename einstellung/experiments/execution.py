@@ -1,8 +1,9 @@
-"""One job in one process: train, measure, remember where it stands, leave a finished folder."""
+"""Execution of one job: train, evaluate, save checkpoints, leave a finished run folder."""
 
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,12 +17,13 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, data_digests
 from einstellung.experiments.attention_log import AttentionLog
+from einstellung.experiments.evaluation_cache import EvaluationCache
 from einstellung.experiments.evaluation_schedule import splits_due
-from einstellung.experiments.image_archive import image_archive
-from einstellung.experiments.last_measured import LastMeasured
+from einstellung.experiments.launcher import Failure
 from einstellung.experiments.plan import Job, phase_work, stages
-from einstellung.experiments.plugins import load_plugins
+from einstellung.experiments.plugins import load_plugins, place_in_plugin
 from einstellung.experiments.run_log import RunLog
+from einstellung.experiments.samples import image_archive
 from einstellung.files import write_bytes, write_json, write_text
 from einstellung.learners import Learner, Stage
 from einstellung.randomness import seeded_globally
@@ -35,13 +37,36 @@ from einstellung.training.devices import accelerator_facts
 from einstellung.training.evaluator import Measurement
 from einstellung.training.loop import require_finite
 
-Listener = Callable[[float, str], None]
+OnProgress = Callable[[float, str], None]  # work done, and the position in words
 _TIE = 1e-12
-_FIGURES = ("acc", "loss", "n", "acc_task", "top5")
+_METRICS = ("acc", "loss", "n", "acc_task", "top5")
 
 
-def proved_stream(config: StudyConfig, digests: dict[str, str]) -> Stream:
-    """The stream of a study in a process of its own; its data must be those that were proved."""
+class JobRunner:
+    """Runs jobs of one study in this process; the stream is built and checked against the proved data once."""
+
+    def __init__(self, config: StudyConfig, root: Path, digests: Mapping[str, str]) -> None:
+        self.config, self.root, self.digests = config, root, digests
+        self._stream: Stream | None = None
+
+    def __call__(self, job: Job, on_progress: OnProgress) -> Failure | None:
+        """Run one job to its finished folder, or say why it failed."""
+        try:
+            if self._stream is None:
+                self._stream = proved_stream(self.config, self.digests)
+            with torch.random.fork_rng(devices=[]):
+                execute(job, self.config, self.root, self._stream, on_progress)
+        except InputError as error:
+            return Failure(job, str(error), by_input=True)
+        except Exception as error:  # noqa: BLE001 (any error is recorded as this job's failure, and the study goes on)
+            what = f"{type(error).__name__}: {error}".splitlines()[0]
+            reason = f"{what}{place_in_plugin(error, self.config.plugins)}; the trace is in {job.folder}/status.json"
+            return Failure(job, reason, by_input=False, trace=traceback.format_exc())
+        return None
+
+
+def proved_stream(config: StudyConfig, digests: Mapping[str, str]) -> Stream:
+    """The stream of a study; its data must be those that were proved."""
     load_plugins(config.plugins)
     stream = build_stream(config)
     if data_digests(stream) != digests:
@@ -49,25 +74,25 @@ def proved_stream(config: StudyConfig, digests: dict[str, str]) -> Stream:
     return stream
 
 
-def execute(job: Job, config: StudyConfig, root: Path, stream: Stream, listener: Listener) -> None:
-    """Do the job; ``listener(work done, where it stands)`` hears of its progress."""
+def execute(job: Job, config: StudyConfig, root: Path, stream: Stream, on_progress: OnProgress) -> None:
+    """Run the job; errors are the caller's."""
     torch.set_num_threads(config.training.thread_count)  # sums depend on it
-    JobExecution(job, config, root, stream, listener).run()
+    JobExecution(job, config, root, stream, on_progress).run()
 
 
 class JobExecution:
-    """The state of a job: learner, rows measured so far, the chosen checkpoint, and how far it is."""
+    """The state of a job: learner, timeline rows so far, the chosen checkpoint, and the work done."""
 
-    def __init__(self, job: Job, config: StudyConfig, root: Path, stream: Stream, listener: Listener) -> None:
+    def __init__(self, job: Job, config: StudyConfig, root: Path, stream: Stream, on_progress: OnProgress) -> None:
         self.job = job
         self.config = config
         self.root = root
         self.stream = stream
-        self.listener = listener
+        self.on_progress = on_progress
         self.folder = root / job.folder
         self.checkpoint_file = self.folder / "checkpoint.safetensors"
         self.learner: Learner = build_learner(config, job.method, job.seed, stream)
-        context = replace(self.learner.context, report_progress=self._tell)
+        context = replace(self.learner.context, report_progress=self._report)
         self.learner.context = context
         self.evaluator = Evaluator(stream, context.presentation, context.autocast, config.evaluation.batch_size)
         self.attention = (
@@ -78,12 +103,12 @@ class JobExecution:
         self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
         self.best: dict[str, Any] = {}
-        self.told = LastMeasured()
-        self.last: dict[str, Tensor] = {}  # what the net said after the last epoch, by split
+        self.cache = EvaluationCache()
+        self.last: dict[str, Tensor] = {}  # predictions after the last epoch, by split
         self.seconds = 0.0
         self._clock = time.monotonic()
         self._work = 0.0
-        self._heard = 0.0
+        self._reported_at = 0.0
 
     def run(self) -> None:
         phases = self._phases()
@@ -115,7 +140,7 @@ class JobExecution:
         return list(self.stream.phases[-1:] if self.job.needs is None else self.stream.phases[1:])
 
     def _inherit(self) -> None:
-        """Take over weights, memory and measurements of the first phase, and let the learner close it."""
+        """Load weights, memory and rows of the first phase, and let the learner end it."""
         if self.job.needs is None:
             return
         state = load_state(self.root / self.job.needs / "state.safetensors")
@@ -128,11 +153,11 @@ class JobExecution:
             self.attention.load_state_dict(state["attention"])
         first = self.stream.phases[0]
         if (end := state.get("measured_at_end")) is not None:
-            self.told.remember(self.learner.net, [row for row in self.rows if row["epoch"] == end])
+            self.cache.store(self.learner.net, [row for row in self.rows if row["epoch"] == end])
         self._close(first)
 
     def _close(self, phase: Phase) -> None:
-        self._tell(f"closing {phase.name}", force=True)
+        self._report(f"closing {phase.name}", force=True)
         with seeded_globally(self.job.seed, "net", phase.name, "end"):
             self.learner.end_phase(phase)
         self._work += self._closing_work(phase)
@@ -145,7 +170,7 @@ class JobExecution:
         return self.learner.workload.price(self.learner.options, self._sizes, number, batch_size, stage.name)
 
     def _learn(self, phases: list[Phase], position: int, done: int) -> None:
-        """The stages of a phase, after the first ``done`` epochs of it."""
+        """Train the stages of a phase, from its epoch ``done`` on."""
         phase = phases[position]
         number = self._number(phase)
         parts = self._stages(phase)
@@ -156,7 +181,7 @@ class JobExecution:
             for name, count in counts.items():
                 self.samples[name] += count
             self._work += price * counts[phase.name]
-            self._tell(f"{phase.name} epoch {epoch + 1}/{total}")
+            self._report(f"{phase.name} epoch {epoch + 1}/{total}")
 
         def on_epoch(finished: int, effective: float) -> None:
             nonlocal epoch
@@ -170,7 +195,8 @@ class JobExecution:
         for stage in parts:
             measured = not stage.preparatory
             price = self._price(number, stage)
-            within = min(max(done - before, 0), stage.epochs)  # epochs of this stage that a stopped run had finished
+            # epochs of this stage that an interrupted run had finished
+            within = min(max(done - before, 0), stage.epochs)
             share = self.learner.workload.share(self.learner.options, self._sizes, number, stage.name)
             self._work += within * share * len(phase.train) * price
             if not within:
@@ -193,7 +219,7 @@ class JobExecution:
             epochs=stage.passes,
             batch_size=training.batch_size,
             lr=training.lr,
-            # a stage with another number of passes lowers its learning rate at the same shares of its way
+            # a stage with another number of passes decays its learning rate at the same fractions of it
             milestones=tuple(m * stage.passes / training.epochs[number] for m in training.milestones_of(number)),
             decay=training.decay,
             evaluate_every_steps=self.config.evaluation.every_steps if last else None,
@@ -209,15 +235,15 @@ class JobExecution:
         return stages(self.config, self.job.method, self._sizes, self._number(phase))
 
     def _measure(self, phase: Phase, epoch: float, last: bool = False) -> None:
-        """Rows for every split that is due; in the last phase, remember the checkpoint that validation says is best."""
+        """Evaluate every split that is due; in the last phase, keep the best checkpoint by validation accuracy."""
         epoch = round(epoch, 6)
         due = splits_due(self.stream, phase, self.config.evaluation, epoch, last)
-        known = self.told.rows_of(self.learner.net) if epoch == 0 else {}
+        known = self.cache.lookup(self.learner.net) if epoch == 0 else {}
         measurements, rows = self._record(phase, epoch, due, known)
         if last:
-            self.told.remember(self.learner.net, rows)
+            self.cache.store(self.learner.net, rows)
         if self.attention is not None and self.attention.is_due(epoch, last):
-            self._tell(f"attention after epoch {epoch:g} of {phase.name}", force=True)
+            self._report(f"attention after epoch {epoch:g} of {phase.name}", force=True)
             self.attention.measure(self.learner.net, phase, epoch)
         if phase is not self.stream.phases[-1] or epoch == 0:
             return
@@ -238,15 +264,15 @@ class JobExecution:
     def _record(
         self, phase: Phase, epoch: float, names: list[str], known: Mapping[str, dict[str, Any]] | None = None
     ) -> tuple[list[Measurement], list[dict[str, Any]]]:
-        """Keep a row for each of these splits; measure the net on those of which no row is ``known``."""
+        """Add a row for each of these splits; evaluate the net on those whose row is not ``known``."""
         known = known or {}
         measurements = self.evaluator.measure(self.learner.net, [name for name in names if name not in known])
         for measured in measurements:
             require_finite(measured.loss, f"on {measured.split} at epoch {epoch:g} of {phase.name}")
-        figures = {measured.split: {name: getattr(measured, name) for name in _FIGURES} for measured in measurements}
-        figures |= {name: {key: row[key] for key in _FIGURES} for name, row in known.items()}
+        values = {measured.split: {name: getattr(measured, name) for name in _METRICS} for measured in measurements}
+        values |= {name: {key: row[key] for key in _METRICS} for name, row in known.items()}
         moment = {"method": self.job.method, "seed": self.job.seed, "phase": phase.name, "epoch": epoch}
-        rows = [{**moment, "split": name, **figures[name]} for name in names]
+        rows = [{**moment, "split": name, **values[name]} for name in names]
         self.rows += rows
         self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
         return measurements, rows
@@ -272,16 +298,16 @@ class JobExecution:
         )
 
     def _resume(self, phases: list[Phase]) -> tuple[int, int]:
-        """Go back to the end of the last whole epoch; phase and number of epochs done."""
+        """Restore the end of the last whole epoch: the phase's position and its number of epochs done."""
         state = load_state(self.checkpoint_file)
         if state["key"] != self.job.key:
-            raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run anew")
+            raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run again")
         self.rows, self.samples, self.best = state["rows"], state["samples"], state["best"]
         self.seconds = state["seconds"]
         if self.attention is not None:
             self.attention.load_state_dict(state["attention"])
-        self.learner.load_state_dict(state["learner"])  # a phase may begin with what the method remembers
-        self._begin_again(phases[state["position"]], state["done"])
+        self.learner.load_state_dict(state["learner"])  # begin_phase may use the learner's memory
+        self._restart_phase(phases[state["position"]], state["done"])
         self.learner.net.load_state_dict(state["net"])
         self.learner.load_state_dict(state["learner"])
         assert self.learner.optimiser is not None
@@ -292,15 +318,15 @@ class JobExecution:
         return state["position"], state["done"]
 
     def _work_before(self, phases: list[Phase], position: int) -> float:
-        """What a run had done before it began the phase at ``position``."""
+        """The work of a run before the phase at ``position``."""
         work = 0.0 if self.job.needs is None else self._closing_work(self.stream.phases[0])
         for phase in phases[:position]:
             work += phase_work(self.config, self.job.method, self._sizes, self._number(phase))
             work += self._closing_work(phase)
         return work
 
-    def _begin_again(self, phase: Phase, done: int) -> None:
-        """Begin a phase in which ``done`` epochs were learned, and the stage that the last of them was in the middle of."""
+    def _restart_phase(self, phase: Phase, done: int) -> None:
+        """Begin a phase of which ``done`` epochs are trained, and the stage that was interrupted."""
         self.learner.begin_phase(phase)
         before = 0
         for stage in self._stages(phase):
@@ -317,8 +343,8 @@ class JobExecution:
                 "rows": self.rows,
                 "samples": self.samples,
                 "attention": {} if self.attention is None else self.attention.state_dict(),
-                # after which epoch this very net was measured, so that those who go on with it need not do so once more
-                "measured_at_end": next((row["epoch"] for row in self.told.rows_of(self.learner.net).values()), None),
+                # the epoch at which this very net was evaluated: runs that start from it need not evaluate it again
+                "measured_at_end": next((row["epoch"] for row in self.cache.lookup(self.learner.net).values()), None),
             },
         )
         self._write_status(["state.safetensors"], {})
@@ -340,7 +366,7 @@ class JobExecution:
         self._write_status(files, {"chosen_epoch": self.best["epoch"], "first_phase": self.job.needs})
 
     def _complete_chosen(self) -> None:
-        """Measure the chosen checkpoint on the splits that were not due at its epoch; the rows stay in order of time."""
+        """Evaluate the chosen checkpoint on the splits that were not due at its epoch; rows stay sorted by time."""
         absent = [split.name for split in self.stream.splits if split.name not in self.best["predictions"]]
         self.learner.net.load_state_dict(self.best["net"])
         measurements, _ = self._record(self.stream.phases[-1], self.best["epoch"], absent)
@@ -349,11 +375,11 @@ class JobExecution:
         self.rows.sort(key=lambda row: (place[row["phase"]], row["epoch"]))
 
     def _predictions(self, by_split: Mapping[str, Tensor]) -> str:
-        """Per image: what a net said."""
+        """The prediction of every image, as CSV."""
         frames = []
         for split in self.stream.splits:
-            images, said = split.images, by_split[split.name]
-            columns: dict[str, Tensor] = {"index": images.index, "label": images.labels, "prediction": said}
+            images, predicted = split.images, by_split[split.name]
+            columns: dict[str, Tensor] = {"index": images.index, "label": images.labels, "prediction": predicted}
             frame = pd.DataFrame({key: value.numpy() for key, value in columns.items()})
             frame.insert(0, "split", split.name)
             frames.append(frame)
@@ -377,8 +403,9 @@ class JobExecution:
             },
         )
 
-    def _tell(self, where: str, force: bool = False) -> None:
+    def _report(self, where: str, force: bool = False) -> None:
+        """Report progress, at most every 0.4 s unless ``force``."""
         now = time.monotonic()
-        if force or now - self._heard > 0.4:
-            self._heard = now
-            self.listener(self._work, where)
+        if force or now - self._reported_at > 0.4:
+            self._reported_at = now
+            self.on_progress(self._work, where)

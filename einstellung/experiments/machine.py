@@ -1,4 +1,4 @@
-"""What of this machine a study may use: its cores, and the memory that is free. No torch in here."""
+"""The cores and the free memory that a study may use, container limits included. No torch in here."""
 
 from __future__ import annotations
 
@@ -7,51 +7,51 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-Workers = int | Literal["auto"]  # runs at a time; auto: found by a short measurement
+Workers = int | Literal["auto"]  # runs at a time; auto: by a short measurement
 
 
 def usable_cores(system: Path = Path("/")) -> int:
-    """Cores that this process may use: those it is bound to, or its container's share of time where that is less."""
+    """Cores that this process may use: its affinity, or its container's CPU quota where that is less."""
     bound = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return max(1, int(min([bound, *_time_shares(system)])))
+    return max(1, int(min([bound, *_cpu_quotas(system)])))
 
 
 def default_workers(threads: int) -> int:
-    """How many runs of so many threads this machine's cores hold, at least one."""
+    """How many runs with ``threads`` each fit on this machine's cores, at least one."""
     return max(1, usable_cores() // threads)
 
 
 def free_memory(system: Path = Path("/")) -> int | None:
-    """Bytes that new processes may take, by the whole machine's count and by the container's; None where nobody tells."""
-    counts = [*_container_rooms(system)]
+    """Bytes that new processes may take, by the machine and by the container; None where neither is known."""
+    counts = [*_container_memory(system)]
     if (available := _field(system / "proc/meminfo", "MemAvailable:")) is not None:
         counts.append(available * 1024)
     return min(counts, default=None)
 
 
 def own_memory(system: Path = Path("/")) -> int | None:
-    """The most bytes this process has held, without the pages of libraries, which all processes share."""
+    """The peak memory of this process in bytes, without the pages of libraries, which all processes share."""
     status = system / "proc/self/status"
     peak, shared = _field(status, "VmHWM:"), _field(status, "RssFile:")
     return None if peak is None or shared is None else (peak - shared) * 1024
 
 
-def _time_shares(system: Path) -> Iterator[float]:
-    """Cores' worth of time that the control groups around this process are limited to."""
+def _cpu_quotas(system: Path) -> Iterator[float]:
+    """The CPU quotas of the control groups around this process, in cores."""
     for group in _groups(system, "cpu"):
         if (group / "cpu.max").is_file():
             try:
                 quota, period = [*(group / "cpu.max").read_text().split(), "100000"][:2]
                 share = int(quota) / int(period)
             except (OSError, ValueError):
-                continue  # 'max': no limit; or none that may be read
+                continue  # 'max' (no limit), or not readable
             yield share
         elif (limit := _number(group / "cpu.cfs_quota_us")) is not None and limit > 0:
             yield limit / (_number(group / "cpu.cfs_period_us") or 100_000)
 
 
-def _container_rooms(system: Path) -> Iterator[int]:
-    """Bytes left below each limit of the control groups; cached files give way and do not count as taken."""
+def _container_memory(system: Path) -> Iterator[int]:
+    """Bytes left below each memory limit of the control groups; the page cache counts as free."""
     names = (
         ("memory.max", "memory.current", "inactive_file"),
         ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
@@ -64,7 +64,7 @@ def _container_rooms(system: Path) -> Iterator[int]:
 
 
 def _groups(system: Path, controller: str) -> Iterator[Path]:
-    """The folders of the control groups that hold this process, from its own up to the outermost one."""
+    """The folders of the control groups of this process, from its own to the outermost."""
     try:
         lines = (system / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -79,7 +79,7 @@ def _groups(system: Path, controller: str) -> Iterator[Path]:
 
 
 def _number(file: Path) -> int | None:
-    """The number a file holds; None where there is no file, or no limit in it."""
+    """The number in a file; None where there is no file or no limit in it."""
     try:
         return int(file.read_text())
     except (OSError, ValueError):

@@ -12,7 +12,6 @@ from einstellung.cues import covers, cues
 from einstellung.experiments.plugins import plugins_behind
 from einstellung.files import digest
 from einstellung.learners import Composition, Methods, Stage
-from einstellung.results import added_later
 from einstellung.results.config import StudyConfig
 from einstellung.streams import Stream, streams
 
@@ -115,9 +114,6 @@ def _first_phase_shape(
 def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, Any], seed: int) -> dict[str, Any]:
     whole = config.model_dump(mode="json")
     shape = {key: whole[key] for key in ("stream", "cue", "cover", "backbone", "training", "evaluation")}
-    for (section, key), default in added_later.SETTINGS.items():
-        if shape[section].get(key) == default:
-            shape[section].pop(key, None)
     if "content" in stream.facts:  # what is in the user's own files, not where they lie
         places = {key: None for key in ("path", "rules", "perception", "backend") if key in shape["stream"]}
         shape["stream"] = {**shape["stream"], **places, "content": stream.facts["content"]}
@@ -133,7 +129,7 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
         shape["plugins"] = plugins
     if (meaning := methods_of(config).spelled_out(method)) != method:
         shape["composition"] = meaning
-    return {**shape, "method": method, "options": added_later.known_before(method, options), "seed": seed}
+    return {**shape, "method": method, "options": options, "seed": seed}
 
 
 def named_in(config: StudyConfig, method: str) -> list[Any]:

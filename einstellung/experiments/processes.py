@@ -1,4 +1,4 @@
-"""Processes that work for this one: started cheaply, talked to through a pipe, gone when their parent is."""
+"""Worker processes: cheap to start, connected by a pipe, ended with their parent."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from multiprocessing.process import BaseProcess
 from typing import Any
 
 from einstellung.errors import InputError
-from einstellung.parent_process import end_with_parent
+from einstellung.exit_with_parent import exit_with_parent
 
-# What a worker's libraries read as they are loaded. Threads that spin while they wait cost a busy machine dearly; the number of
-# threads comes from the configuration and is set by each worker, so that nothing else starts more of them.
+# Read by a worker's libraries as they are loaded. Threads that spin while they wait slow a busy machine down; each worker sets
+# the number of threads itself, from the configuration.
 _LOADED_WITH = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 _WAITING = ("OMP_WAIT_POLICY", "passive")
 _OURS = "EINSTELLUNG_"
@@ -26,33 +26,40 @@ _PRELOADED = ["einstellung.experiments.execution", "torch._dynamo"]
 _KERNELS = "einstellung.kernels.loaded"
 
 
-@dataclass
-class Helper:
+@dataclass(eq=False)
+class Worker:
     """A process and this side's end of the pipe to it."""
 
     process: BaseProcess
     pipe: Connection
 
-    def dismiss(self) -> None:
-        """Let it end by itself: it hears that there is nothing more to do."""
+    def close(self) -> None:
+        """Let an idle worker end by itself."""
         self.pipe.close()
         self.process.join(timeout=5)
-        self.end()
+        self.stop()
 
-    def end(self) -> None:
+    def stop(self) -> None:
+        """End the worker at once."""
         self.process.terminate()
         self.process.join()
         self.pipe.close()
 
+    def exit_reason(self) -> str:
+        """How a worker ended that closed its pipe."""
+        self.process.join(timeout=5)
+        code = self.process.exitcode
+        return f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+
 
 def preload_kernels() -> None:
-    """Have kernels of our own loaded for helpers, too, if none was started yet."""
+    """Have workers start with the compiled kernels loaded; call it before the first worker starts."""
     if _KERNELS not in _PRELOADED:
         _PRELOADED.append(_KERNELS)
 
 
-def start_helper(target: Callable[..., None], *arguments: Any, name: str) -> Helper:
-    """Start ``target(pipe, *arguments)`` in a process of its own, with this process's settings (``EINSTELLUNG_...``)."""
+def start_worker(target: Callable[..., None], *arguments: Any, name: str) -> Worker:
+    """Start ``target(pipe, *arguments)`` in a new process, with this process's ``EINSTELLUNG_...`` variables."""
     context = _context()
     ours, theirs = context.Pipe()
     settings = {key: value for key, value in os.environ.items() if key.startswith(_OURS)}
@@ -62,14 +69,14 @@ def start_helper(target: Callable[..., None], *arguments: Any, name: str) -> Hel
     with _loading_environment():
         try:
             process.start()
-        except (EOFError, OSError) as error:  # the server that makes new processes is gone
-            raise InputError(f"no new process could be started ({type(error).__name__}: {error}); try again") from None
-    theirs.close()  # else its end would not be noticed here
-    return Helper(process, ours)
+        except (EOFError, OSError) as error:  # the fork server is gone
+            raise InputError(f"cannot start a worker process ({type(error).__name__}: {error}); try again") from None
+    theirs.close()  # otherwise the worker's death would not close the pipe
+    return Worker(process, ours)
 
 
 def warm_up() -> None:
-    """Have torch imported for later helpers while this process is busy with something else, where the system can do that."""
+    """Start the fork server, which imports torch for later workers while this process goes on."""
     if isinstance(_context(), multiprocessing.context.ForkServerContext):
         from multiprocessing.forkserver import ensure_running
 
@@ -77,8 +84,8 @@ def warm_up() -> None:
             ensure_running()
 
 
-def handed_over(pipe: Connection) -> Iterator[Any]:
-    """In a helper: what the other side sends, until it closes the pipe."""
+def messages(pipe: Connection) -> Iterator[Any]:
+    """In a worker: what the parent sends, until it closes the pipe."""
     while True:
         try:
             message = pipe.recv()
@@ -88,7 +95,7 @@ def handed_over(pipe: Connection) -> Iterator[Any]:
 
 
 def use_threads(count: int) -> None:
-    """In a helper: compute with so many threads from now on, and let libraries that are loaded later do the same."""
+    """In a worker: compute with ``count`` threads, in libraries that are loaded later as well."""
     import torch
 
     torch.set_num_threads(count)
@@ -96,22 +103,22 @@ def use_threads(count: int) -> None:
 
 
 def keep_freed_memory() -> bool:
-    """In a helper: let C's allocator keep up to a gigabyte that was freed instead of giving it back to the system.
+    """In a worker: let glibc's allocator keep up to a gigabyte of freed memory instead of returning it to the system.
 
-    Every step frees what the next one needs again, and each page that comes back must be filled with zeros first. True where the
-    allocator (glibc's) can be told so.
+    Every step frees what the next one allocates, and the system zeroes each page before it hands it out again. False where
+    the allocator has no such setting.
     """
     import ctypes
 
-    tell = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
-    if tell is None:
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if os.name == "posix" else None
+    if mallopt is None:
         return False
     # M_MMAP_THRESHOLD at most, M_TRIM_THRESHOLD, M_TOP_PAD
-    return all([tell(-3, 32 * 2**20), tell(-1, 2**30), tell(-2, 64 * 2**20)])
+    return all([mallopt(-3, 32 * 2**20), mallopt(-1, 2**30), mallopt(-2, 64 * 2**20)])
 
 
 def _context() -> BaseContext:
-    """A server process that has imported torch once and forks cheaply, where the system has that."""
+    """A fork server that has imported torch once, where the system has one."""
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")
@@ -121,7 +128,7 @@ def _context() -> BaseContext:
 
 @contextmanager
 def _loading_environment() -> Iterator[None]:
-    """The environment of new processes; this one's is as it was afterwards."""
+    """Set the environment that new processes inherit, and restore it."""
     before = dict(os.environ)
     os.environ.setdefault(*_WAITING)
     os.environ.update(_LOADED_WITH)
@@ -136,14 +143,14 @@ def _loading_environment() -> Iterator[None]:
 
 
 def _run(target: Callable[..., None], pipe: Connection, settings: dict[str, str], arguments: tuple[Any, ...]) -> None:
-    """What the new process does."""
+    """The entry point of a worker process."""
     import torch
 
-    end_with_parent()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a study that is stopped ends its workers itself
-    # The server they come from was started earlier, perhaps with other settings.
+    exit_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent stops its workers itself
+    # The fork server was started earlier, perhaps with other variables.
     for name in [name for name in os.environ if name.startswith(_OURS)]:
         del os.environ[name]
     os.environ.update(settings)
-    torch.set_num_interop_threads(1)  # operations come one after the other here
+    torch.set_num_interop_threads(1)  # operations run one after the other
     target(pipe, *arguments)

@@ -1,12 +1,12 @@
-"""What a person sees while a study runs: bars on a terminal, plain lines elsewhere. Always on standard error."""
+"""Progress of a study on standard error: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.markup import escape
@@ -15,10 +15,10 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedCo
 from einstellung.experiments.plan import Job
 
 
-def in_words(seconds: float) -> str:
-    """A duration a person can read.
+def describe_duration(seconds: float) -> str:
+    """A duration in words.
 
-    >>> in_words(42), in_words(190), in_words(8000)
+    >>> describe_duration(42), describe_duration(190), describe_duration(8000)
     ('42 s', '3 min 10 s', '2 h 13 min')
     """
     whole = round(seconds)
@@ -29,25 +29,25 @@ def in_words(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60:02d} min"
 
 
-class Tally:
-    """How much of the work is done, and how long the rest will take at the pace so far.
+class WorkProgress:
+    """The share of the work that is done, and the time left at the rate so far.
 
-    What a job had done before it was taken up again counts as done, but says nothing about the pace.
+    What a job had done before it was resumed counts as done, but not towards the rate.
     """
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self.total = sum(job.work for job in jobs)
-        self.found: dict[str, float] = {}
+        self.resumed: dict[str, float] = {}
         self.done: dict[str, float] = {}
         self.start = time.monotonic()
 
-    def heard(self, job: Job, work: float) -> None:
+    def update(self, job: Job, work: float) -> None:
         self.done[job.folder] = min(work, job.work)
-        self.found.setdefault(job.folder, self.done[job.folder])
+        self.resumed.setdefault(job.folder, self.done[job.folder])
 
-    def ended(self, job: Job) -> None:
-        self.found.setdefault(job.folder, 0.0)
-        self.heard(job, job.work)
+    def finish(self, job: Job) -> None:
+        self.resumed.setdefault(job.folder, 0.0)
+        self.update(job, job.work)
 
     @property
     def share(self) -> float:
@@ -56,66 +56,66 @@ class Tally:
     def time_left(self) -> str:
         elapsed = time.monotonic() - self.start
         done = sum(self.done.values())
-        gained = done - sum(self.found.values())
+        gained = done - sum(self.resumed.values())
         if gained < 0.02 * self.total or elapsed < 3:
             return "estimating time left"
-        return f"about {in_words(elapsed * (self.total - done) / gained)} left"
+        return f"about {describe_duration(elapsed * (self.total - done) / gained)} left"
 
 
-class Display(Protocol):
-    """Hears what happens to the jobs of a study."""
+class Display(ABC):
+    """Shows the progress of the jobs of a study."""
 
-    def __enter__(self) -> Self: ...
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    @abstractmethod
     def started(self, job: Job) -> None: ...
-    def advanced(self, job: Job, work: float, where: str) -> None: ...
+
+    @abstractmethod
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        """``work`` is done in total, and the job is at ``where``."""
+
+    @abstractmethod
     def ended(self, job: Job, failure: str | None) -> None: ...
 
 
-class PlainLines:
-    """A line when a job starts or ends, and one every ``pause`` seconds in between."""
+class PlainLines(Display):
+    """A line when a job starts or ends, and every ``pause`` seconds in between."""
 
     def __init__(self, jobs: Sequence[Job], pause: float = 15.0) -> None:
-        self.tally = Tally(jobs)
+        self.progress = WorkProgress(jobs)
         self.pause = pause
         self._last = time.monotonic()
         self._count = len(jobs)
         self._ended = 0
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        return None
-
     def started(self, job: Job) -> None:
-        self._say(f"start  {job.label}")
+        self._print(f"start  {job.label}")
 
     def advanced(self, job: Job, work: float, where: str) -> None:
-        self.tally.heard(job, work)
+        self.progress.update(job, work)
         if time.monotonic() - self._last > self.pause:
-            self._say(f"{self.tally.share:4.0%}   {job.label}: {where}; {self.tally.time_left()}")
+            self._print(f"{self.progress.share:4.0%}   {job.label}: {where}; {self.progress.time_left()}")
 
     def ended(self, job: Job, failure: str | None) -> None:
-        self.tally.ended(job)
+        self.progress.finish(job)
         self._ended += 1
         what = f"FAILED {job.label}: {failure}" if failure else f"done   {job.label}"
-        self._say(f"{what}  ({self._ended} of {self._count} jobs; {self.tally.time_left()})")
+        self._print(f"{what}  ({self._ended} of {self._count} jobs; {self.progress.time_left()})")
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self._last = time.monotonic()
         print(line, file=sys.stderr, flush=True)
 
 
-class LiveBars:
+class LiveBars(Display):
     """A bar for the whole study and one for each job that is running."""
 
     def __init__(self, jobs: Sequence[Job], console: Console) -> None:
-        self.tally = Tally(jobs)
+        self.progress = WorkProgress(jobs)
         self._bars = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=32),
@@ -132,9 +132,7 @@ class LiveBars:
         self._bars.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._bars.stop()
 
     def started(self, job: Job) -> None:
@@ -142,19 +140,19 @@ class LiveBars:
 
     def advanced(self, job: Job, work: float, where: str) -> None:
         self._bars.update(self._tasks[job.folder], completed=work, where=where)
-        self.tally.heard(job, work)
+        self.progress.update(job, work)
         self._show_whole()
 
     def ended(self, job: Job, failure: str | None) -> None:
         if job.folder in self._tasks:
             self._bars.remove_task(self._tasks.pop(job.folder))
-        self.tally.ended(job)
+        self.progress.finish(job)
         self._show_whole()
         what = f"[red]failed[/] {escape(f'{job.label}: {failure}')}" if failure else f"[green]done[/]   {job.label}"
         self._bars.console.print(what, highlight=False)
 
     def _show_whole(self) -> None:
-        self._bars.update(self._whole, completed=self.tally.share, where=self.tally.time_left())
+        self._bars.update(self._whole, completed=self.progress.share, where=self.progress.time_left())
 
 
 def display_for(jobs: Sequence[Job]) -> Display:

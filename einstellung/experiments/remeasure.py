@@ -1,4 +1,4 @@
-"""A finished run measured once more: its stored net, on every split, against the numbers that its timeline holds."""
+"""Evaluate the stored net of a finished run on every split again, and compare with its timeline."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ _MEASURED = ("acc", "loss", "acc_task", "top5")
 
 @dataclass(frozen=True)
 class Remeasured:
-    """What the stored net of a run says now; it agrees with the timeline, or there would be an error instead."""
+    """The new measurements of a run, which agree with its timeline."""
 
     job: Job
     phase: str
     epoch: float
     measurements: tuple[Measurement, ...]
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         count = len(self.measurements)
-        return f"{self.job.label}: measured anew after epoch {self.epoch:g} of {self.phase}, {count} splits as in its timeline"
+        return f"{self.job.label}: evaluated again at {self.phase} epoch {self.epoch:g}, {count} splits agree with its timeline"
 
 
 def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
-    """Load the chosen checkpoint of a finished run and measure it on all splits, with the run's own threads.
+    """Load the chosen checkpoint of a finished run and evaluate it on all splits, with the run's own threads.
 
-    Any number that is further than 1e-6 from the timeline's row of that epoch is an error that names the split and both.
+    A number that differs by more than 1e-6 from the timeline is an error that names the split and both values.
     """
     config, stream = prepared.config, prepared.stream
     folder = root / job.folder
@@ -64,7 +64,7 @@ def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measur
     rows = frame[(frame["phase"] == phase) & (frame["epoch"] == epoch)].set_index("split")
     for now in measurements:
         if now.split not in rows.index:
-            raise InputError(f"{file} has no row of {now.split} at epoch {epoch:g} of {phase}; train that run anew")
+            raise InputError(f"{file} has no row of {now.split} at epoch {epoch:g} of {phase}; train that run again")
         then: Any = rows.loc[now.split]
         for measure in _MEASURED:
             if measure not in rows.columns or pd.isna(then[measure]):

@@ -1,4 +1,4 @@
-"""A whole study: prove the stream, plan, run what is missing, gather the timelines."""
+"""A whole study: prove the stream, plan the jobs, run what is missing, merge the timelines."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-import torch
 
 from einstellung.diagnoses.contract import Diagnosis
 from einstellung.diagnoses.registry import get_diagnosis, recognise
@@ -22,27 +19,27 @@ from einstellung.experiments.assembly import (
     data_digests,
     resolve,
 )
-from einstellung.experiments.image_archive import image_archive
-from einstellung.experiments.local import Failure, run_jobs
+from einstellung.experiments.launcher import Failure, StudyRun
+from einstellung.experiments.launchers import launchers
 from einstellung.experiments.plan import Job, plan
-from einstellung.experiments.processes import preload_kernels, warm_up
+from einstellung.experiments.processes import preload_kernels
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.rehearsal import rehearse
 from einstellung.experiments.run_log import require_tensorboard
+from einstellung.experiments.samples import stream_samples
 from einstellung.files import write_bytes, write_json
-from einstellung.randomness import generator
 from einstellung.registry import suggestion
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.provenance import now, provenance
-from einstellung.streams import Presentation, Proof, Stream, prove
+from einstellung.streams import Proof, Stream, prove
 from einstellung.timeline import Timeline
 from einstellung.training.checkpoint import check_whole
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a study left behind."""
+    """The result of a study: its folder, its timeline, and the runs that failed."""
 
     folder: ResultsFolder
     config: StudyConfig
@@ -54,9 +51,9 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Prepared:
-    """A study that may start: everything checked, nothing written.
+    """A study that is ready to run: everything is checked, nothing is written.
 
-    ``config`` asks for the methods and seeds to run now; ``recorded`` names those that the folder already holds as well.
+    ``config`` has the methods and seeds to run now; ``recorded`` also those that the folder already holds.
     """
 
     config: StudyConfig
@@ -69,16 +66,16 @@ class Prepared:
 def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bool = False) -> Prepared:
     """Check names, options, the results folder (where there is one) and the stream's proof, without writing anything.
 
-    With ``about_to_run``, kernels are compiled if they never were, and torch is imported for the workers while the stream is
-    being proved here.
+    With ``about_to_run``, kernels are compiled if this machine never did, and the launcher warms up while the stream is proved.
     """
     folder = ResultsFolder(out) if out is not None else None
     if folder is not None:
         folder.check_usable()
-        config = folder.with_its_choices(config)
+        config = folder.with_recorded_choices(config)
     config = resolve(config)
     stream = build_stream(config)
     config, diagnosis = with_diagnosis(config, stream)
+    launcher = launchers[config.launcher]()
     recorded = config if folder is None else folder.adopt(config)
     baseline = recorded.score["baseline"]
     if baseline is not None and baseline.lower() not in [method.lower() for method in recorded.methods]:
@@ -96,7 +93,7 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
         raise InputError(f"evaluation.subsets is 'end', but the stream '{stream.name}' has no {validation} to go by")
     if about_to_run:
         ready_kernels(config)
-        warm_up()
+        launcher.warm_up()
     return Prepared(config, recorded, stream, prove(stream), diagnosis)
 
 
@@ -118,7 +115,7 @@ def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Di
 
 
 def ready_kernels(config: StudyConfig) -> None:
-    """Compile kernels of our own where a study uses them and this machine never did; every worker would begin with it."""
+    """Compile our kernels if the study uses them and this machine never did; otherwise every worker would start with it."""
     if config.training.kernels != "own":
         return
     from einstellung.kernels import loading
@@ -130,7 +127,7 @@ def ready_kernels(config: StudyConfig) -> None:
 
 
 def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> tuple[list[Job], list[Job]]:
-    """All jobs of a study, and those of them that are not finished yet."""
+    """All jobs of a study, and those that are not finished."""
     jobs = plan(prepared.config, prepared.stream, first_phases)
     missing = [job for job in jobs if not folder.finished(job.folder, job.key)]
     needed = {job.needs for job in missing if job.kind == "run"}
@@ -145,7 +142,7 @@ def run_study(
     first_phases: str = "first_phases",
     make_display: Callable[[Sequence[Job]], Display] = display_for,
 ) -> Outcome:
-    """Run what is not there yet. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
+    """Run the jobs that are not finished. The caller holds the folder (see :meth:`ResultsFolder.in_use`)."""
     folder = ResultsFolder(out)
     config, stream, proof = prepared.config, prepared.stream, prepared.proof
     proof.require()
@@ -159,14 +156,15 @@ def run_study(
     earlier = folder.read_optional(folder.provenance_file)
     folder.write_config(prepared.recorded)
     write_json(folder.proof_file, proof.to_dict())
-    if not folder.samples_file.exists() and (samples := _samples(stream)):
+    if not folder.samples_file.exists() and (samples := stream_samples(stream)):
         write_bytes(folder.samples_file, samples)
     failures: Sequence[Failure] = ()
     if todo:
         record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]
         write_json(folder.provenance_file, record)
         with make_display(todo) as display:
-            failures = run_jobs(todo, config, folder.path, digests, workers, display)
+            study = StudyRun(config, folder.path, digests, workers, display)
+            failures = launchers[config.launcher]().run(todo, study)
         for failure in failures:
             folder.note_failure(failure.job.folder, failure.reason, failure.trace)
         write_json(folder.provenance_file, {**record, "finished": now()})
@@ -174,32 +172,3 @@ def run_study(
     runs = [job for job in jobs if job.kind == "run"]
     ran = sum(job.kind == "run" for job in todo)
     return Outcome(folder, prepared.recorded, timeline, tuple(failures), ran, len(runs) - ran)
-
-
-def _samples(stream: Stream, count: int = 8) -> bytes:
-    """A few images original / patched / masked and raw / augmented, for the report; a cue that was there has no original.
-
-    Where a stream plants no cue, those that it chose itself; nothing where it has none.
-    """
-    if stream.cue is None:
-        return image_archive(stream.samples) if stream.samples else b""
-    pair = next(pair for pair in stream.pairs if pair.masked)
-    assert pair.masked is not None
-    total = len(stream.split(pair.clean).images)
-    rows = torch.linspace(0, total - 1, min(count, total)).long()
-    sets = {
-        "original": stream.split(pair.clean).images.take(rows),
-        "patched": stream.split(pair.patched).images.take(rows),
-        "masked": stream.split(pair.masked).images.take(rows),
-    }
-    captions = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
-    if pair.clean == pair.patched:
-        del sets["original"]
-    images = {name: some.images for name, some in sets.items()}
-    train = stream.phases[-1].train
-    some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
-    images["raw"] = some.images
-    images["augmented"] = Presentation(stream).training_pixels(
-        some, generator(0, "sample-sheet"), generator(0, "sample-cue")
-    )
-    return image_archive(images, captions=captions)

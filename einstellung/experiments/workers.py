@@ -1,4 +1,4 @@
-"""How many runs at a time, with how many threads each: as it was said, or by a short measurement of this very study."""
+"""How many runs at a time, with how many threads each: as given, or by a short measurement of this study."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from einstellung.experiments.estimate import Pace, seconds_of
+from einstellung.experiments.estimate import seconds_of
 from einstellung.experiments.machine import Workers, default_workers, free_memory, usable_cores
-from einstellung.experiments.order import makespan, most_at_once
 from einstellung.experiments.plan import Job
-from einstellung.experiments.progress import in_words as duration
+from einstellung.experiments.progress import describe_duration
+from einstellung.experiments.schedule import makespan, most_at_once
 from einstellung.experiments.study import Prepared, jobs_to_do
-from einstellung.experiments.trials import Crew, Timed, TrialFailedError
+from einstellung.experiments.throughput import PoolMeasurement, Throughput, TrialFailedError, WorkerPool
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 from einstellung.training.devices import resolve_device
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 _TIE = 1.03
-_SECONDS = 10.0  # for all trials together, without what it takes to start the workers
+_SECONDS = 10.0  # for all trials together, without the start of the workers
 _LONGEST = 3.0
-_KEPT_FREE = 0.4  # of the free memory: buffers, generators, bases and checkpoints come on top of what is measured
+_KEPT_FREE = 0.4  # of the free memory: replay buffers, generators and checkpoints come on top of what is measured
 _SHARING = (1, 2, 4)  # runs on one accelerator
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """So many runs at a time with so many threads each."""
+    """A number of runs at a time, and of threads in each."""
 
     workers: int
     threads: int
@@ -41,20 +41,20 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate and what was measured of it: the pace of each worker, and how long the study would take."""
+    """A candidate, the throughput of each of its workers, and how long the study would take."""
 
     candidate: Candidate
-    pace: Pace
+    throughput: Throughput
     seconds: float
 
     @property
     def images_per_second(self) -> float:
-        return self.candidate.workers / self.pace.training
+        return self.candidate.workers * self.throughput.training
 
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a study runs with. ``pace`` is that of each worker among the others, where it was measured."""
+    """What a study runs with. ``throughput`` is that of each worker while the others run, where it was measured."""
 
     candidate: Candidate
     trials: tuple[Trial, ...] = ()
@@ -69,8 +69,8 @@ class Arrangement:
         return self.candidate.threads
 
     @property
-    def pace(self) -> Pace | None:
-        return next((trial.pace for trial in self.trials if trial.candidate == self.candidate), None)
+    def throughput(self) -> Throughput | None:
+        return next((trial.throughput for trial in self.trials if trial.candidate == self.candidate), None)
 
 
 def arrange(
@@ -79,11 +79,11 @@ def arrange(
     root: Path,
     first_phases: str,
     workers: Workers | None,
-    tell: Tell,
+    log: Log,
 ) -> tuple[dict[str, Prepared], dict[str, Arrangement]]:
-    """The studies below ``root`` with their threads as numbers, and how each is run; what is measured counts for all of them.
+    """The studies below ``root`` with their threads as numbers, and how each is run; one measurement serves all of them.
 
-    A study that was begun keeps its threads, and so do those that are added to a sweep: with others, sums would differ.
+    A study that was begun keeps its threads, and so do those that are added to a sweep: other threads change sums.
     """
     kept = [
         study.config.training.threads
@@ -97,7 +97,7 @@ def arrange(
             study = _with_threads(study, int(kept[0]))
         alike = study.config.training.threads, study.config.training.device
         _, jobs = jobs_to_do(study, ResultsFolder(root / name), first_phases)
-        arrangements[name] = measured.get(alike) or _arranged(study, jobs, workers, tell)
+        arrangements[name] = measured.get(alike) or _arranged(study, jobs, workers, log)
         if jobs:
             measured[alike] = arrangements[name]
         studies[name] = _with_threads(study, arrangements[name].threads)
@@ -105,7 +105,7 @@ def arrange(
 
 
 def candidates(cores: int, threads: int | Literal["auto"], workers: Workers, most: int) -> list[Candidate]:
-    """What is worth trying on the CPU, fewest workers first: by powers of two, and never more than ``most`` workers.
+    """What is worth trying on the CPU, fewest workers first: powers of two, at most ``most`` workers.
 
     >>> [(one.threads, one.workers) for one in candidates(8, "auto", "auto", most=20)]
     [(8, 1), (4, 2), (2, 4), (1, 8)]
@@ -124,12 +124,12 @@ def candidates(cores: int, threads: int | Literal["auto"], workers: Workers, mos
 
 def measure(
     options: Sequence[Candidate],
-    timed: Callable[[Candidate], Timed],
-    seconds: Callable[[Candidate, Pace], float],
+    timed: Callable[[Candidate], PoolMeasurement],
+    seconds: Callable[[Candidate, Throughput], float],
     memory: int | None,
-    tell: Tell,
+    log: Log,
 ) -> Arrangement:
-    """Try the candidates, fewest workers first; none that would not fit into ``memory``. The study's end decides."""
+    """Try the candidates that fit into ``memory``, fewest workers first, and choose the one that finishes the study first."""
     trials, limit, room = list[Trial](), None, None
     for option in options:
         if room is not None and option.workers > room:
@@ -141,11 +141,12 @@ def measure(
         except TrialFailedError as error:
             if not trials:
                 raise
-            tell(f"  {option}: {error}")
-            break  # all others have as many workers, or more
-        trial = Trial(option, found.pace, seconds(option, found.pace))
+            log(f"  {option}: {error}")
+            break  # all others have at least as many workers
+        trial = Trial(option, found.throughput, seconds(option, found.throughput))
         trials.append(trial)
-        tell(f"  {option}: {trial.images_per_second:.0f} images a second, all runs in about {duration(trial.seconds)}")
+        rate, length = trial.images_per_second, describe_duration(trial.seconds)
+        log(f"  {option}: {rate:.0f} images a second, all runs in about {length}")
         if memory is not None and found.memory:
             room = max(1, int((1 - _KEPT_FREE) * memory / found.memory))
             if limit is None and room < options[-1].workers:
@@ -153,22 +154,22 @@ def measure(
                     f"at most {_count(room, 'worker')}: each needs {found.memory / 2**20:.0f} MB "
                     f"of the {memory / 2**20:.0f} MB that are free"
                 )
-                tell(f"  {limit}")
+                log(f"  {limit}")
     return Arrangement(chosen(trials).candidate, tuple(trials), limit)
 
 
 def chosen(trials: Sequence[Trial]) -> Trial:
-    """Whoever ends first; of those within 3 % of it, the one with fewest threads, then with fewest workers."""
+    """The fastest trial; of those within 3 % of it, the one with fewest threads, then with fewest workers."""
     limit = _TIE * min(trial.seconds for trial in trials)
     near = [trial for trial in trials if trial.seconds <= limit]
     return min(near, key=lambda trial: (trial.candidate.threads, trial.candidate.workers))
 
 
-def _arranged(study: Prepared, jobs: Sequence[Job], workers: Workers | None, tell: Tell) -> Arrangement:
+def _arranged(study: Prepared, jobs: Sequence[Job], workers: Workers | None, log: Log) -> Arrangement:
     config, stream = study.config, study.stream
     threads = config.training.threads
     if resolve_device(config.training.device).type != "cpu":
-        # One run at a time has the accelerator to itself; there is little for further threads to do beside it.
+        # By default one run has the accelerator to itself, and further CPU threads have little to do.
         threads = 1 if threads == "auto" else threads
         most = min(most_at_once(jobs), default_workers(threads))
         options = [Candidate(count, threads) for count in _SHARING if count == 1 or count <= most]
@@ -179,19 +180,20 @@ def _arranged(study: Prepared, jobs: Sequence[Job], workers: Workers | None, tel
         options = candidates(usable_cores(), threads, workers or "auto", max(1, most_at_once(jobs)))
     if len(options) == 1 or not jobs:
         if "auto" in (threads, workers):
-            tell(f"{options[0]}: there is nothing to choose here")
+            log(f"{options[0]}: there is nothing to choose")
         return Arrangement(options[0])
     budget = min(_LONGEST, _SECONDS / len(options)) / 1.5
-    tell(f"measuring {len(options)} ways to share the machine, about {duration(1.5 * budget * len(options) + 5)}")
-    with Crew(config) as crew:
+    length = describe_duration(1.5 * budget * len(options) + 5)
+    log(f"measuring {len(options)} ways to share the machine, about {length}")
+    with WorkerPool(config) as pool:
         arrangement = measure(
             options,
-            lambda option: crew.timed(option.threads, option.workers, budget),
-            lambda option, pace: makespan(jobs, seconds_of(jobs, config, stream, pace), option.workers),
+            lambda option: pool.measure(option.threads, option.workers, budget),
+            lambda option, rate: makespan(jobs, seconds_of(jobs, config, stream, rate), option.workers),
             free_memory() if workers in (None, "auto") else None,
-            tell,
+            log,
         )
-    tell(f"chosen: {arrangement.candidate}")
+    log(f"chosen: {arrangement.candidate}")
     return arrangement
 
 
@@ -203,7 +205,7 @@ def _with_threads(study: Prepared, threads: int) -> Prepared:
 
 
 def _steps(most: int) -> list[int]:
-    """Powers of two, and the end itself."""
+    """Powers of two up to ``most``, and ``most`` itself."""
     return sorted({*(2**power for power in range(most.bit_length())), most})
 
 

@@ -49,7 +49,7 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     _choose_cache(flags)
     config = configured(flags, _say)
     from einstellung.experiments.assembly import resolve
-    from einstellung.experiments.failures import failures_in_words
+    from einstellung.experiments.launcher import describe_failures
     from einstellung.guide.experiment import perform
 
     resolved = resolve(config)  # an unknown name is an error before anything else is said
@@ -61,7 +61,7 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     performed = perform(request, _say)
     if performed.reported is not None:
         _show(performed, performed.reported, flags.comparative)
-    lines, code = failures_in_words(performed.failures)
+    lines, code = describe_failures(performed.failures)
     for line in lines:
         _say(f"{_NAME}: {line}")
     return code

@@ -16,7 +16,7 @@ from einstellung.backbones.weights import weights_digest
 from einstellung.diagnoses.reporting import Reported, report_study
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
-from einstellung.experiments.local import Failure
+from einstellung.experiments.launcher import Failure
 from einstellung.experiments.machine import Workers
 from einstellung.experiments.plan import Job, methods_of, plan
 from einstellung.experiments.progress import Display, display_for
@@ -29,12 +29,11 @@ from einstellung.guide.files import COMPREHENSIVE, MARK
 from einstellung.guide.settings import Tell
 from einstellung.learners.methods import options_as_data
 from einstellung.registry import suggestion
-from einstellung.results.added_later import known_before
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
 
 Checkpoints = Literal["stop", "auto_checkpoint", "force_retrain", "skip_training"]
-_NOT_SHAPING = ("name", "methods", "combinations", "seeds", "diagnosis", "score", "companions", "logging")
+_NOT_SHAPING = ("name", "methods", "combinations", "seeds", "diagnosis", "score", "companions", "launcher", "logging")
 
 
 @dataclass(frozen=True)
@@ -78,9 +77,6 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     # 'auto' means what it meant when the folder was made, on whatever machine that was.
     given = config.training.model_dump(mode="json")
     shape["training"] |= {key: "auto" for key, value in given.items() if value == "auto"}
-    for key in ("kernels", "layout"):  # a folder that was made before these were settings is still found
-        if given[key] == "auto":
-            del shape["training"][key]
     shape["plugins"] = sorted(plugin["sha256"] for plugin in shape["plugins"])
     if weights := config.backbone.options.get("weights"):
         shape["backbone"]["weights"] = weights_digest(weights)
@@ -88,9 +84,7 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     methods = methods_of(config)
     chosen = {name: methods.options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
-        name: known_before(name, options_as_data(options))
-        for name, options in chosen.items()
-        if options != methods.options(name, {})
+        name: options_as_data(options) for name, options in chosen.items() if options != methods.options(name, {})
     }
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 
@@ -142,7 +136,7 @@ def _without_training(
         )
     with results.in_use():
         for job in runs:
-            tell(remeasure(prepared, results.path, job).in_words())
+            tell(remeasure(prepared, results.path, job).describe())
         results.write_config(prepared.recorded)  # what it is scored with may have changed
         reported = _report(results)
     return Performed(results, (), reported)

@@ -11,7 +11,7 @@ from typing import Any
 
 from einstellung.arguments import whole_numbers
 from einstellung.errors import InputError
-from einstellung.experiments.failures import failures_in_words
+from einstellung.experiments.launcher import describe_failures
 from einstellung.experiments.machine import Workers
 from einstellung.files import read_json
 from einstellung.guide.experiment import Checkpoints, Performed, Request, perform
@@ -119,7 +119,7 @@ class EinstellungExperimentRunner:
         )
         with _script_left_out():
             self.performed = perform(request, self.tell)
-        lines, code = failures_in_words(self.performed.failures)
+        lines, code = describe_failures(self.performed.failures)
         if lines:
             raise InputError("; ".join(lines)) if code == 2 else RuntimeError("; ".join(lines))
         results: dict[str, Any] = read_json(self.performed.comprehensive)

@@ -1,4 +1,4 @@
-"""A study's configuration: what is in it, where it is read from, what is said about a wrong key. No torch in here."""
+"""A study's configuration: its schema, where it is read from, and messages about wrong keys. No torch in here."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ from einstellung.errors import InputError
 from einstellung.registry import suggestion
 
 PRESETS = Path(__file__).parent / "presets"
+FORMAT: Literal[2] = 2  # of config.yaml and the keys of runs; older results folders have none
 
 Positive = Annotated[int, Field(ge=1)]
 MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$")]  # part of the name of a folder
@@ -222,13 +223,14 @@ _NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name a
 class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
-    ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names: of a learner, of one of the
+    ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names: of a learner, of one of the
     ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a combination in place.
     ``logging``: files to watch a run by while it goes on. ``diagnosis`` names what the study asks (null: what its stream is made
     for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its settings;
-    changing these trains nothing anew.
+    changing these trains nothing anew. ``launcher``: where jobs run, without effect on results.
     """
 
+    format: Literal[2] = FORMAT
     name: PlainName = "study"
     plugins: tuple[PluginConfig, ...] = ()
     stream: StreamConfig = StreamConfig()
@@ -245,6 +247,7 @@ class StudyConfig(_Section):
     diagnosis: str | None = None
     score: dict[str, Any] = {}
     companions: dict[str, dict[str, Any]] = {}
+    launcher: str = "local"
     logging: tuple[Literal["csv", "tensorboard"], ...] = ()
 
     @field_validator("methods", "seeds", "logging")
@@ -394,11 +397,11 @@ def build_config(values: Mapping[str, Any], where: str | None = "the configurati
     try:
         return StudyConfig.model_validate(dict(values))
     except ValidationError as error:
-        problem = _in_words(error.errors()[0])
+        problem = _describe(error.errors()[0])
         raise InputError(problem if where is None else f"{where}: {problem}") from None
 
 
-def _in_words(problem: Mapping[str, Any]) -> str:
+def _describe(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
     if problem["type"] == "extra_forbidden":

@@ -64,7 +64,7 @@ class Family:
     def studies(
         self, where: str, assignments: Sequence[str] = (), last_word: Mapping[str, Any] | None = None
     ) -> dict[str, StudyConfig]:
-        """A configuration for every member; what was asked for on the command line has the last word in each."""
+        """A configuration for every member; ``assignments`` and ``last_word`` come from the command line and override it."""
         result = {}
         for name, change in self.members.items():
             values = with_assignments(merged(self.common, change), assignments)
@@ -99,9 +99,9 @@ def check_family_root(root: Path) -> None:
 
 
 def write_family(root: Path, names: Sequence[str], order: Sequence[str] = ()) -> None:
-    """Remember which studies below the root belong together; those of an earlier call stay.
+    """Record the members of a family in its root; members of an earlier call stay.
 
-    They are kept as ``order`` has them, whichever was run first; behind them, those that it does not name.
+    They are sorted as in ``order``, whichever ran first; members that it does not name come last.
     """
     known = read_family(root) if family_file(root).exists() else []
     together = [*known, *(name for name in names if name not in known)]

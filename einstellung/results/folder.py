@@ -1,4 +1,4 @@
-"""A results folder: where everything of a study lies, who may write to it, and which runs are done. No torch in here."""
+"""A results folder: its files, its lock, and which of its runs are finished. No torch in here."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json, write_text
-from einstellung.results import added_later
-from einstellung.results.added_later import known_before
-from einstellung.results.config import StudyConfig, build_config, to_yaml
+from einstellung.results.config import FORMAT, StudyConfig, build_config, to_yaml
 from einstellung.timeline import Timeline
 
 _SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation", "attention")
@@ -51,7 +49,7 @@ class ResultsFolder:
 
     @contextmanager
     def in_use(self) -> Iterator[None]:
-        """Hold the folder; a second process is turned away at once. The system frees the lock of a process that dies."""
+        """Lock the folder; a second process is refused at once. The system frees the lock of a process that dies."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             lock = FileLock(self.path / ".lock")
@@ -68,10 +66,16 @@ class ResultsFolder:
             lock.release()
 
     def check_usable(self) -> None:
-        """Refuse a folder that holds somebody else's files."""
+        """Refuse a folder that holds somebody else's files, or a study of an older version."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; choose a folder for --out")
-        if self.path.is_dir() and not self.config_file.exists():
+        if self.config_file.exists():
+            if self._config_values().get("format") != FORMAT:
+                raise InputError(
+                    f"{self.path} was made by an older version of einstellung; run the study again into a new folder "
+                    "(--out), 'einstellung report' still reads this one"
+                )
+        elif self.path.is_dir():
             strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
             if strangers:
                 raise InputError(
@@ -80,6 +84,9 @@ class ResultsFolder:
 
     def config(self) -> StudyConfig:
         """The resolved configuration of the study in this folder."""
+        return build_config(self._config_values(), str(self.config_file))
+
+    def _config_values(self) -> dict[str, Any]:
         if not self.config_file.exists():
             raise InputError(f"{self.path} is not a results folder: it has no config.yaml")
         try:
@@ -88,13 +95,10 @@ class ResultsFolder:
             raise InputError(f"cannot read {self.config_file}: {error}") from None
         if not isinstance(values, dict):
             raise InputError(f"{self.config_file} does not hold a configuration; restore it or delete the folder")
-        if isinstance(training := values.get("training"), dict):
-            # left out: made before there was a choice
-            training.setdefault("kernels", added_later.SETTINGS["training", "kernels"])
-        return build_config(values, str(self.config_file))
+        return values
 
-    def with_its_choices(self, config: StudyConfig) -> StudyConfig:
-        """``auto`` means what it meant when the folder was made, on whatever machine that was."""
+    def with_recorded_choices(self, config: StudyConfig) -> StudyConfig:
+        """``auto`` replaced by what it meant when the folder was made, on whatever machine that was."""
         training = config.training
         left_open = [name for name in type(training).model_fields if getattr(training, name) == "auto"]
         if not left_open or not self.config_file.exists():
@@ -103,7 +107,7 @@ class ResultsFolder:
         return config.model_copy(update={"training": training.model_copy(update=chosen)})
 
     def adopt(self, config: StudyConfig) -> StudyConfig:
-        """A resolved ``config`` together with the methods and seeds that are in this folder; the rest must be the same."""
+        """A resolved ``config`` with the methods and seeds of this folder added; the rest must be the same."""
         if not self.config_file.exists():
             return config
         new, old = config.model_dump(mode="json"), self.config().model_dump(mode="json")
@@ -111,14 +115,14 @@ class ResultsFolder:
             _require_same(section, new[section], old[section], self.path)
         for method, options in old["learners"].items():
             given = new["learners"].get(method, options)
-            _require_same(f"learners.{method}", known_before(method, given), known_before(method, options), self.path)
+            _require_same(f"learners.{method}", given, options, self.path)
         for name, made in old["combinations"].items():
             _require_same(f"combinations.{name}", new["combinations"].get(name, made), made, self.path)
         new["combinations"] = {**old["combinations"], **new["combinations"]}
         new["methods"] = list(dict.fromkeys([*old["methods"], *new["methods"]]))
         new["seeds"] = list(dict.fromkeys([*old["seeds"], *new["seeds"]]))
         new["learners"] = {**old["learners"], **new["learners"]}
-        named = {plugin["file"] for plugin in new["plugins"]}  # those of methods that are there stay on record
+        named = {plugin["file"] for plugin in new["plugins"]}  # plug-ins of earlier runs stay on record
         new["plugins"] += [plugin for plugin in old["plugins"] if plugin["file"] not in named]
         return build_config(new, str(self.config_file))
 
@@ -130,22 +134,24 @@ class ResultsFolder:
             return None
         value = read_json(file)
         if not isinstance(value, dict):
-            raise InputError(f"{file} does not hold what it should; delete it or restore it")
+            raise InputError(f"{file} does not hold a JSON object; delete it or restore it")
         return value
 
     def finished(self, relative: str, key: str) -> bool:
-        """Whether the job in this sub-folder is done, with the very settings that ``key`` stands for."""
-        folder = Path(normpath(self.path / relative))  # it may lie beside this folder, which need not exist yet
+        """Whether the job in this sub-folder is finished, with the settings that ``key`` stands for."""
+        folder = Path(normpath(self.path / relative))  # may be outside this folder, which need not exist yet
         status = self.read_optional(folder / "status.json")
         if status is None or status.get("state") != "finished":
             return False
         if status.get("key") != key:
-            raise InputError(f"{folder} was made with other settings; choose another --out, or delete it to train anew")
+            raise InputError(
+                f"{folder} was made with other settings; choose another --out, or delete it to train again"
+            )
         files = status.get("files") or {}
         return bool(files) and all(self._is_whole(folder / name, facts) for name, facts in files.items())
 
     def _is_whole(self, file: Path, facts: dict[str, Any]) -> bool:
-        """False where a file is gone (its job is run anew); one that has changed since it was written is refused."""
+        """False where a file is missing (its job runs again); a file that changed since it was written is refused."""
         if not file.exists():
             return False
         if facts != fingerprint(file):
@@ -153,7 +159,7 @@ class ResultsFolder:
         return True
 
     def failures(self) -> list[str]:
-        """A sentence for every run that failed and was not mended since."""
+        """A sentence for every run whose last attempt failed."""
         failed = [(name, status) for name, status in self._statuses() if status.get("state") == "failed"]
         return [f"{name} failed: {status.get('reason')}" for name, status in failed]
 
@@ -168,7 +174,7 @@ class ResultsFolder:
         return any(status.get("state") == "finished" for _, status in self._statuses())
 
     def merge_timelines(self) -> Timeline | None:
-        """One ``timeline.csv`` over all finished runs; in a folder that was handed on without its runs, the one that is there."""
+        """Write one ``timeline.csv`` over all finished runs; in a folder without ``runs/``, read the existing one."""
         if not (self.path / "runs").exists():
             return Timeline.read(self.timeline_file) if self.timeline_file.exists() else None
         done = [
@@ -183,12 +189,12 @@ class ResultsFolder:
         return timeline
 
     def note_failure(self, relative: str, reason: str, trace: str) -> None:
-        """Leave the reason where the run would have been."""
+        """Record a failure in the folder of its run."""
         write_json(self.path / relative / "status.json", {"state": "failed", "reason": reason, "traceback": trace})
 
 
 def fingerprint(file: Path) -> dict[str, Any]:
-    """Size and, for files that are quickly read, hash: what a finished job remembers of its files."""
+    """The size of a file and, if it is small, its hash: recorded by a finished job."""
     size = file.stat().st_size
     small = size <= 4_000_000
     return {"bytes": size, "sha256": hashlib.sha256(file.read_bytes()).hexdigest()[:16] if small else None}

@@ -68,15 +68,16 @@ def folder_name(key: str, value: Any) -> str:
     return f"{key}={text}"
 
 
-def as_begun(root: Path, studies: Mapping[str, StudyConfig]) -> dict[str, StudyConfig]:
-    """``auto`` means the same for a study that is added to a sweep as it meant for those that are there."""
-    begun = next(
+def with_choices_of_existing(root: Path, studies: Mapping[str, StudyConfig]) -> dict[str, StudyConfig]:
+    """``auto`` in a study that is added to a sweep replaced by what it meant for the studies that exist."""
+    existing = next(
         (ResultsFolder(root / name) for name in studies if ResultsFolder(root / name).config_file.exists()), None
     )
-    if begun is None:
+    if existing is None:
         return dict(studies)
+    existing.check_usable()
     return {
-        name: config if ResultsFolder(root / name).config_file.exists() else begun.with_its_choices(config)
+        name: config if ResultsFolder(root / name).config_file.exists() else existing.with_recorded_choices(config)
         for name, config in studies.items()
     }
 
@@ -86,7 +87,7 @@ def sweep_file(root: Path) -> Path:
 
 
 def check_root(root: Path, sweep: Sweep) -> None:
-    """Refuse a folder that holds something else: a study, another sweep, somebody's files."""
+    """Refuse a folder that holds something else: a study, another sweep, other files."""
     if root.exists() and not root.is_dir():
         raise InputError(f"{root} is a file; choose a folder for --out")
     if sweep_file(root).exists():
@@ -98,7 +99,7 @@ def check_root(root: Path, sweep: Sweep) -> None:
 
 
 def write_sweep(root: Path, sweep: Sweep) -> None:
-    """Remember in the root which studies below it belong together; values of an earlier sweep over the same key stay."""
+    """Record the values of the sweep in its root; values of an earlier sweep over the same key stay."""
     values = list(sweep.values)
     if sweep_file(root).exists():
         values += [value for value in read_sweep(root).values if value not in values]

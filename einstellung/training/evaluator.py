@@ -18,7 +18,7 @@ from einstellung.streams.stream import EvaluationSplit, Stream
 
 
 @dataclass(frozen=True)
-class Figures:
+class SplitMetrics:
     """One split, one moment. Accuracies are averaged over the classes of the split.
 
     ``acc_task`` is that of logits limited to the classes of the split's phase; None where these are not known.
@@ -32,8 +32,8 @@ class Figures:
 
 
 @dataclass(frozen=True)
-class Measurement(Figures):
-    """The figures of one split of a stream, and what was said of each image."""
+class Measurement(SplitMetrics):
+    """The metrics of one split of a stream, and the prediction of each image."""
 
     split: str
     predictions: Tensor
@@ -96,14 +96,14 @@ class Evaluator:
         return torch.split(logits, [len(split.images) for split in splits])
 
     def _measurement(self, split: EvaluationSplit, logits: Tensor) -> Measurement:
-        figures = figures_of(logits, split.images.labels, self.stream.phase(split.phase).classes)
-        return Measurement(**vars(figures), split=split.name, predictions=logits.argmax(dim=1))
+        metrics = split_metrics(logits, split.images.labels, self.stream.phase(split.phase).classes)
+        return Measurement(**vars(metrics), split=split.name, predictions=logits.argmax(dim=1))
 
 
-def figures_of(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) -> Figures:
+def split_metrics(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) -> SplitMetrics:
     """What is told of a split, from the logits of its images [N, outputs]; ``classes`` are those of its phase.
 
-    >>> figures_of(torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), torch.tensor([0, 1]), (1, 2)).acc
+    >>> split_metrics(torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), torch.tensor([0, 1]), (1, 2)).acc
     0.5
     """
     acc_task = None
@@ -112,7 +112,7 @@ def figures_of(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) ->
         own[list(classes)] = 0
         acc_task = macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
     top = logits.topk(min(5, logits.shape[1]), dim=1).indices
-    return Figures(
+    return SplitMetrics(
         acc=macro_accuracy(logits.argmax(dim=1) == labels, labels),
         acc_task=acc_task,
         top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),

@@ -91,19 +91,13 @@ def test_a_layout_that_a_net_does_not_suit_is_refused():
         build_learner(config, "sgd", 1, build_stream(config))
 
 
-def test_results_from_before_there_was_a_choice_stay_what_they_are(tmp_path):
-    """A stored configuration without the newer settings is that of torch's kernels, and its runs keep their keys."""
+def test_a_folder_keeps_the_meaning_of_auto_and_its_keys(tmp_path):
+    """``kernels: auto`` means what was recorded, and the runs keep their keys."""
     config = resolve(build_config(merged(SMALL, {"training": {"kernels": "torch", "precision": "fp32"}})))
     folder = ResultsFolder(tmp_path)
     folder.write_config(config)
-    newer = [
-        line for line in folder.config_file.read_text().splitlines() if line.strip().startswith(("kernels:", "layout:"))
-    ]
-    assert len(newer) == 2
-    kept = [line for line in folder.config_file.read_text().splitlines() if line not in newer and "joined:" not in line]
-    folder.config_file.write_text("\n".join(kept))
     left_open = build_config(merged(SMALL, {"training": {"kernels": "auto", "precision": "fp32"}}))
-    again = resolve(folder.with_its_choices(left_open))
+    again = resolve(folder.with_recorded_choices(left_open))
     assert again.training.kernels == "torch"
     folder.adopt(again)
     stream = build_stream(again)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.dry_run import look_ahead
-from einstellung.experiments.estimate import estimate, makespan
+from einstellung.experiments.dry_run import dry_run
+from einstellung.experiments.estimate import estimate
 from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.schedule import makespan
 from einstellung.results.config import build_config, merged
 
 from .conftest import SMALL, einstellung, study
@@ -28,26 +31,26 @@ def test_the_whole_follows_the_launchers_order():
     assert makespan([], {}, 2) == 0
 
 
-def test_seconds_are_work_times_pace_plus_evaluation(monkeypatch):
+def test_seconds_are_work_over_throughput_plus_evaluation(monkeypatch):
     from einstellung.experiments import estimate as module
 
     config = resolve(build_config(SMALL))
     stream = build_stream(config)
-    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=2.0, evaluation=0.5))
+    monkeypatch.setattr(module, "measure_throughput", lambda *_: module.Throughput(training=0.5, evaluation=2.0))
     jobs = plan(config, stream)
-    foreseen = estimate(config, stream, jobs, 1)
+    estimated = estimate(config, stream, jobs, 1)
     scratch = next(entry for entry in jobs if entry.method == "scratch_t2")
     in_t2 = sum(len(split.images) for split in stream.splits)
     # 3 epochs of 12 classes x 7 images; every split before the first and after each epoch
-    assert foreseen.seconds[scratch.folder] == pytest.approx(2.0 * 3 * 84 + 0.5 * 4 * in_t2)
+    assert estimated.seconds[scratch.folder] == pytest.approx(2.0 * 3 * 84 + 0.5 * 4 * in_t2)
     t1 = next(entry for entry in jobs if entry.kind == "first_phase" and entry.method == "sgd")
-    assert foreseen.seconds[t1.folder] == pytest.approx(2.0 * 24 * 8 + 0.5 * 2 * len(stream.split("T1_all").images))
+    assert estimated.seconds[t1.folder] == pytest.approx(2.0 * 24 * 8 + 0.5 * 2 * len(stream.split("T1_all").images))
 
 
 def test_measurements_within_an_epoch_count(monkeypatch):
     from einstellung.experiments import estimate as module
 
-    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=0.0, evaluation=1.0))
+    monkeypatch.setattr(module, "measure_throughput", lambda *_: module.Throughput(training=math.inf, evaluation=1.0))
     rarely = {"t1_all_every": 2, "extra_every": 2}  # only what the index needs is due within an epoch
     seconds = []
     for every in (None, 4):
@@ -76,11 +79,11 @@ def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_pat
 def test_what_is_finished_costs_nothing_more(small_config, tmp_path, monkeypatch):
     from einstellung.experiments import estimate as module
 
-    monkeypatch.setattr(module, "measured_pace", lambda *_: module.Pace(training=1.0, evaluation=1e-9))
+    monkeypatch.setattr(module, "measure_throughput", lambda *_: module.Throughput(training=1.0, evaluation=1e9))
     config = build_config({**SMALL, "methods": ["scratch_t2", "sgd"]})
-    before = look_ahead(tmp_path / "out", {"": config}, 1)["studies"]["small"]
+    before = dry_run(tmp_path / "out", {"": config}, 1)["studies"]["small"]
     study(small_config, tmp_path / "out", methods=["scratch_t2"])
-    after = look_ahead(tmp_path / "out", {"": config}, 1)["studies"]["small"]
+    after = dry_run(tmp_path / "out", {"": config}, 1)["studies"]["small"]
     assert [run["to_do"] for run in before["runs"]] == [True, True]
     assert [run["to_do"] for run in after["runs"]] == [False, True]
     assert before["seconds"] - after["seconds"] == pytest.approx(3 * 84)

@@ -97,7 +97,7 @@ def test_a_run_that_was_stopped_ends_in_the_same_bytes(make_job, straight, metho
     stopped = make_job(method)
     for name in straight[method].files:
         (stopped.folder / name).unlink()
-    stopped._tell = stop
+    stopped._report = stop
     with pytest.raises(StoppedError):
         stopped.run()
     again = make_job(method)

@@ -11,11 +11,12 @@ import torch
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, check_groups, resolve
-from einstellung.experiments.estimate import Pace, seconds_of
+from einstellung.experiments.estimate import seconds_of
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
 from einstellung.learners import Learner, Stage, Workload, learners
+from einstellung.experiments.throughput import Throughput
 from einstellung.results.config import EvaluationConfig, build_config, merged
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, prove, streams
 from einstellung.checks import Check
@@ -158,7 +159,7 @@ def test_a_run_that_was_stopped_in_any_stage_ends_in_the_same_bytes(config, tmp_
         if where in words:
             raise StoppedError
 
-    run._tell = stop
+    run._report = stop
     with pytest.raises(StoppedError):
         run.run()
     _, (_, again) = jobs_in(folder, config)
@@ -197,7 +198,7 @@ def test_an_estimate_counts_the_measurements_of_every_phase(config):
     stream = build_stream(config)
     first, run = plan(config, stream)
     assert (first.work, run.work) == (16 * 1 + 16, 2 * (16 * 2 + 16))  # 'finish': two passes over half of the images
-    seconds = seconds_of([first, run], config, stream, Pace(0.0, 1.0))
+    seconds = seconds_of([first, run], config, stream, Throughput(math.inf, 1.0))
     images = 16 * len(stream.splits)
     assert seconds == {first.folder: (3 + 1) * images, run.folder: 2 * (4 + 1) * images}
 
@@ -222,12 +223,12 @@ def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_don
         if "T3 epoch 2" in words:
             raise StoppedError
 
-    run._tell = stop
+    run._report = stop
     with pytest.raises(StoppedError):
         run.run()
     heard = []
     _, (_, again) = jobs_in(tmp_path, config, lambda work, where: heard.append(work))
-    again._save = lambda *_: again._tell("saved", force=True)
+    again._save = lambda *_: again._report("saved", force=True)
     again.run()
     assert heard[0] > closed + 2 * (16 * 2 + 16)  # all of T2, and the first epoch of T3
     assert again._work == run.job.work

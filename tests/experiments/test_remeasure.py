@@ -45,7 +45,7 @@ def test_every_split_as_it_was(finished):
     for measured in again.measurements:
         for name in ("acc", "acc_task", "top5", "loss"):
             assert getattr(measured, name) == pytest.approx(rows.loc[measured.split, name], abs=1e-12)
-    assert f"{len(rows)} splits as in its timeline" in again.in_words()
+    assert f"{len(rows)} splits agree with its timeline" in again.describe()
     assert torch.get_num_threads() == threads
 
 

@@ -135,13 +135,13 @@ def test_an_epoch_is_not_trained_twice_after_a_kill(small_config, tmp_path):
             raise StoppedError
 
     execution = JobExecution(job, config, tmp_path, stream, stop)
-    execution._heard = -1e9
-    execution._tell = lambda where, force=False: stop(0, where)
+    execution._reported_at = -1e9
+    execution._report = lambda where, force=False: stop(0, where)
     with pytest.raises(StoppedError):
         execution.run()
     places: list[str] = []
     again = JobExecution(job, config, tmp_path, stream, lambda work, where: None)
-    again._tell = lambda where, force=False: places.append(where)
+    again._report = lambda where, force=False: places.append(where)
     again.run()
     assert set(places) == {"T2 epoch 3/3"}
     assert again.samples["T2"] == 3 * len(stream.phases[1].train)

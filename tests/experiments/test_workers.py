@@ -9,11 +9,10 @@ import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments import workers as module
-from einstellung.experiments.estimate import Pace
-from einstellung.experiments.order import makespan
 from einstellung.experiments.plan import Job
+from einstellung.experiments.schedule import makespan
 from einstellung.experiments.study import prepare_study
-from einstellung.experiments.trials import Timed, TrialFailedError
+from einstellung.experiments.throughput import PoolMeasurement, Throughput, TrialFailedError
 from einstellung.experiments.workers import Candidate, Trial, arrange, candidates, chosen, measure
 from einstellung.guide.experiment import Request
 from einstellung.results.config import build_config, merged
@@ -34,13 +33,15 @@ def jobs(count, work=1000.0):
     return [Job("run", "m", n, f"run{n}", f"run{n}", None, work) for n in range(count)]
 
 
-def decided(options, plan, images_per_second, memory=None, needs=None, tell=lambda line: None):
+def decided(options, plan, images_per_second, memory=None, needs=None, log=lambda line: None):
     """The choice for these jobs on a machine whose workers are each as fast as ``images_per_second(candidate)``."""
 
-    def seconds(option, pace):
-        return makespan(plan, {job.folder: job.work * pace.training for job in plan}, option.workers)
+    def seconds(option, rate):
+        return makespan(plan, {job.folder: job.work / rate.training for job in plan}, option.workers)
 
-    return measure(options, lambda one: Timed(Pace(1 / images_per_second(one), 1.0), needs), seconds, memory, tell)
+    return measure(
+        options, lambda one: PoolMeasurement(Throughput(images_per_second(one), 1.0), needs), seconds, memory, log
+    )
 
 
 def amdahl(option, cores=8, serial=0.2):
@@ -77,7 +78,7 @@ def test_nine_jobs_on_eight_cores_do_not_end_with_one_core_at_work():
     found = decided(candidates(8, "auto", "auto", 9), jobs(9), amdahl)
     assert found.candidate == Candidate(4, 2)
     assert [trial.seconds for trial in found.trials if trial.candidate == Candidate(8, 1)] == [pytest.approx(20)]
-    assert found.pace.training == pytest.approx(0.6 / 100)
+    assert found.throughput.training == pytest.approx(100 / 0.6)
 
 
 def test_a_machine_that_gains_nothing_from_a_second_worker_gets_one():
@@ -89,7 +90,7 @@ def test_a_machine_that_gains_nothing_from_a_second_worker_gets_one():
 
 @pytest.mark.parametrize(("slower", "threads"), [(1.029, 1), (1.031, 4)])
 def test_a_tie_goes_to_fewer_threads(slower, threads):
-    trials = [Trial(Candidate(2, 4), Pace(1, 1), 100.0), Trial(Candidate(8, 1), Pace(1, 1), 100.0 * slower)]
+    trials = [Trial(Candidate(2, 4), Throughput(1, 1), 100.0), Trial(Candidate(8, 1), Throughput(1, 1), 100.0 * slower)]
     assert chosen(trials).candidate.threads == threads
 
 
@@ -114,24 +115,24 @@ def test_more_workers_than_can_be_run_are_left_out_and_none_at_all_is_an_error()
         def of(option):
             if option.workers > most:
                 raise TrialFailedError("a worker was ended while it was timed")
-            return Timed(Pace(1.0, 1.0), None)
+            return PoolMeasurement(Throughput(1.0, 1.0), None)
 
         return of
 
     options, told = candidates(8, 1, "auto", 8), list[str]()
-    found = measure(options, timed(2), lambda option, pace: 1 / option.workers, None, told.append)
+    found = measure(options, timed(2), lambda option, rate: 1 / option.workers, None, told.append)
     assert found.candidate == Candidate(2, 1)
     assert told[-1] == "  4 workers with 1 thread each: a worker was ended while it was timed"
     with pytest.raises(InputError, match="a worker was ended"):
-        measure(options, timed(0), lambda option, pace: 1.0, None, told.append)
+        measure(options, timed(0), lambda option, rate: 1.0, None, told.append)
 
 
 @pytest.fixture
 def machine(monkeypatch):
-    """Four cores, and a crew that is not there: twice the threads are 2^0.2 times as fast. Lists what was timed."""
+    """Four cores, and a pool that is not there: twice the threads are 2^0.2 times as fast. Lists what was timed."""
     timed: list[tuple[int, int]] = []
 
-    class FakeCrew:
+    class FakePool:
         def __init__(self, config):
             pass
 
@@ -141,25 +142,25 @@ def machine(monkeypatch):
         def __exit__(self, *_):
             pass
 
-        def timed(self, threads, workers, budget):
+        def measure(self, threads, workers, budget):
             timed.append((threads, workers))
-            return Timed(Pace(0.01 / threads**0.2, 0.001), 2**20)
+            return PoolMeasurement(Throughput(100 * threads**0.2, 1000), 2**20)
 
-    monkeypatch.setattr(module, "Crew", FakeCrew)
+    monkeypatch.setattr(module, "WorkerPool", FakePool)
     monkeypatch.setattr(module, "usable_cores", lambda: 4)
     monkeypatch.setattr(module, "free_memory", lambda: 2**40)
     return timed
 
 
-def arranged(root, workers, tell=lambda line: None, **studies):
+def arranged(root, workers, log=lambda line: None, **studies):
     configs = {name: build_config(merged(TINY, change)) for name, change in studies.items()}
     prepared = {name: prepare_study(config, root / name) for name, config in configs.items()}
-    return arrange(configs, prepared, root, "../first_phases", workers, tell)
+    return arrange(configs, prepared, root, "../first_phases", workers, log)
 
 
 def test_a_number_is_a_number(machine, tmp_path):
     ready, found = arranged(tmp_path, 3, one={"training": {"threads": 2}})
-    assert (found["one"].candidate, found["one"].pace) == (Candidate(3, 2), None)
+    assert (found["one"].candidate, found["one"].throughput) == (Candidate(3, 2), None)
     assert ready["one"].config.training.threads == 2
     assert machine == []
 

@@ -7,12 +7,12 @@ import io
 from dataclasses import dataclass
 
 import pytest
-import torch
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
-from einstellung.experiments import study
-from einstellung.experiments.execution import execute, proved_stream
 from einstellung.guide.command import main
+
+from einstellung.experiments.launchers.local import LocalLauncher
+from tests.experiments.in_process import InProcessLauncher
 
 TINY = (
     "--set=stream={name: shapes, size: 8, train_per_class: 8, test_per_class: 2}",
@@ -56,17 +56,7 @@ def leave_figures_out(patch: pytest.MonkeyPatch) -> None:
 def run_jobs_here(patch: pytest.MonkeyPatch) -> None:
     """Jobs one after the other in this very process: starting others takes longer than such small runs."""
 
-    def run_jobs(jobs, config, root, digests, workers, display):
-        threads = torch.get_num_threads()
-        stream = proved_stream(config, digests)
-        for job in jobs:
-            display.started(job)
-            execute(job, config, root, stream, lambda work, where, job=job: display.advanced(job, work, where))
-            display.ended(job, None)
-        torch.set_num_threads(threads)
-        return []
-
-    patch.setattr(study, "run_jobs", run_jobs)
+    patch.setattr(LocalLauncher, "run", InProcessLauncher.run)
 
 
 @pytest.fixture

@@ -167,7 +167,7 @@ def test_skip_training_measures_what_is_stored(root):
     (root / "comprehensive_results.json").unlink()
     said = front_door("--model=sgd,scratch_t2", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
-    assert said.err.count("7 splits as in its timeline") == 2
+    assert said.err.count("7 splits agree with its timeline") == 2
     assert written(root) == before
     assert (root / "comprehensive_results.json").exists()
 

@@ -83,7 +83,7 @@ def ran(folder, config, stop=None):
     stopped = False
     for job in plan(config, stream):
         execution = JobExecution(job, config, folder, stream, lambda work, where: None)
-        tell = execution._tell
+        tell = execution._report
 
         def words(where, force=False, tell=tell):
             if stop is not None and stop in where:
@@ -91,7 +91,7 @@ def ran(folder, config, stop=None):
             torch.rand(1)  # whoever drew from the global generator would draw something else in a run that goes on
             tell(where, force)
 
-        execution._tell = words
+        execution._report = words
         try:
             execution.run()
         except StoppedError:

@@ -13,8 +13,9 @@ import yaml
 from hypothesis import given, settings
 from matplotlib.colors import to_hex
 
-from einstellung.cli.several import FamilyOnDisk
+from einstellung.cli.study_groups import FamilyGroup
 from einstellung.errors import InputError
+from einstellung.experiments.launchers.local import LocalLauncher
 from einstellung.files import write_json
 from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.splits import patterns_of
@@ -29,6 +30,7 @@ from einstellung.results.family import write_family
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 from tests.experiments.conftest import typed
+from tests.experiments.in_process import InProcessLauncher
 from tests.metrics.several import rows_of, study, timeline_of, two_cues
 
 from .test_page import Reader
@@ -298,8 +300,8 @@ def test_a_root_with_studies_of_another_kind_is_refused(tmp_path):
     write_family(tmp_path, ["old", "never_run"])
     timeline_of(rows_of("naive", 1, "T1", {"T1_positive": 0.9})).write(run / "timeline.csv")
     with pytest.raises(InputError, match="study new is of several shortcuts and study old of confounded tasks"):
-        FamilyOnDisk(tmp_path, ("new",)).check_kinds({"new": GROUPS})
-    FamilyOnDisk(tmp_path, ("old",)).check_kinds({"old": GROUPS})  # it is made anew
+        FamilyGroup(tmp_path, ("new",)).check_kinds({"new": GROUPS})
+    FamilyGroup(tmp_path, ("old",)).check_kinds({"old": GROUPS})  # it is made anew
 
 
 SWITCH = {"name": "composites", "size": 32, "train": 12, "val": 4, "test": 4, "phases": [[0.75, 0.5], [0.5, 0.75]]}
@@ -318,23 +320,13 @@ SMALL: dict[str, Any] = {
 def alone(monkeypatch):
     """Neither a cache nor other processes, which take seconds to start and have tests of their own."""
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
-    monkeypatch.setattr("einstellung.experiments.study.warm_up", lambda: None)
-    monkeypatch.setattr("einstellung.experiments.study.run_jobs", in_this_process)
+    monkeypatch.setattr(LocalLauncher, "warm_up", lambda self: None)
+    monkeypatch.setattr(LocalLauncher, "run", InProcessLauncher.run)
 
 
 def configured(path: Path, **changes: Any) -> Path:
     path.write_text(yaml.safe_dump({**SMALL, **changes}, sort_keys=False))
     return path
-
-
-def in_this_process(jobs, config, root, digests, workers, display):
-    """Instead of workers."""
-    from einstellung.experiments.execution import execute, proved_stream
-
-    stream = proved_stream(config, digests)
-    for job in jobs:
-        execute(job, config, root, stream, lambda work, where: None)
-    return []
 
 
 def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, capsys):

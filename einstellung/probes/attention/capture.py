@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.probes.attention.adapters import AttentionAdapter
-from einstellung.training.undisturbed import undisturbed
+from einstellung.training.evaluation_mode import evaluation_mode
 
 
 class Capture:
@@ -83,7 +83,7 @@ class Capture:
 def looking_on(model: nn.Module) -> Iterator[None]:
     """Evaluation without gradients that leaves no trace."""
     with ExitStack() as stack:
-        stack.enter_context(undisturbed(model))
+        stack.enter_context(evaluation_mode(model))
         stack.enter_context(torch.inference_mode())
         if is_compiled(model):  # compiled code does not call hooks that came after it
             stack.enter_context(torch.compiler.set_stance("force_eager"))

@@ -13,7 +13,7 @@ from einstellung.metrics.attention import token_shares
 from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters
 from einstellung.probes.attention.capture import Capture, looking_on
 from einstellung.probes.attention.summary import AttentionSummary, SummaryBuilder
-from einstellung.training.undisturbed import device_of
+from einstellung.training.evaluation_mode import device_of
 
 
 @dataclass(frozen=True)

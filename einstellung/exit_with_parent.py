@@ -1,4 +1,4 @@
-"""What a worker owes to the process that started it."""
+"""Worker processes that do not outlive their parent."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import os
 import threading
 
 
-def end_with_parent() -> None:
-    """End this process as soon as its parent has: what the parent held (a folder, a core) would else be taken twice."""
+def exit_with_parent() -> None:
+    """End this process as soon as its parent ends, so that no orphan keeps a folder or a core."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "a process that multiprocessing started"
 

@@ -8,23 +8,22 @@ import pytest
 import yaml
 
 from einstellung.errors import InputError
-from einstellung.experiments.estimate import Pace
-from einstellung.experiments.local import Failure
+from einstellung.experiments.launcher import Failure
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Outcome
+from einstellung.experiments.throughput import Throughput
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder, fingerprint
 from einstellung.results.sweep import (
     SHARED_FIRST_PHASES,
     Sweep,
-    as_begun,
     check_root,
     folder_name,
     read_sweep,
+    with_choices_of_existing,
     write_sweep,
 )
-
-from .conftest import SMALL, einstellung, typed
+from tests.experiments.conftest import SMALL, einstellung, typed
 
 
 @pytest.mark.parametrize("text", ["cue.size", "=2,4", "seeds=1,2", "cue.size=4", "cue.size=4,4", "cue.size=[2,"])
@@ -70,11 +69,11 @@ def test_a_shared_first_phase_is_found_from_a_study_that_has_no_folder_yet(tmp_p
 def test_what_auto_meant_for_a_sweep_it_means_for_a_value_that_is_added(tmp_path):
     values = {"stream": {"name": "shapes"}, "training": {"precision": "auto", "kernels": "auto"}}
     studies = Sweep.parse("cue.size=2,4").studies(values, "here")
-    assert as_begun(tmp_path, studies) == studies
+    assert with_choices_of_existing(tmp_path, studies) == studies
     begun = studies["cue.size=4"].model_dump(mode="json")
     begun["training"] |= {"precision": "bf16", "kernels": "torch"}
     ResultsFolder(tmp_path / "cue.size=4").write_config(build_config(begun))
-    added = as_begun(tmp_path, studies)["cue.size=2"]
+    added = with_choices_of_existing(tmp_path, studies)["cue.size=2"]
     assert (added.training.precision, added.training.kernels, added.cue.options["size"]) == ("bf16", "torch", 2)
 
 
@@ -84,11 +83,11 @@ def test_a_sweep_from_the_command_line(tmp_path, monkeypatch, capsys):
     config.write_text(yaml.safe_dump(small))
     root = tmp_path / "out"
     words = ("run", config, "--sweep", "cue.size=2,4", "--out", root)
-    monkeypatch.setattr("einstellung.experiments.estimate.measured_pace", lambda *_: Pace(training=1.0, evaluation=1.0))
+    monkeypatch.setattr("einstellung.experiments.estimate.measure_throughput", lambda *_: Throughput(1.0, 1.0))
     assert typed(monkeypatch, *words, "--dry-run", "--json") == 0
-    foreseen = json.loads(capsys.readouterr().out)
+    planned = json.loads(capsys.readouterr().out)
     assert not root.exists()
-    studies = foreseen["studies"]
+    studies = planned["studies"]
     assert list(studies) == ["cue.size=2", "cue.size=4"]
     to_do = {name: [job["to_do"] for job in study["first_phases"]] for name, study in studies.items()}
     assert to_do == {"cue.size=2": [True], "cue.size=4": [False]}  # T1 knows no cue: it is trained once

@@ -1,4 +1,4 @@
-"""Several studies in one folder: what is remembered of them, and the page that shows them together."""
+"""Several studies in one folder: what is recorded about them, and the page that compares them."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from einstellung.results.sweep import Sweep
 
 
-class Together(Protocol):
-    """What makes studies belong together; ``reports_each``: every study has its own page as soon as it is done."""
+class StudyGroup(Protocol):
+    """Studies that run and are reported together; ``reports_each``: every study gets its own page as soon as it is done."""
 
     reports_each: ClassVar[bool]
 
@@ -23,17 +23,17 @@ class Together(Protocol):
         """Refuse a folder that holds something else."""
 
     def check_diagnoses(self, kinds: Mapping[str, Diagnosis[Any, Any]]) -> None:
-        """Refuse studies that no page can show together, before hours of training."""
+        """Refuse studies that no page can compare, before hours of training."""
 
     def write(self) -> None:
-        """Remember the studies in the folder."""
+        """Record the studies in the folder."""
 
     def show(self, as_json: bool) -> None:
-        """Write the page of all of them, and show what came out."""
+        """Write the page of all studies and print the result."""
 
 
 @dataclass(frozen=True)
-class SweepOnDisk:
+class SweepGroup:
     """Studies that differ in one setting."""
 
     reports_each: ClassVar[bool] = True
@@ -63,14 +63,14 @@ class SweepOnDisk:
 
 
 @dataclass(frozen=True)
-class FamilyOnDisk:
-    """Studies of one configuration that names them; what one of them reaches may be what the others are judged by."""
+class FamilyGroup:
+    """The studies that one configuration names; the result of one may be the reference of the others."""
 
     reports_each: ClassVar[bool] = False
 
     root: Path
     names: tuple[str, ...]
-    order: tuple[str, ...] = ()  # of all that the configuration has, where only some are run
+    order: tuple[str, ...] = ()  # of all studies in the configuration, where only some are run
 
     def check(self) -> None:
         from einstellung.results.family import check_family_root
@@ -101,5 +101,5 @@ class FamilyOnDisk:
         from einstellung.diagnoses.reporting import report_family
         from einstellung.results.family import read_family
 
-        # all that the root remembers, as a later report of it shows them
+        # all studies that the root records, as a later report shows them
         show_family(report_family(self.root, read_family(self.root)), as_json)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 import torch
 from torch import nn
 
 from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.estimate import Pace, seconds_of
+from einstellung.experiments.estimate import seconds_of
+from einstellung.experiments.evaluation_cache import EvaluationCache, is_determined_by_state
 from einstellung.experiments.execution import JobExecution
-from einstellung.experiments.last_measured import LastMeasured, answers_from_numbers_alone
 from einstellung.experiments.plan import plan
+from einstellung.experiments.throughput import Throughput
 from einstellung.results.config import build_config, merged
 
 VALUES = {
@@ -34,29 +37,29 @@ def net():
 
 
 def test_the_same_net_is_known_and_no_other():
-    told, one = LastMeasured(), net()
-    assert told.rows_of(one) == {}
-    told.remember(one, [{"split": "a", "acc": 0.5}])
-    assert told.rows_of(one) == {"a": {"split": "a", "acc": 0.5}} == told.rows_of(net())
+    cache, one = EvaluationCache(), net()
+    assert cache.lookup(one) == {}
+    cache.store(one, [{"split": "a", "acc": 0.5}])
+    assert cache.lookup(one) == {"a": {"split": "a", "acc": 0.5}} == cache.lookup(net())
     with torch.no_grad():
         one[0].bias[1] += 1e-7
-    assert told.rows_of(one) == {}
+    assert cache.lookup(one) == {}
     other = net()
     other[1].running_mean += 1  # no parameter, but what it says depends on it
-    assert told.rows_of(other) == {}
-    assert told.rows_of(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))) == {}
-    assert told.rows_of(nn.Sequential(*net(), nn.ReLU())) == {}  # the same numbers
-    assert told.rows_of(net().double()) == {}
+    assert cache.lookup(other) == {}
+    assert cache.lookup(nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))) == {}
+    assert cache.lookup(nn.Sequential(*net(), nn.ReLU())) == {}  # the same numbers
+    assert cache.lookup(net().double()) == {}
 
 
 def test_nothing_is_known_of_a_net_that_may_hold_more_than_numbers():
     plain, watched, foreign = net(), net(), nn.Sequential(Foreign(3, 2))
     watched[0].register_forward_hook(lambda *_: None)
-    told = LastMeasured()
+    cache = EvaluationCache()
     for one, is_plain in ((plain, True), (watched, False), (foreign, False)):
-        assert answers_from_numbers_alone(one) is is_plain
-        told.remember(one, [{"split": "a"}])
-        assert bool(told.rows_of(one)) is is_plain
+        assert is_determined_by_state(one) is is_plain
+        cache.store(one, [{"split": "a"}])
+        assert bool(cache.lookup(one)) is is_plain
 
 
 def ran(folder, **changes):
@@ -81,7 +84,7 @@ def test_a_phase_begins_with_what_the_last_one_ended_with(tmp_path, monkeypatch)
     assert asked.count([]) == 3  # T2 and T3 begin with what is known; the chosen net was measured on every split
     pd.testing.assert_frame_equal(at(frame, "T2", 0), at(frame, "T1", 1))
     pd.testing.assert_frame_equal(at(frame, "T3", 0), at(frame, "T2", 2))
-    monkeypatch.setattr(LastMeasured, "rows_of", lambda self, net: {})
+    monkeypatch.setattr(EvaluationCache, "lookup", lambda self, net: {})
     again, asked = ran(tmp_path / "twice")
     assert asked.count([]) == 1
     pd.testing.assert_frame_equal(frame, again)
@@ -111,5 +114,5 @@ def test_an_estimate_counts_every_image_once_that_is_shown(tmp_path):
     show = run.evaluator._logits
     run.evaluator._logits = lambda net, splits: shown.extend(len(one.images) for one in splits) or show(net, splits)
     run.run()
-    assert seconds_of([job], config, stream, Pace(0.0, 1.0)) == {job.folder: sum(shown)}
+    assert seconds_of([job], config, stream, Throughput(math.inf, 1.0)) == {job.folder: sum(shown)}
     assert sum(shown) < 2 * sum(len(split.images) for split in stream.splits)  # twice, and originals of twins not again

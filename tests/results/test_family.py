@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from einstellung.cli.several import FamilyOnDisk
+from einstellung.cli.study_groups import FamilyGroup
 from einstellung.errors import InputError
 from einstellung.report import family
 from einstellung.results.family import Family, check_family_root, read_family, write_family
@@ -73,17 +73,17 @@ def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatc
     shown = []
     monkeypatch.setattr(family, "report_family", lambda root, names: (shown.extend(names) or {}, root))
     for names in (("a", "b"), ("b", "c")):
-        FamilyOnDisk(tmp_path, names).write()
-    FamilyOnDisk(tmp_path, ("b", "c")).show(as_json=True)
+        FamilyGroup(tmp_path, names).write()
+    FamilyGroup(tmp_path, ("b", "c")).show(as_json=True)
     assert shown == ["a", "b", "c"]
 
 
 def test_studies_that_are_run_later_stand_in_the_order_of_their_configuration(tmp_path):
     order = ("a", "b", "c")
     for names in (("c",), ("a",), ("b",)):
-        FamilyOnDisk(tmp_path, names, order).write()
+        FamilyGroup(tmp_path, names, order).write()
     assert read_family(tmp_path) == ["a", "b", "c"]
-    FamilyOnDisk(tmp_path, ("z", "y"), ("z", "y")).write()  # another configuration
+    FamilyGroup(tmp_path, ("z", "y"), ("z", "y")).write()  # another configuration
     assert read_family(tmp_path) == ["z", "y", "a", "b", "c"]
 
 

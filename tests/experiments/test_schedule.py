@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from einstellung.experiments.order import makespan, most_at_once, next_job, ordered
+from einstellung.experiments.launcher import Failure
 from einstellung.experiments.plan import Job
+from einstellung.experiments.schedule import JobQueue, in_order, makespan, most_at_once, next_job
 
 
 def job(folder, work, needs=None):
@@ -62,19 +63,19 @@ def test_the_best_of_all_orders_is_nearly_reached(costs, first, workers):
     best = min(played(order, workers) for order in permutations(jobs))
     found = makespan(jobs, seconds(jobs), workers)
     assert best <= found <= 1.05 * best
-    assert found == played(ordered(jobs, workers), workers)
+    assert found == played(in_order(jobs, workers), workers)
 
 
 def test_the_order_is_always_the_same_and_complete():
     jobs = [entry for number in range(2) for entry in seed(number, STUDY)]
-    assert ordered(jobs, 3) == ordered(jobs, 3)
-    assert sorted(ordered(jobs, 3), key=lambda entry: entry.folder) == sorted(jobs, key=lambda entry: entry.folder)
-    assert ordered([], 3) == []
+    assert in_order(jobs, 3) == in_order(jobs, 3)
+    assert sorted(in_order(jobs, 3), key=lambda entry: entry.folder) == sorted(jobs, key=lambda entry: entry.folder)
+    assert in_order([], 3) == []
 
 
 def test_many_jobs_are_simply_sorted_by_their_chains():
     jobs = [entry for number in range(10) for entry in seed(number, STUDY)]
-    order = [entry.folder.partition("-")[0] for entry in ordered(jobs, 2)]
+    order = [entry.folder.partition("-")[0] for entry in in_order(jobs, 2)]
     sorted_out = [name for name in ("t1", "derpp", "dgr", "ewc_on", "gpm") for _ in range(10)]
     assert order == sorted_out + ["scratch", "sgd"] * 10
 
@@ -92,3 +93,43 @@ def test_how_many_can_run_at_once():
     assert most_at_once(jobs[:1]) == 1
     assert most_at_once(jobs[2:]) == 5  # T1 was trained earlier
     assert most_at_once([]) == 0
+
+
+class Notes:
+    """A display that keeps what it is told."""
+
+    def __init__(self):
+        self.lines = []
+
+    def started(self, entry):
+        self.lines.append(f"start {entry.folder}")
+
+    def ended(self, entry, failure):
+        self.lines.append(f"end {entry.folder} {failure or 'ok'}")
+
+
+def test_a_queue_hands_out_what_may_start_and_drops_what_needs_a_failed_job():
+    first, second, other = job("t1", 3), job("a", 2, "t1"), job("b", 1, "t1")
+    display = Notes()
+    queue = JobQueue([second, first, other], display)
+    assert queue.take() == first
+    assert queue.take() is None
+    assert len(queue) == 2
+    queue.finish(first, None)
+    assert queue.take() == second
+    queue.finish(second, Failure(second, "diverged", by_input=False))
+    assert queue.take() == other
+    queue.finish(other, None)
+    assert [failure.reason for failure in queue.failures] == ["diverged"]
+    assert display.lines == ["start t1", "end t1 ok", "start a", "end a diverged", "start b", "end b ok"]
+
+    queue = JobQueue([first, second, other], display := Notes())
+    queue.finish(queue.take(), Failure(first, "disk full", by_input=True))
+    assert not queue
+    assert [(failure.job, failure.by_input) for failure in queue.failures] == [
+        (first, True),
+        (second, True),
+        (other, True),
+    ]
+    assert queue.failures[1].reason == f"its first phase ({first.label}) failed"
+    assert len(display.lines) == 4
