@@ -17,16 +17,16 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
+from einstellung.diagnoses.rigidity.table_catalogue import make_tables
+from einstellung.report.writing import write_report
 from matplotlib.figure import Figure
 
 from benchmarks.measuring import Spread, core_seconds, row, wall_seconds
 from benchmarks.score import timeline
-from einstellung.files import write_bytes
 from einstellung.diagnoses.rigidity.score import score
+from einstellung.files import write_bytes
 from einstellung.report.figures import canvas, catalogue
-from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 from einstellung.report.table_formats import write_table
-from einstellung.report.writing import write_report
 from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline
 

@@ -87,7 +87,8 @@ def _load_plugins(results: ResultsFolder) -> None:
 
 @click.command("ls")
 @click.argument(
-    "what", type=click.Choice(["diagnoses", "learners", "streams", "cues", "covers", "backbones", "launchers", "presets"])
+    "what",
+    type=click.Choice(["diagnoses", "learners", "streams", "cues", "covers", "backbones", "launchers", "presets"]),
 )
 @JSON
 def list_(what: str, as_json: bool) -> None:

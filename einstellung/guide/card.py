@@ -19,8 +19,10 @@ T1_AFTER_T1 = "T1_all_after_T1"
 class GuideSettings(Settings):
     """What the user may choose about the guide's score. The baseline counts for the checks only."""
 
-    guide_threshold: float = Field(THRESHOLD, gt=0, le=1, description="T1_all that the guide's delay waits for.")
-    final: Literal["auto", "last", "best-val"] = Field("auto", description="The epoch of T2 that counts.")
+    guide_threshold: float = Field(
+        default=THRESHOLD, gt=0, le=1, description="T1_all that the guide's delay waits for."
+    )
+    final: Literal["auto", "last", "best-val"] = Field(default="auto", description="The epoch of T2 that counts.")
 
 
 @dataclass(frozen=True)

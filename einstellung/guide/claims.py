@@ -112,18 +112,23 @@ def _validated(methods: Mapping[str, GuideMethod]) -> Iterator[Claim]:
         compared = f"{_COMPARED.get(first, first)} minus {_COMPARED.get(second, second)}"
         measured = False
         for method, record in methods.items():
-            pairs = [(run.accuracies.get(first), run.accuracies.get(second)) for run in record.per_seed.values()]
-            if all(None in pair for pair in pairs):
+            pairs = [_pair(run.accuracies, first, second) for run in record.per_seed.values()]
+            known = [pair for pair in pairs if pair is not None]
+            if not known:
                 continue
             measured = True
-            known = [pair for pair in pairs if None not in pair]
             means = [sum(side) / len(known) for side in zip(*known, strict=True)]
             words = f"{means[0]:.3f} against {means[1]:.3f}: {{mean:+.3f}}"
-            differences = [None if None in pair else pair[0] - pair[1] for pair in pairs]
+            differences = [None if pair is None else pair[0] - pair[1] for pair in pairs]
             one = _judged(VALIDATION, claim, method, compared, differences, where, words, None)
             yield replace(one, note=_NOTES.get(second))
         if not measured:
             yield _unmeasured(VALIDATION, claim, "all", compared, f"no run has both {first} and {second}")
+
+
+def _pair(accuracies: Mapping[str, float | None], first: str, second: str) -> tuple[float, float] | None:
+    one, other = accuracies.get(first), accuracies.get(second)
+    return None if one is None or other is None else (one, other)
 
 
 def _strategies(methods: Mapping[str, GuideMethod]) -> Claim:

@@ -73,7 +73,7 @@ def guide_settings(config: StudyConfig) -> GuideSettings:
     """The settings of the guide's variant in a study: its own, and the baseline and the epoch of the index beside it."""
     own = config.score if config.diagnosis == "guide" else config.companions.get("guide", {})
     given = GuideSettings(**own)
-    shared = {key: config.score[key] for key in ("baseline", "final") if key in config.score}
+    shared: dict[str, Any] = {key: config.score[key] for key in ("baseline", "final") if key in config.score}
     defaults = {key: value for key, value in shared.items() if getattr(given, key) == getattr(GuideSettings(), key)}
     return given.model_copy(update=defaults)
 

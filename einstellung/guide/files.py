@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from einstellung.diagnoses.rigidity.attention_summary import attention_of_run, attention_summary
+from einstellung.diagnoses.rigidity.attention import attention_of_run, attention_summary
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
 from einstellung.guide.calculator import TASKS, EinstellungMetrics
@@ -165,10 +165,10 @@ def _analysis(run: AttentionRun | None, method: str, seed: int) -> dict[str, Any
     if run is None:
         return None
     whole = attention_summary({(method, seed): run})
-    own = whole["methods"][method]
+    own = whole.methods[method]
     return {
-        "at": whole["at"],
-        "rollout": own["per_seed"][str(seed)],
-        "why_undefined": own["why_undefined"],
+        "at": whole.at,
+        "rollout": own.per_seed[seed].model_dump(mode="json"),
+        "why_undefined": dict(own.why_undefined),
         "readings": attention_of_run(run),
     }

@@ -61,10 +61,10 @@ class TaskFacets(CardPart):
     AD: Summary
     PD: Summary
     delta: Summary
-    delta_S: Summary  # noqa: N815
+    delta_S: Summary
     SFR_rel: Summary
     pull: Summary
-    pull_S: Summary  # noqa: N815
+    pull_S: Summary
     censored: Mapping[str, str]
     why: Mapping[str, str]
     per_seed: Mapping[str, SeedFacets]
