@@ -224,10 +224,10 @@ class StudyConfig(_Section):
     """Everything that shapes a study, and what it leaves behind.
 
     ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names:
-    of a learner, of one of the ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a combination in place.
-    ``logging``: files to watch a run by while it goes on. ``diagnosis`` names what the study asks (null: what its stream is made
-    for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its settings;
-    changing these trains nothing anew. ``launcher``: where jobs run, without effect on results.
+    of a learner, of one of the ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a
+    combination in place. ``logging``: files to watch a run by. ``diagnosis`` names what the study asks (null: what its stream is
+    made for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its
+    settings; changing these trains nothing anew. ``launcher``: where jobs run, without effect on results.
     """
 
     format: Literal[2] = FORMAT
