@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from einstellung.kernels.batch_norm import is_watched
+from einstellung.backbones.layers import has_hooks, reference_class
 
-_PLAIN = ("torch.nn.", "einstellung.backbones.", "einstellung.kernels.")
+_PLAIN = ("torch.nn.", "einstellung.backbones.")
 
 
 class LastMeasured:
@@ -42,12 +42,15 @@ class LastMeasured:
 def answers_from_numbers_alone(net: nn.Module) -> bool:
     """Whether all that a net does in evaluation follows from its layers, their parameters and buffers.
 
-    So it is where every layer is torch's or one of our backbones', and nobody listens to it; another's may hold anything.
+    So it is where every layer is torch's, one of our backbones' or a faster version of either, and has no hooks; another's may
+    hold anything.
 
     >>> answers_from_numbers_alone(nn.Sequential(nn.Linear(2, 2)))
     True
     """
-    return all(f"{type(one).__module__}.".startswith(_PLAIN) and not is_watched(one) for one in net.modules())
+    return all(
+        f"{reference_class(type(one)).__module__}.".startswith(_PLAIN) and not has_hooks(one) for one in net.modules()
+    )
 
 
 def _numbers(net: nn.Module) -> Iterator[tuple[str, Tensor]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +36,7 @@ from einstellung.results.folder import ResultsFolder
 from einstellung.results.provenance import now, provenance
 from einstellung.streams import Presentation, Proof, Stream, prove
 from einstellung.timeline import Timeline
+from einstellung.training.acceleration import compile_kernels
 from einstellung.training.checkpoint import check_whole
 
 
@@ -105,14 +105,9 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
 
 def ready_kernels(config: StudyConfig) -> None:
     """Compile kernels of our own where a study uses them and this machine never did; every worker would begin with it."""
-    if config.training.kernels != "own":
-        return
-    from einstellung.kernels import loading
-
-    preload_kernels()
-    if not loading.compiled():
-        print("compiling kernels, once on this machine: less than a minute", file=sys.stderr, flush=True)
-        loading.load()
+    if config.training.kernels == "own":
+        preload_kernels()
+        compile_kernels()
 
 
 def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> tuple[list[Job], list[Job]]:

@@ -18,7 +18,6 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.kernels.lots import outputs_apart
 from einstellung.options import checked_options
 from einstellung.randomness import generator
 from einstellung.registry import Registry
@@ -229,7 +228,9 @@ class Learner:
     def logits_apart(self, parts: Sequence[Tensor]) -> Sequence[Tensor]:
         """The logits of several batches, each with batch statistics of its own; in one pass where the net can do that."""
         with self.context.autocast():
-            return [logits.float() for logits in outputs_apart(self.net, parts)]
+            one_pass = getattr(self.net, "forward_batches", None)
+            outputs = [self.net(part) for part in parts] if one_pass is None else one_pass(parts)
+            return [logits.float() for logits in outputs]
 
     def cross_entropy(self, inputs: Tensor, labels: Tensor) -> Tensor:
         """Cross entropy over the whole head."""
