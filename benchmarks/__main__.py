@@ -28,6 +28,7 @@ from einstellung.results.provenance import code_hash, provenance
 HERE = Path(__file__).parent
 VERBS = {
     "step": "benchmarks.step",
+    "kernels": "benchmarks.kernels",
     "study": "benchmarks.study",
     "study-narrow": "benchmarks.study_narrow",
     "scaling": "benchmarks.scaling",

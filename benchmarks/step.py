@@ -22,7 +22,7 @@ from benchmarks.peers.answering import flops_per_image
 from benchmarks.peers.places import start_avalanche, start_mammoth
 from benchmarks.peers.process import Peer, PeerError
 from benchmarks.rates import Rates, Work, measured, warm
-from einstellung.kernels import available
+from einstellung.training.acceleration import available
 from einstellung.training.devices import torch_threads
 
 FULL, NARROW = 64, 8  # the paper's net, and that of the preset paper-fast

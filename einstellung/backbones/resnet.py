@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
-from einstellung.kernels.batch_norm import norm_relu
-from einstellung.kernels.residual import residual_block
 
 
 class BasicBlock(nn.Module):
@@ -27,10 +24,8 @@ class BasicBlock(nn.Module):
             self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: Tensor) -> Tensor:
-        if (whole := residual_block(self.conv1, self.bn1, self.conv2, self.bn2, self.shortcut, x)) is not None:
-            return whole
-        out = norm_relu(self.bn1, self.conv1(x))
-        return norm_relu(self.bn2, self.conv2(out), self.shortcut(x))
+        out = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        return F.relu(self.bn2(self.conv2(out)) + self.shortcut(x), inplace=True)
 
 
 @backbones.register("resnet18")
@@ -44,8 +39,6 @@ class ResNet18(nn.Module):
     >>> ResNet18(60, width=8)(torch.zeros(2, 3, 32, 32)).shape
     torch.Size([2, 60])
     """
-
-    images_meet_in_norms_alone: ClassVar[bool] = True
 
     def __init__(self, n_outputs: int, width: int = 64, stem_stride: int = 1, weights: str | None = None) -> None:
         super().__init__()
@@ -70,10 +63,13 @@ class ResNet18(nn.Module):
         if weights is not None:
             load_weights(self, weights)
 
+    def stem(self, x: Tensor) -> Tensor:
+        """What the first block gets."""
+        return self.pool(F.relu(self.bn1(self.conv1(x)), inplace=True))
+
     def features(self, x: Tensor) -> Tensor:
-        """What the head sees."""
-        out = self.blocks(self.pool(norm_relu(self.bn1, self.conv1(x))))
-        return out.mean(dim=(2, 3))
+        """What the head gets."""
+        return self.blocks(self.stem(x)).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.features(x))

@@ -17,12 +17,12 @@ from einstellung.errors import InputError
 from einstellung.experiments.attention_log import check_attention
 from einstellung.experiments.plan import methods_of
 from einstellung.experiments.plugins import load_plugins
-from einstellung.kernels import accelerate, available, require_available
 from einstellung.learners import Context, Learner, make_learner
 from einstellung.learners.methods import options_as_data
 from einstellung.options import checked_options
 from einstellung.results.config import StudyConfig, TrainingConfig, build_config
 from einstellung.streams import Presentation, Stream, streams
+from einstellung.training.acceleration import accelerate, resolve_kernels
 from einstellung.training.devices import prepare_device
 from einstellung.training.precision import Precision, suits_channels_last
 
@@ -52,17 +52,7 @@ def resolve(config: StudyConfig) -> StudyConfig:
 def _resolved(training: TrainingConfig) -> dict[str, str]:
     """What device, precision and kernels mean on this machine."""
     precision = Precision.resolve(training.precision, training.device)
-    possible = precision.name == "fp32" and precision.device.type == "cpu"
-    possible = possible and not training.compile and training.layout != "contiguous"
-    kernels = training.kernels
-    if kernels == "own":
-        if not possible:
-            raise InputError(
-                "training.kernels is 'own': they are for the CPU in fp32, channels last, without compile; give auto or torch"
-            )
-        require_available()
-    if kernels == "auto":
-        kernels = "own" if possible and available() else "torch"
+    kernels = resolve_kernels(training.kernels, precision.name, precision.device, training.compile, training.layout)
     return {"device": str(precision.device), "precision": precision.name, "kernels": kernels}
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from einstellung.kernels.batch_norm import is_watched
+from einstellung.backbones.layers import has_hooks, reference_class
 
-_PLAIN = ("torch.nn.", "einstellung.backbones.", "einstellung.kernels.")
+_PLAIN = ("torch.nn.", "einstellung.backbones.")
 
 
 class EvaluationCache:
@@ -47,7 +47,9 @@ def is_determined_by_state(net: nn.Module) -> bool:
     >>> is_determined_by_state(nn.Sequential(nn.Linear(2, 2)))
     True
     """
-    return all(f"{type(one).__module__}.".startswith(_PLAIN) and not is_watched(one) for one in net.modules())
+    return all(
+        f"{reference_class(type(one)).__module__}.".startswith(_PLAIN) and not has_hooks(one) for one in net.modules()
+    )
 
 
 def _state_of(net: nn.Module) -> Iterator[tuple[str, Tensor]]:

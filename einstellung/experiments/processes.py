@@ -23,7 +23,7 @@ _WAITING = ("OMP_WAIT_POLICY", "passive")
 _OURS = "EINSTELLUNG_"
 # Torch imports the second at the first optimiser, which would take every worker a second.
 _PRELOADED = ["einstellung.experiments.execution", "torch._dynamo"]
-_KERNELS = "einstellung.kernels.loaded"
+_KERNELS = "einstellung.training.preloaded_kernels"
 
 
 @dataclass(eq=False)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,6 +33,7 @@ from einstellung.results.folder import ResultsFolder
 from einstellung.results.provenance import now, provenance
 from einstellung.streams import Proof, Stream, prove
 from einstellung.timeline import Timeline
+from einstellung.training.acceleration import compile_kernels
 from einstellung.training.checkpoint import check_whole
 
 
@@ -115,15 +115,10 @@ def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Di
 
 
 def ready_kernels(config: StudyConfig) -> None:
-    """Compile our kernels if the study uses them and this machine never did; otherwise every worker would start with it."""
-    if config.training.kernels != "own":
-        return
-    from einstellung.kernels import loading
-
-    preload_kernels()
-    if not loading.compiled():
-        print("compiling kernels, once on this machine: less than a minute", file=sys.stderr, flush=True)
-        loading.load()
+    """Compile kernels of our own where a study uses them and this machine never did; every worker would begin with it."""
+    if config.training.kernels == "own":
+        preload_kernels()
+        compile_kernels()
 
 
 def jobs_to_do(prepared: Prepared, folder: ResultsFolder, first_phases: str) -> tuple[list[Job], list[Job]]:

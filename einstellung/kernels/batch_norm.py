@@ -1,13 +1,13 @@
 """Batch norm, an addition and ReLU as one step: y = max(0, gamma (x - mean) / sqrt(var + eps) + beta [+ other]).
 
-Rounding apart, what comes out is what torch computes in three steps, running statistics included. Where several batches go
-through a net at once (:mod:`.lots`), each of them has statistics of its own.
+Apart from rounding, the result is what torch computes in three steps, running statistics included. Where several batches go
+through a net at once (:mod:`.multi_batch`), each of them has statistics of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,79 +16,76 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.module import _has_any_global_hook
 
-from einstellung.kernels.convolution import computes_here
-from einstellung.kernels.derivatives import first_derivative_only
-from einstellung.kernels.lots import sizes_now
+from einstellung.backbones.layers import has_hooks
+from einstellung.kernels.autograd import first_derivative_only, plain_tensors
+from einstellung.kernels.multi_batch import batch_sizes
 
 _WIDTH = 64  # numbers in a row of memory, at least
-Own = tuple[Tensor, Tensor, Tensor, Tensor]  # gamma, beta, running mean, running variance
-Found = npt.NDArray[np.float64]
+NormTensors = tuple[Tensor, Tensor, Tensor, Tensor]  # gamma, beta, running mean, running variance
+Statistics = npt.NDArray[np.float64]  # [batch, 2, channel]: mean and 1 / sqrt(var + eps)
 _MOST_THREADS = 2  # our loops use one; with more than two, torch's own are as fast
 
 
 class FusedBatchNorm2d(nn.BatchNorm2d):
-    """A batch norm that a net has already; :func:`norm_relu` knows that it may be fused, and lots are batches by themselves."""
+    """A batch norm that :func:`norm_relu` may fuse with what follows, and that keeps statistics of several batches apart."""
+
+    accelerates: ClassVar[type[nn.Module]] = nn.BatchNorm2d
 
     def forward(self, input: Tensor) -> Tensor:  # torch's name: it may be called by keyword
-        sizes = lots_for(self)
+        sizes = separate_sizes(self)
         if not sizes:
             return super().forward(input)
         return torch.cat([super(FusedBatchNorm2d, self).forward(part) for part in input.split(sizes)])
 
 
-def lots_for(norm: nn.Module) -> tuple[int, ...]:
-    """The sizes of lots that have statistics of their own; empty where all images share theirs."""
-    return sizes_now() if norm.training else ()
+def separate_sizes(norm: nn.Module) -> tuple[int, ...]:
+    """Sizes of the batches that have statistics of their own; empty where all images share theirs."""
+    return batch_sizes() if norm.training else ()
 
 
 def suits_fusion(layer: nn.Module) -> bool:
+    """Whether a layer is a batch norm with weights and running averages."""
     return type(layer) is nn.BatchNorm2d and layer.affine and layer.track_running_stats and layer.momentum is not None
 
 
 def norm_relu(norm: nn.Module, x: Tensor, other: Tensor | None = None) -> Tensor:
-    """``relu(norm(x) + other)``; in one step where ``norm`` is fused and nobody listens to what it gives.
+    """``relu(norm(x) + other)``; in one step where ``norm`` is ours and has no hooks.
 
     >>> norm_relu(nn.BatchNorm2d(1), torch.tensor([-1.0, 1.0]).view(2, 1, 1, 1)).flatten().round().tolist()
     [0.0, 1.0]
     """
     if type(norm) is FusedBatchNorm2d:
-        own = (norm.weight, norm.bias, norm.running_mean, norm.running_var)
-        sizes = lots_for(norm) or x.shape[:1]
-        if may_fuse(norm, own, x, other, sizes):
+        tensors = (norm.weight, norm.bias, norm.running_mean, norm.running_var)
+        sizes = separate_sizes(norm) or x.shape[:1]
+        if supports_fusion(norm, tensors, x, other, sizes):
             count_batches(norm, sizes)
             settings = norm.training, norm.momentum, norm.eps
             if torch.is_grad_enabled():
-                fused: Tensor = _NormReLU.apply(x, other, *own, *settings, sizes)  # type: ignore[no-untyped-call]
+                fused: Tensor = _NormReLU.apply(x, other, *tensors, *settings, sizes)  # type: ignore[no-untyped-call]
                 return fused
-            return norm_forward(x, other, own, settings, sizes)[1]  # type: ignore[arg-type]
+            return norm_forward(x, other, tensors, settings, sizes)[1]  # type: ignore[arg-type]
     out = norm(x)
     return F.relu(out if other is None else out + other, inplace=True)
 
 
-def is_watched(layer: nn.Module) -> bool:
-    """Whether somebody listens to a layer, or has put something in place of what it computes."""
-    hooks = layer._forward_hooks or layer._forward_pre_hooks or layer._backward_hooks or layer._backward_pre_hooks
-    return bool(hooks) or "forward" in vars(layer)
-
-
-def may_fuse(
-    norm: FusedBatchNorm2d, own: tuple[Tensor | None, ...], x: Tensor, other: Tensor | None, sizes: Sequence[int]
+def supports_fusion(
+    norm: FusedBatchNorm2d, tensors: tuple[Tensor | None, ...], x: Tensor, other: Tensor | None, sizes: Sequence[int]
 ) -> bool:
-    """Whether one step computes what the layer would now: its settings may have changed since it was chosen."""
-    if is_watched(norm) or _has_any_global_hook():
+    """Whether one step computes what the layer would now: its settings may have changed since it was swapped."""
+    if has_hooks(norm) or _has_any_global_hook():
         return False
-    if not (computes_here(x, *own) if other is None else computes_here(x, other, *own)):
+    if not (plain_tensors(x, *tensors) if other is None else plain_tensors(x, other, *tensors)):
         return False
     if norm.momentum is None or not norm.track_running_stats or torch.get_num_threads() > _MOST_THREADS:
         return False
-    if x.dim() != 4 or not x.is_contiguous(memory_format=torch.channels_last):  # and so is what comes out
+    if x.dim() != 4 or not x.is_contiguous(memory_format=torch.channels_last):  # and so is the result
         return False
     if not x.numel() or (norm.training and min(sizes) * x.shape[2] * x.shape[3] <= 1):
         return False  # torch says what is wrong with a single value per channel
     if (other is not None and other.shape != x.shape) or sum(sizes) != x.shape[0]:
         return False
     channels = x.shape[1:2]
-    return all(one.shape == channels and one.is_contiguous() for one in own)  # type: ignore[union-attr]
+    return all(one.shape == channels and one.is_contiguous() for one in tensors)  # type: ignore[union-attr]
 
 
 def count_batches(norm: FusedBatchNorm2d, sizes: Sequence[int]) -> None:
@@ -113,74 +110,79 @@ class _NormReLU(torch.autograd.Function):
         sizes: Sequence[int],
     ) -> Tensor:
         settings = training, momentum, eps
-        x, y, found = norm_forward(x, other, (weight, bias, running_mean, running_var), settings, sizes)
-        ctx.training, ctx.found, ctx.sizes = training, found, sizes
+        x, y, statistics = norm_forward(x, other, (weight, bias, running_mean, running_var), settings, sizes)
+        ctx.training, ctx.statistics, ctx.sizes = training, statistics, sizes
         ctx.save_for_backward(x, y, weight)
         return y
 
     @staticmethod
     @first_derivative_only
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        wants = ctx.needs_input_grad[:4]
-        found = norm_backward(*ctx.saved_tensors, gradient, ctx.found, ctx.training, ctx.sizes, wants)
-        return *found, *(None,) * 6
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
+        needed = ctx.needs_input_grad[:4]
+        gradients = norm_backward(*ctx.saved_tensors, grad_output, ctx.statistics, ctx.training, ctx.sizes, needed)
+        return *gradients, *(None,) * 6
 
 
 def norm_forward(
-    x: Tensor, other: Tensor | None, own: Own, settings: tuple[bool, float, float], sizes: Sequence[int]
-) -> tuple[Tensor, Tensor, Found]:
-    """x as it lies in memory, the result, mean and 1 / sqrt(var + eps) of every lot; ``settings``: training, momentum, eps."""
+    x: Tensor, other: Tensor | None, tensors: NormTensors, settings: tuple[bool, float, float], sizes: Sequence[int]
+) -> tuple[Tensor, Tensor, Statistics]:
+    """x as it lies in memory, the result, and the statistics of every batch; ``settings``: training, momentum, eps."""
     from einstellung.kernels import norm_loops
 
     x = x.contiguous(memory_format=torch.channels_last)
     if other is not None:
         other = other.contiguous(memory_format=torch.channels_last)
     y = torch.empty_like(x)
-    found = np.empty((len(sizes), 2, x.shape[1]))
-    images, others, results, *values = _addresses(x, other, y, *own)
-    for number, (offset, shape) in enumerate(_lots(x, sizes)):
+    statistics = np.empty((len(sizes), 2, x.shape[1]))
+    images, others, results, *values = _addresses(x, other, y, *tensors)
+    for number, (offset, shape) in enumerate(_batches(x, sizes)):
         addresses = images + offset, others and others + offset, results + offset, *values
-        norm_loops.forward(addresses, *shape, *settings, found[number])
-    return x, y, found
+        norm_loops.forward(addresses, *shape, *settings, statistics[number])
+    return x, y, statistics
 
 
 def norm_backward(
     x: Tensor,
     y: Tensor,
     weight: Tensor,
-    gradient: Tensor,
-    found: Found,
+    grad_output: Tensor,
+    statistics: Statistics,
     training: bool,
     sizes: Sequence[int],
-    wants: Sequence[bool],
+    needed: Sequence[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None, Tensor | None]:
-    """The gradients of x, of what was added, of gamma and beta, as far as they are wanted."""
+    """The gradients of x, of what was added, of gamma and beta, as far as they are needed."""
     from einstellung.kernels import norm_loops
 
-    wants_x, wants_other, wants_weight, wants_bias = wants
+    needs_x, needs_other, needs_weight, needs_bias = needed
     x, y = (
         one.contiguous(memory_format=torch.channels_last) for one in (x, y)
-    )  # whoever kept them may have moved them
-    gradient = gradient.contiguous(memory_format=torch.channels_last)
-    down = torch.empty_like(x) if wants_x or wants_other else None
-    side = torch.empty_like(x) if wants_other else None
+    )  # saved-tensor hooks may have moved them
+    grad_output = grad_output.contiguous(memory_format=torch.channels_last)
+    grad_x = torch.empty_like(x) if needs_x or needs_other else None
+    grad_other = torch.empty_like(x) if needs_other else None
     channels = weight.shape[0]
     shape = (channels,) if len(sizes) == 1 else (len(sizes), channels)
-    by_weight = weight.new_empty(shape) if wants_weight else None
-    by_bias = weight.new_empty(shape) if wants_bias else None
-    given, images, results, gamma, downs, sides, weights, biases = _addresses(
-        gradient, x, y, weight, down, side, by_weight, by_bias
+    grad_weight = weight.new_empty(shape) if needs_weight else None
+    grad_bias = weight.new_empty(shape) if needs_bias else None
+    from_outputs, images, results, gamma, to_x, to_other, to_weight, to_bias = _addresses(
+        grad_output, x, y, weight, grad_x, grad_other, grad_weight, grad_bias
     )
-    for number, (offset, rows) in enumerate(_lots(x, sizes)):
+    for number, (offset, rows) in enumerate(_batches(x, sizes)):
         row = 4 * number * channels
-        whole = given + offset, images + offset, results + offset, gamma
-        wanted = downs and downs + offset, sides and sides + offset, weights and weights + row, biases and biases + row
-        norm_loops.backward((*whole, *wanted), *rows, training, found[number])
-    return (down if wants_x else None), side, _summed(by_weight), _summed(by_bias)
+        sources = from_outputs + offset, images + offset, results + offset, gamma
+        targets = (
+            to_x and to_x + offset,
+            to_other and to_other + offset,
+            to_weight and to_weight + row,
+            to_bias and to_bias + row,
+        )
+        norm_loops.backward((*sources, *targets), *rows, training, statistics[number])
+    return (grad_x if needs_x else None), grad_other, _summed(grad_weight), _summed(grad_bias)
 
 
-def _lots(x: Tensor, sizes: Sequence[int]) -> Iterator[tuple[int, tuple[int, int, int]]]:
-    """Where each lot of images begins in memory, in bytes, and its rows."""
+def _batches(x: Tensor, sizes: Sequence[int]) -> Iterator[tuple[int, tuple[int, int, int]]]:
+    """Where each batch begins in memory, in bytes, and its rows."""
     _, channels, height, width = x.shape
     offset = 0
     for size in sizes:
@@ -201,9 +203,9 @@ def _rows(pixels: int, channels: int) -> tuple[int, int, int]:
     return pixels // together, channels * together, channels
 
 
-def _summed(by_lot: Tensor | None) -> Tensor | None:
-    """Over lots, where there are several."""
-    return by_lot if by_lot is None or by_lot.dim() == 1 else by_lot.sum(dim=0)
+def _summed(by_batch: Tensor | None) -> Tensor | None:
+    """Over batches, where there are several."""
+    return by_batch if by_batch is None or by_batch.dim() == 1 else by_batch.sum(dim=0)
 
 
 def _addresses(*tensors: Tensor | None) -> tuple[int, ...]:

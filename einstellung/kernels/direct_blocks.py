@@ -13,7 +13,7 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from einstellung.kernels.vectors import INDEX, LANES, Code, emitted
+from einstellung.kernels.vectors import INDEX, LANES, VectorBuilder, codegen
 
 PIXELS = 8  # outputs of a block: as many sums as additions that the processor has under way at a time
 
@@ -31,7 +31,7 @@ def _sums_of_pixels(left: bool, right: bool, step: int) -> Any:
             ]
 
         last = (PIXELS - 1) * step + 2
-        return types.void(image, row, rows, channels, weights, target, out), emitted(
+        return types.void(image, row, rows, channels, weights, target, out), codegen(
             lambda code, *arguments: _sum_over_rows(code, *arguments, pixels=range(last + 1), meets=meets)
         )
 
@@ -45,13 +45,13 @@ def _sums_before_stride(right: bool) -> Any:
     """
 
     @intrinsic
-    def block(_: Any, slopes: Any, row: Any, rows: Any, channels: Any, weights: Any, target: Any, out: Any) -> Any:
+    def block(_: Any, grad_output: Any, row: Any, rows: Any, channels: Any, weights: Any, target: Any, out: Any) -> Any:
         def meets(pixel: int) -> list[tuple[int, int]]:
             columns = [(2 * pixel - 1 + across, across) for across in range(3)]
             return [(column, across) for column, across in columns if 0 <= column < PIXELS]
 
         pixels = range(PIXELS // 2 if right else PIXELS // 2 + 1)
-        return types.void(slopes, row, rows, channels, weights, target, out), emitted(
+        return types.void(grad_output, row, rows, channels, weights, target, out), codegen(
             lambda code, *arguments: _sum_over_rows(code, *arguments, pixels=pixels, meets=meets)
         )
 
@@ -59,7 +59,7 @@ def _sums_before_stride(right: bool) -> Any:
 
 
 def _sum_over_rows(
-    code: Code,
+    code: VectorBuilder,
     image: Any,
     row: Any,
     rows: Any,
@@ -72,14 +72,14 @@ def _sum_over_rows(
     meets: Callable[[int], list[tuple[int, int]]],
 ) -> None:
     source, by, sink = code.pointer(image), code.pointer(weights), code.pointer(target)
-    sums = code.sums(PIXELS)
+    sums = code.accumulators(PIXELS)
     with cgutils.for_range(code.builder, rows) as down, cgutils.for_range(code.builder, channels) as channel:
         at = code.plus(code.builder.mul(down.index, row), channel.index)
         near = code.builder.mul(code.plus(code.builder.mul(down.index, channels), channel.index), INDEX(3 * LANES))
         three = [code.vector(by, code.plus(near, INDEX(across * LANES))) for across in range(3)]
         for pixel in pixels:
             if meets(pixel):
-                number = code.repeated(source, code.plus(at, code.offset(pixel, channels)))
+                number = code.broadcast(source, code.plus(at, code.offset(pixel, channels)))
             for output, across in meets(pixel):
                 code.add_product(sums[output], number, three[across])
     for pixel, total in enumerate(sums):
@@ -97,11 +97,11 @@ before_stride_inside, before_stride_right = _sums_before_stride(False), _sums_be
 
 
 def _weight_sums(inputs: int, step: int) -> Any:
-    """Sums over pixels of what enters ``inputs`` channels times the gradients of eight outputs, for the columns of a weight."""
+    """Sums over pixels of ``inputs`` input channels times the gradients of eight outputs, for the columns of a weight."""
 
     @intrinsic
-    def block(_: Any, image: Any, slopes: Any, target: Any, rows: Any, width: Any, channels: Any, out: Any) -> Any:
-        return types.void(image, slopes, target, rows, width, channels, out), emitted(
+    def block(_: Any, image: Any, grad_output: Any, target: Any, rows: Any, width: Any, channels: Any, out: Any) -> Any:
+        return types.void(image, grad_output, target, rows, width, channels, out), codegen(
             lambda code, *arguments: _add_over_pixels(code, *arguments, inputs=inputs, step=step)
         )
 
@@ -109,9 +109,9 @@ def _weight_sums(inputs: int, step: int) -> Any:
 
 
 def _add_over_pixels(
-    code: Code,
+    code: VectorBuilder,
     image: Any,
-    slopes: Any,
+    grad_output: Any,
     target: Any,
     rows: Any,
     width: Any,
@@ -121,24 +121,24 @@ def _add_over_pixels(
     inputs: int,
     step: int,
 ) -> None:
-    source, given, sink = code.pointer(image), code.pointer(slopes), code.pointer(target)
+    source, given, sink = code.pointer(image), code.pointer(grad_output), code.pointer(target)
     builder = code.builder
     places = [(channel, across) for channel in range(inputs) for across in range(3)]
-    sums = dict(zip(places, code.sums(len(places)), strict=True))
+    sums = dict(zip(places, code.accumulators(len(places)), strict=True))
 
     def add(at: Any, near: Any, columns: tuple[int, ...]) -> None:
         """A pixel of the image with its three outputs (stride 1), or an output with its three pixels."""
         if step == 1:
-            slope = {across: code.vector(given, code.plus(near, code.offset(1 - across, out))) for across in columns}
+            gradient = {across: code.vector(given, code.plus(near, code.offset(1 - across, out))) for across in columns}
             for channel in range(inputs):
-                number = code.repeated(source, code.plus(at, INDEX(channel)))
+                number = code.broadcast(source, code.plus(at, INDEX(channel)))
                 for across in columns:
-                    code.add_product(sums[channel, across], number, slope[across])
+                    code.add_product(sums[channel, across], number, gradient[across])
         else:
             one = code.vector(given, near)
             for channel in range(inputs):
                 for across in columns:
-                    number = code.repeated(source, code.plus(at, code.offset(across - 1, channels), INDEX(channel)))
+                    number = code.broadcast(source, code.plus(at, code.offset(across - 1, channels), INDEX(channel)))
                     code.add_product(sums[channel, across], number, one)
 
     for channel, across in places:
@@ -158,7 +158,7 @@ def _add_over_pixels(
         code.store(builder.load(sums[channel, across]), sink, INDEX((channel * 3 + across) * LANES))
 
 
-# (image, slopes, target, rows, width, channels, out): added to target [channel, column, 8 outputs], for four channels of an
+# (image, grad_output, target, rows, width, channels, out): added to target [channel, column, 8 outputs], for four channels of an
 # image or a colour image's three, over ``rows`` rows of ``width`` outputs
 add_four, add_three = _weight_sums(4, 1), _weight_sums(3, 1)
 add_four_strided, add_three_strided = _weight_sums(4, 2), _weight_sums(3, 2)

@@ -1,6 +1,6 @@
 """Direct 3x3 convolutions of few channels over images, compiled by numba: outputs, gradients of inputs and of weights.
 
-Memory is [image, row, column, channel]. Outputs are computed eight beside each other; where a row is no multiple of eight, the
+Memory is [image, row, column, channel]. Eight adjacent outputs are computed at a time; where a row is no multiple of eight, the
 last block overlaps the one before. How far apart pixels lie is a constant of the compiled code for the usual numbers of
 channels: with a variable the blocks are up to a third slower. Arguments are addresses, the first
 image and the one after the last, and sizes.
@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS, kernel
 from einstellung.kernels.direct_blocks import (
     PIXELS,
     add_four,
@@ -29,6 +28,7 @@ from einstellung.kernels.direct_blocks import (
     strided_inside,
     strided_left,
 )
+from einstellung.kernels.jit import OPTIONS, kernel
 from einstellung.kernels.vectors import LANES
 
 _BAND = 4  # rows whose gradients are added up while they stay in the fastest cache
@@ -98,7 +98,7 @@ def _return_strided(
 
 @kernel
 def convolve(x: int, w: int, y: int, first: int, last: int, height: int, width: int, channels: int, out: int) -> None:
-    """Outputs y of images x; with weights turned round, gradients of the images from those of the outputs."""
+    """Outputs y of images x; with rotated weights, gradients of the images from those of the outputs."""
     if channels == 3:
         _convolve(x, w, y, first, last, height, width, 3, out)
     elif channels == 8:
@@ -162,10 +162,18 @@ def _add_weights(
                     begin = max(top, 1) if down == 0 else top
                     end = min(bottom, height - 1) if step == 1 and down == 2 else bottom
                     source = x + 4 * ((image * height * step + begin * step + down - 1) * width * step) * channels
-                    slopes = d + 4 * ((image * height + begin) * width * out + block)
+                    grad_output = d + 4 * ((image * height + begin) * width * out + block)
                     sink = sums + 4 * (3 * block // LANES + down) * channels * _ROW
                     for channel in range(0, channels, inputs):
-                        add(source + 4 * channel, slopes, sink + 4 * channel * _ROW, end - begin, width, channels, out)
+                        add(
+                            source + 4 * channel,
+                            grad_output,
+                            sink + 4 * channel * _ROW,
+                            end - begin,
+                            width,
+                            channels,
+                            out,
+                        )
         if image == last - 1 or (image - first) % together == together - 1:
             for k in range(total.size):
                 total[k] += own[k]

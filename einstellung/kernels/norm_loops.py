@@ -3,7 +3,7 @@
 Images are rows [row, channel] of memory; where channels are few, several rows are seen as one, so that the compiler has long
 vectors to work with. Sums are taken in single precision over short runs of rows, and in double precision over these.
 
-The two entrances take addresses instead of arrays: with narrow nets, handing over a dozen arrays would take longer than the
+The two entry points take addresses instead of arrays: with narrow nets, passing a dozen arrays would take longer than the
 work itself.
 """
 
@@ -15,7 +15,7 @@ import numpy as np
 from numba import carray, types
 from numba.extending import intrinsic
 
-from einstellung.kernels.compiling import kernel
+from einstellung.kernels.jit import kernel
 
 _RUN = 32  # rows that are summed in single precision
 _zero = np.float32(0)
@@ -33,9 +33,9 @@ def _numbers_at(typing_context: Any, address: Any) -> Any:
 
 @kernel
 def forward(
-    addresses: Any, rows: int, width: int, channels: int, training: bool, momentum: float, eps: float, found: Any
+    addresses: Any, rows: int, width: int, channels: int, training: bool, momentum: float, eps: float, statistics: Any
 ) -> None:
-    """y = max(0, gamma (x - mean) / sqrt(var + eps) + beta + other); mean and 1 / sqrt(var + eps) are left in ``found``.
+    """y = max(0, gamma (x - mean) / sqrt(var + eps) + beta + other); mean and 1 / sqrt(var + eps) are left in ``statistics``.
 
     ``addresses``: x, other (0 where nothing is added), y, gamma, beta, running mean, running variance.
     """
@@ -43,27 +43,27 @@ def forward(
     gamma, beta = carray(_numbers_at(addresses[3]), channels), carray(_numbers_at(addresses[4]), channels)
     running_mean, running_var = carray(_numbers_at(addresses[5]), channels), carray(_numbers_at(addresses[6]), channels)
     if training:
-        _measure(x, channels, found)
+        _measure(x, channels, statistics)
         count = rows * (width // channels)
         for c in range(channels):
-            mean, var = found[0, c], found[1, c]
+            mean, var = statistics[0, c], statistics[1, c]
             running_mean[c] += momentum * (mean - running_mean[c])
             running_var[c] += momentum * (var * count / (count - 1) - running_var[c])
-            found[1, c] = 1 / np.sqrt(var + eps)
+            statistics[1, c] = 1 / np.sqrt(var + eps)
     else:
         for c in range(channels):
-            found[0, c], found[1, c] = running_mean[c], 1 / np.sqrt(np.float64(running_var[c]) + eps)
+            statistics[0, c], statistics[1, c] = running_mean[c], 1 / np.sqrt(np.float64(running_var[c]) + eps)
     scale, shift = np.empty(width, np.float32), np.empty(width, np.float32)
     for k in range(width):
         c = k % channels
-        factor = gamma[c] * found[1, c]
-        scale[k], shift[k] = factor, beta[c] - found[0, c] * factor
+        factor = gamma[c] * statistics[1, c]
+        scale[k], shift[k] = factor, beta[c] - statistics[0, c] * factor
     if addresses[1]:
         other = carray(_numbers_at(addresses[1]), (rows, width))
         for row in range(rows):
             for k in range(width):
                 v = x[row, k] * scale[k] + shift[k] + other[row, k]
-                y[row, k] = _zero if v <= _zero else v  # not a number stays what it is
+                y[row, k] = _zero if v <= _zero else v  # NaN stays NaN
     else:
         for row in range(rows):
             for k in range(width):
@@ -72,34 +72,34 @@ def forward(
 
 
 @kernel
-def _measure(x: Any, channels: int, found: Any) -> None:
-    """Mean and variance (with divisor n) of every channel; of numbers less their usual size, so that less is cancelled."""
+def _measure(x: Any, channels: int, statistics: Any) -> None:
+    """Mean and variance (with divisor n) of every channel; of deviations from the first rows' mean, so that less cancels out."""
     rows, width = x.shape
     few = min(16, rows)
-    found[:] = 0.0
+    statistics[:] = 0.0
     for row in range(few):
         for k in range(width):
-            found[0, k % channels] += x[row, k]
-    usual = np.empty(width, np.float32)
+            statistics[0, k % channels] += x[row, k]
+    pivot = np.empty(width, np.float32)
     for k in range(width):
-        usual[k] = found[0, k % channels] * channels / (few * width)
+        pivot[k] = statistics[0, k % channels] * channels / (few * width)
     sums, short, square = np.zeros((2, width)), np.empty(width, np.float32), np.empty(width, np.float32)
     for start in range(0, rows, _RUN):
         short[:] = _zero
         square[:] = _zero
         for row in range(start, min(start + _RUN, rows)):
             for k in range(width):
-                d = x[row, k] - usual[k]
+                d = x[row, k] - pivot[k]
                 short[k] += d
                 square[k] += d * d
         for k in range(width):
             sums[0, k] += short[k]
             sums[1, k] += square[k]
-    _fold(sums, found)
+    _fold(sums, statistics)
     count = rows * (width // channels)
     for c in range(channels):
-        offset = found[0, c] / count
-        found[0, c], found[1, c] = usual[c] + offset, max(found[1, c] / count - offset * offset, 0.0)
+        offset = statistics[0, c] / count
+        statistics[0, c], statistics[1, c] = pivot[c] + offset, max(statistics[1, c] / count - offset * offset, 0.0)
 
 
 @kernel
@@ -113,24 +113,24 @@ def _fold(columns: Any, channels: Any) -> None:
 
 
 @kernel
-def backward(addresses: Any, rows: int, width: int, channels: int, training: bool, found: Any) -> None:
+def backward(addresses: Any, rows: int, width: int, channels: int, training: bool, statistics: Any) -> None:
     """The gradients of x, of what was added, of gamma and beta.
 
-    ``addresses``: gradient, x, y, gamma; for what is to be written (0: not wanted): x, other, gamma, beta.
+    ``addresses``: gradient, x, y, gamma; for what is to be written (0: not needed): x, other, gamma, beta.
     """
-    given, x = carray(_numbers_at(addresses[0]), (rows, width)), carray(_numbers_at(addresses[1]), (rows, width))
+    grad_output, x = carray(_numbers_at(addresses[0]), (rows, width)), carray(_numbers_at(addresses[1]), (rows, width))
     y, gamma = carray(_numbers_at(addresses[2]), (rows, width)), carray(_numbers_at(addresses[3]), channels)
     total = np.zeros((2, channels))
     if training or addresses[6] or addresses[7]:
-        _sum_gradients(given, x, y, found, total)
+        _sum_gradients(grad_output, x, y, statistics, total)
     if addresses[6]:
-        by_gamma = carray(_numbers_at(addresses[6]), channels)
+        grad_gamma = carray(_numbers_at(addresses[6]), channels)
         for c in range(channels):
-            by_gamma[c] = total[1, c] * found[1, c]
+            grad_gamma[c] = total[1, c] * statistics[1, c]
     if addresses[7]:
-        by_beta = carray(_numbers_at(addresses[7]), channels)
+        grad_beta = carray(_numbers_at(addresses[7]), channels)
         for c in range(channels):
-            by_beta[c] = total[0, c]
+            grad_beta[c] = total[0, c]
     if not addresses[4] and not addresses[5]:
         return
     # the gradient of x is by_gradient g + by_x x + constant
@@ -142,44 +142,44 @@ def backward(addresses: Any, rows: int, width: int, channels: int, training: boo
     count = rows * (width // channels)
     for k in range(width):
         c = k % channels
-        mean, inverse = found[0, c], found[1, c]
+        mean, inverse = statistics[0, c], statistics[1, c]
         factor = gamma[c] * inverse
         by_gradient[k] = factor
         if training:
-            slope = -factor * inverse * inverse * total[1, c] / count
-            by_x[k], constant[k] = slope, -factor * total[0, c] / count - slope * mean
+            coefficient = -factor * inverse * inverse * total[1, c] / count
+            by_x[k], constant[k] = coefficient, -factor * total[0, c] / count - coefficient * mean
     if addresses[5]:
-        down = carray(_numbers_at(addresses[4]), (rows, width))
-        side = carray(_numbers_at(addresses[5]), (rows, width))
+        grad_x = carray(_numbers_at(addresses[4]), (rows, width))
+        grad_other = carray(_numbers_at(addresses[5]), (rows, width))
         for row in range(rows):
             for k in range(width):
-                g = given[row, k]
+                g = grad_output[row, k]
                 g = g if y[row, k] > _zero else _zero
-                side[row, k] = g
-                down[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
+                grad_other[row, k] = g
+                grad_x[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
     else:
-        down = carray(_numbers_at(addresses[4]), (rows, width))
+        grad_x = carray(_numbers_at(addresses[4]), (rows, width))
         for row in range(rows):
             for k in range(width):
-                g = given[row, k]
+                g = grad_output[row, k]
                 g = g if y[row, k] > _zero else _zero
-                down[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
+                grad_x[row, k] = by_gradient[k] * g + by_x[k] * x[row, k] + constant[k]
 
 
 @kernel
-def _sum_gradients(given: Any, x: Any, y: Any, found: Any, total: Any) -> None:
+def _sum_gradients(grad_output: Any, x: Any, y: Any, statistics: Any, total: Any) -> None:
     """Sums of g = gradient [y > 0] and of g (x - mean) for every channel."""
     rows, width = x.shape
     mean = np.empty(width, np.float32)
     for k in range(width):
-        mean[k] = found[0, k % found.shape[1]]
+        mean[k] = statistics[0, k % statistics.shape[1]]
     sums, short, product = np.zeros((2, width)), np.empty(width, np.float32), np.empty(width, np.float32)
     for start in range(0, rows, _RUN):
         short[:] = _zero
         product[:] = _zero
         for row in range(start, min(start + _RUN, rows)):
             for k in range(width):
-                g = given[row, k]
+                g = grad_output[row, k]
                 g = g if y[row, k] > _zero else _zero
                 short[k] += g
                 product[k] += g * (x[row, k] - mean[k])

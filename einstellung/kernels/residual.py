@@ -1,8 +1,8 @@
 """A residual block as one step: y = relu(norm2(conv2(relu(norm1(conv1(x))))) + x).
 
-The parts are those of :mod:`.convolution`, :mod:`.narrow` and :mod:`.batch_norm`, and so are their results. In a narrow net
-the way from layer to layer takes as long as some layers do; here it is gone once through, and the two gradients of x are
-added where the second one is written.
+The parts are those of :mod:`.convolution`, :mod:`.narrow` and :mod:`.batch_norm`, and so are their results. In a narrow net,
+going from layer to layer takes as long as some layers do; here autograd has one step instead of four, and the two gradients of
+x are added where the second one is written.
 """
 
 from __future__ import annotations
@@ -13,58 +13,58 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from einstellung.backbones.layers import has_hooks
+from einstellung.backbones.resnet import BasicBlock
+from einstellung.kernels import convolution, narrow
+from einstellung.kernels.autograd import first_derivative_only
 from einstellung.kernels.batch_norm import (
     FusedBatchNorm2d,
     count_batches,
-    is_watched,
-    lots_for,
-    may_fuse,
     norm_backward,
     norm_forward,
+    separate_sizes,
+    supports_fusion,
 )
-from einstellung.kernels.convolution import WinogradConv2d, takes, winograd_backward, winograd_forward
-from einstellung.kernels.derivatives import first_derivative_only
+from einstellung.kernels.convolution import WinogradConv2d, winograd_backward, winograd_forward
 from einstellung.kernels.narrow import NarrowConv2d, narrow_backward, narrow_forward
-from einstellung.kernels.narrow import takes as takes_narrow
 
 
-def residual_block(
-    conv1: nn.Module, norm1: nn.Module, conv2: nn.Module, norm2: nn.Module, shortcut: nn.Module, x: Tensor
-) -> Tensor | None:
-    """The block in one step, where its layers are ours, nobody listens to them and all of them learn; otherwise None."""
+def residual_step(block: BasicBlock, x: Tensor) -> Tensor | None:
+    """The block in one step, where its layers are ours, none has hooks and all of them learn; otherwise None."""
+    conv1, norm1, conv2, norm2, shortcut = block.conv1, block.bn1, block.conv2, block.bn2, block.shortcut
     if type(shortcut) is not nn.Identity or type(norm1) is not FusedBatchNorm2d or type(norm2) is not FusedBatchNorm2d:
         return None
     if type(conv1) is not type(conv2) or type(conv1) not in (NarrowConv2d, WinogradConv2d):
         return None
     if not torch.is_grad_enabled() or norm1.training != norm2.training:
         return None
-    sizes = lots_for(norm1) or x.shape[:1]
-    own1, own2 = ((norm.weight, norm.bias, norm.running_mean, norm.running_var) for norm in (norm1, norm2))
-    learned = (conv1.weight, *own1[:2], conv2.weight, *own2[:2])
+    sizes = separate_sizes(norm1) or x.shape[:1]
+    tensors1, tensors2 = ((norm.weight, norm.bias, norm.running_mean, norm.running_var) for norm in (norm1, norm2))
+    learned = (conv1.weight, *tensors1[:2], conv2.weight, *tensors2[:2])
     if not (
         all(isinstance(one, Tensor) and one.requires_grad for one in learned)
-        and not any(map(is_watched, (conv1, conv2, shortcut)))
-        and _suit(conv1, conv2, x)
-        and may_fuse(norm1, own1, x, None, sizes)
-        and may_fuse(norm2, own2, x, None, sizes)
+        and not any(map(has_hooks, (conv1, conv2, shortcut)))
+        and _supports_convolutions(conv1, conv2, x)
+        and supports_fusion(norm1, tensors1, x, None, sizes)
+        and supports_fusion(norm2, tensors2, x, None, sizes)
     ):
         return None
     count_batches(norm1, sizes)
     count_batches(norm2, sizes)
     settings = [(norm.training, norm.momentum, norm.eps) for norm in (norm1, norm2)]
-    statistics = (*own1[2:], *own2[2:])
+    statistics = (*tensors1[2:], *tensors2[2:])
     out: Tensor = _Residual.apply(x, *learned, *statistics, settings, sizes, type(conv1) is NarrowConv2d)  # type: ignore[no-untyped-call]
     return out
 
 
-def _suit(conv1: nn.Module, conv2: nn.Module, x: Tensor) -> bool:
-    """Whether both convolutions would be computed by our kernels, and give what they are given the shape of."""
-    take = takes_narrow if type(conv1) is NarrowConv2d else takes
+def _supports_convolutions(conv1: nn.Conv2d, conv2: nn.Conv2d, x: Tensor) -> bool:
+    """Whether our kernels would compute both convolutions, and the output has the shape of the input."""
+    supports = narrow.supports if type(conv1) is NarrowConv2d else convolution.supports
     channels_last = x.is_contiguous(memory_format=torch.channels_last)
     for conv in (conv1, conv2):
-        if conv.bias is not None or conv.stride != (1, 1) or conv.weight.shape[0] != x.shape[1]:  # type: ignore[index]
+        if conv.bias is not None or conv.stride != (1, 1) or conv.weight.shape[0] != x.shape[1]:
             return False
-        if not channels_last or not take(conv, conv.weight, None, x):  # type: ignore[arg-type]
+        if not channels_last or not supports(conv, conv.weight, None, x):
             return False
     return True
 
@@ -86,51 +86,51 @@ class _Residual(torch.autograd.Function):
         var2: Tensor,
         settings: Sequence[tuple[bool, float, float]],
         sizes: Sequence[int],
-        narrow: bool,
+        is_narrow: bool,
     ) -> Tensor:
-        first, kept1 = _convolved(x, weight1, narrow)
-        first, middle, found1 = norm_forward(first, None, (gamma1, beta1, mean1, var1), settings[0], sizes)
-        second, kept2 = _convolved(middle, weight2, narrow)
-        second, y, found2 = norm_forward(second, x, (gamma2, beta2, mean2, var2), settings[1], sizes)
-        ctx.found, ctx.training, ctx.sizes, ctx.narrow = (found1, found2), settings[0][0], sizes, narrow
+        first, kept1 = _convolve(x, weight1, is_narrow)
+        first, middle, statistics1 = norm_forward(first, None, (gamma1, beta1, mean1, var1), settings[0], sizes)
+        second, kept2 = _convolve(middle, weight2, is_narrow)
+        second, y, statistics2 = norm_forward(second, x, (gamma2, beta2, mean2, var2), settings[1], sizes)
+        ctx.statistics, ctx.training = (statistics1, statistics2), settings[0][0]
+        ctx.sizes, ctx.is_narrow = sizes, is_narrow
         ctx.first_kept = len(kept1)
         ctx.save_for_backward(x, first, middle, second, y, weight1, gamma1, weight2, gamma2, *kept1, *kept2)
         return y
 
     @staticmethod
     @first_derivative_only
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+    def backward(ctx: Any, grad_output: Tensor) -> tuple[Tensor | None, ...]:
         x, first, middle, second, y, weight1, gamma1, weight2, gamma2, *kept = ctx.saved_tensors
         kept1, kept2 = kept[: ctx.first_kept], kept[ctx.first_kept :]
-        wants_x = ctx.needs_input_grad[0]
-        found1, found2 = ctx.found
-        inside = ctx.training, ctx.sizes
-        down, side, by_gamma2, by_beta2 = norm_backward(
-            second, y, gamma2, gradient, found2, *inside, (True, wants_x, True, True)
+        needs_x = ctx.needs_input_grad[0]
+        statistics1, statistics2 = ctx.statistics
+        grad, grad_shortcut, grad_gamma2, grad_beta2 = norm_backward(
+            second, y, gamma2, grad_output, statistics2, ctx.training, ctx.sizes, (True, needs_x, True, True)
         )
-        down, by_weight2 = _returned(middle, weight2, kept2, down, ctx.narrow)
-        down, _, by_gamma1, by_beta1 = norm_backward(
-            first, middle, gamma1, down, found1, *inside, (True, False, True, True)
+        grad, grad_weight2 = _convolve_backward(middle, weight2, kept2, grad, ctx.is_narrow)
+        grad, _, grad_gamma1, grad_beta1 = norm_backward(
+            first, middle, gamma1, grad, statistics1, ctx.training, ctx.sizes, (True, False, True, True)
         )
-        down, by_weight1 = _returned(x, weight1, kept1, down, ctx.narrow, wants_x, side)
-        return down, by_weight1, by_gamma1, by_beta1, by_weight2, by_gamma2, by_beta2, *(None,) * 7
+        grad, grad_weight1 = _convolve_backward(x, weight1, kept1, grad, ctx.is_narrow, needs_x, grad_shortcut)
+        return grad, grad_weight1, grad_gamma1, grad_beta1, grad_weight2, grad_gamma2, grad_beta2, *(None,) * 7
 
 
-def _convolved(x: Tensor, weight: Tensor, narrow: bool) -> tuple[Tensor, list[Tensor]]:
-    return (narrow_forward(x, weight, 1), []) if narrow else winograd_forward(x, weight, keeps=True)
+def _convolve(x: Tensor, weight: Tensor, is_narrow: bool) -> tuple[Tensor, list[Tensor]]:
+    return (narrow_forward(x, weight, 1), []) if is_narrow else winograd_forward(x, weight, keeps=True)
 
 
-def _returned(
+def _convolve_backward(
     x: Tensor,
     weight: Tensor,
     kept: Sequence[Tensor],
-    gradient: Tensor | None,
-    narrow: bool,
-    wants_x: bool = True,
-    side: Tensor | None = None,
+    grad_output: Tensor | None,
+    is_narrow: bool,
+    needs_x: bool = True,
+    into: Tensor | None = None,
 ) -> tuple[Any, Tensor | None]:
-    """The gradients of a convolution's input, with what comes ``side``ways added, and of its weights."""
-    assert gradient is not None
-    if not narrow:
-        return winograd_backward(x.shape, kept, gradient, wants_x, True, into=side)
-    return narrow_backward(x, weight, gradient, 1, wants_x, True, into=side)
+    """The gradients of a convolution's input, added to ``into``, and of its weights."""
+    assert grad_output is not None
+    if not is_narrow:
+        return winograd_backward(x.shape, kept, grad_output, needs_x, True, into=into)
+    return narrow_backward(x, weight, grad_output, 1, needs_x, True, into=into)

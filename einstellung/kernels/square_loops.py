@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from einstellung.kernels.compiling import kernel
+from einstellung.kernels.jit import kernel
 
 _f = np.float32
 

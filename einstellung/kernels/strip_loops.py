@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS, kernel
+from einstellung.kernels.jit import OPTIONS, kernel
 from einstellung.kernels.strip_blocks import (
     TILES,
     add_eight,
     add_four,
     eight_tiles,
     four_tiles,
+    gradients_across,
+    gradients_down,
     outputs_across,
     outputs_down,
     outputs_down_added,
     pixels_across,
     pixels_down,
-    slopes_across,
-    slopes_down,
 )
 from einstellung.kernels.vectors import LANES
 from einstellung.kernels.winograd import weight4_along, weight4_along_transposed
@@ -37,15 +37,15 @@ _SUMMED = 1024  # tiles whose products are summed in one go: shorter sums are ro
 
 
 @njit(inline="always", **OPTIONS)
-def _weight_tiles(weights: Any, tiles: Any, channels: int, out: int, turned: bool) -> None:
-    """G w G^T, eight outputs at a time; ``turned``: of weights turned round, whose inputs are the outputs of these."""
+def _weight_tiles(weights: Any, tiles: Any, channels: int, out: int, rotated: bool) -> None:
+    """G w G^T, eight outputs at a time; ``rotated``: of weights rotated by 180 degrees, whose inputs are the outputs of these."""
     three, half = np.empty(9 * LANES, np.float32), np.empty(18 * LANES, np.float32)
     apart = out * channels
     for block in range(0, out, LANES):
         for channel in range(channels):
             for place in range(9):
                 for lane in range(LANES):
-                    if turned:
+                    if rotated:
                         at = (9 * channel + 8 - place) * out + block + lane
                     else:
                         at = (9 * (block + lane) + place) * channels + channel
@@ -87,7 +87,7 @@ def _padded(tiles: int) -> int:
 
 @njit(inline="always", **OPTIONS)
 def _tiles_of_pixels(
-    x: int, at: int, height: int, width: int, channels: int, nothing: int, half: int, tiles: int, number: int
+    x: int, at: int, height: int, width: int, channels: int, zero_row: int, half: int, tiles: int, number: int
 ) -> None:
     """The row of tiles numbered ``at`` of all images; ``number``: how many tiles there is room for in a place."""
     wide = width * channels
@@ -97,12 +97,12 @@ def _tiles_of_pixels(
     begin = half + 4 * channels
     pixels_down(
         (
-            source - 4 * wide if top > 0 else nothing,
+            source - 4 * wide if top > 0 else zero_row,
             source,
             source + 4 * wide,
             source + 8 * wide,
             source + 12 * wide,
-            source + 16 * wide if top + 4 < height else nothing,
+            source + 16 * wide if top + 4 < height else zero_row,
         ),
         (begin, begin + row, begin + 2 * row, begin + 3 * row, begin + 4 * row, begin + 5 * row),
         wide,
@@ -130,7 +130,7 @@ def _convolve(
     width: int,
     channels: int,
     out: int,
-    turned: bool,
+    rotated: bool,
     adds: bool,
 ) -> None:
     rows, across = _rows_of_strip(width, channels, out), width // 4
@@ -138,10 +138,10 @@ def _convolve(
     wide = width * out
     by_weights, zeros, halves = _PLACES * channels * out, width * channels, 6 * (width + 2) * channels
     scratch = np.zeros(by_weights + zeros + halves + number * (_PLACES * channels + 30 * out), np.float32)
-    _weight_tiles(w, scratch, channels, out, turned)
+    _weight_tiles(w, scratch, channels, out, rotated)
     by = np.int64(scratch.ctypes.data)
-    nothing = by + 4 * by_weights
-    half = nothing + 4 * zeros
+    zero_row = by + 4 * by_weights
+    half = zero_row + 4 * zeros
     places = half + 4 * halves
     product = places + 4 * _PLACES * number * channels
     backs, apart = product + 24 * number * out, 16 * number * out
@@ -150,7 +150,7 @@ def _convolve(
         here = min(rows, end - start)
         for row in range(here):
             _tiles_of_pixels(
-                x, start + row, height, width, channels, nothing, half, places + 4 * row * across * channels, number
+                x, start + row, height, width, channels, zero_row, half, places + 4 * row * across * channels, number
             )
         there = _padded(here * across)
         for i in range(6):
@@ -192,7 +192,7 @@ def _convolve(
                 outputs_down_added(sources, targets, wide)
             else:
                 outputs_down(sources, targets, wide)
-    scratch[0] = 0  # an array is given back after its last use, and addresses are none
+    scratch[0] = 0  # keeps the array alive: numba frees it after its last use, and addresses do not count
 
 
 @kernel
@@ -206,16 +206,16 @@ def convolve_strips(
     width: int,
     channels: int,
     out: int,
-    turned: bool,
+    rotated: bool,
     adds: bool,
 ) -> None:
-    """Outputs y of images x; with weights ``turned`` round, gradients of images from those of outputs. ``adds``: added to y."""
+    """Outputs y of images x; with ``rotated`` weights, gradients of images from those of outputs. ``adds``: added to y."""
     if channels == 8 and out == 8:
-        _convolve(x, w, y, first, last, height, width, 8, 8, turned, adds)
+        _convolve(x, w, y, first, last, height, width, 8, 8, rotated, adds)
     elif channels == 16 and out == 16:
-        _convolve(x, w, y, first, last, height, width, 16, 16, turned, adds)
+        _convolve(x, w, y, first, last, height, width, 16, 16, rotated, adds)
     else:
-        _convolve(x, w, y, first, last, height, width, channels, out, turned, adds)
+        _convolve(x, w, y, first, last, height, width, channels, out, rotated, adds)
 
 
 @njit(inline="always", **OPTIONS)
@@ -228,20 +228,20 @@ def _add_weights(
     sums = np.zeros(_PLACES * channels * out, np.float32)
     zeros, halves = width * channels, 6 * (width + 2) * channels
     scratch = np.zeros(zeros + halves + 6 * wide + _PLACES * number * (channels + out), np.float32)
-    sum_places, nothing = np.int64(sums.ctypes.data), np.int64(scratch.ctypes.data)
-    half = nothing + 4 * zeros
-    slope_half = half + 4 * halves
-    places = slope_half + 24 * wide
-    slope_places = places + 4 * _PLACES * number * channels
+    sum_places, zero_row = np.int64(sums.ctypes.data), np.int64(scratch.ctypes.data)
+    half = zero_row + 4 * zeros
+    grad_half = half + 4 * halves
+    places = grad_half + 24 * wide
+    grad_places = places + 4 * _PLACES * number * channels
     summed, end = 0, last * (height // 4)
     for start in range(first * (height // 4), end, rows):
         here = min(rows, end - start)
         for row in range(here):
             _tiles_of_pixels(
-                x, start + row, height, width, channels, nothing, half, places + 4 * row * across * channels, number
+                x, start + row, height, width, channels, zero_row, half, places + 4 * row * across * channels, number
             )
-            begin, sink = d + 16 * (start + row) * wide, slope_half
-            slopes_down(
+            begin, sink = d + 16 * (start + row) * wide, grad_half
+            gradients_down(
                 (begin, begin + 4 * wide, begin + 8 * wide, begin + 12 * wide),
                 (sink, sink + 4 * wide, sink + 8 * wide, sink + 12 * wide, sink + 16 * wide, sink + 20 * wide),
                 wide,
@@ -249,10 +249,10 @@ def _add_weights(
             for i in range(6):
                 for column in range(across):
                     for block in range(0, out, LANES):
-                        slopes_across(
-                            slope_half + 4 * (i * wide + 4 * column * out + block),
+                        gradients_across(
+                            grad_half + 4 * (i * wide + 4 * column * out + block),
                             out,
-                            slope_places + 4 * ((6 * i * number + row * across + column) * out + block),
+                            grad_places + 4 * ((6 * i * number + row * across + column) * out + block),
                             number * out,
                         )
         for place in range(_PLACES):
@@ -260,7 +260,7 @@ def _add_weights(
                 for block in range(0, channels, LANES):
                     for output in range(0, out, 8):
                         add_eight(
-                            slope_places + 4 * (place * number * out + output),
+                            grad_places + 4 * (place * number * out + output),
                             out,
                             places + 4 * (place * number * channels + block),
                             channels,
@@ -271,7 +271,7 @@ def _add_weights(
                 for block in range(0, channels, 2 * LANES):
                     for output in range(0, out, 4):
                         add_four(
-                            slope_places + 4 * (place * number * out + output),
+                            grad_places + 4 * (place * number * out + output),
                             out,
                             places + 4 * (place * number * channels + block),
                             channels,

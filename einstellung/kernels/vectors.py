@@ -1,6 +1,6 @@
-"""Instructions on vectors of eight numbers, written for numba to compile.
+"""Instructions on vectors of eight floats, emitted as LLVM IR into numba's code.
 
-numba has no vectors of its own, and sums that a compiler is left to find in loops end up in memory. Here they are named and
+numba has no vector type, and accumulators that the compiler finds in loops end up in memory. Here they are explicit and
 stay in registers. Addresses are bytes; offsets, strides and steps count numbers.
 """
 
@@ -18,8 +18,8 @@ INDEX, VECTOR = ir.IntType(64), ir.VectorType(ir.FloatType(), LANES)
 _FLOAT, _LANE = ir.FloatType(), ir.IntType(32)
 
 
-class Code:
-    """What the blocks are made of."""
+class VectorBuilder:
+    """The instructions that the blocks are made of."""
 
     def __init__(self, builder: Any) -> None:
         self.builder = builder
@@ -36,15 +36,15 @@ class Code:
     def store(self, value: Any, pointer: Any, offset: Any) -> None:
         self.builder.store(value, self._vector_at(pointer, offset), align=4)
 
-    def repeated(self, pointer: Any, offset: Any) -> Any:
+    def broadcast(self, pointer: Any, offset: Any) -> Any:
         """One number in every lane."""
         number = self.builder.load(self.builder.gep(pointer, [offset]))
         single = self.builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, _LANE(0))
         lanes = ir.Constant(ir.VectorType(_LANE, LANES), [0] * LANES)
         return self.builder.shuffle_vector(single, ir.Constant(VECTOR, ir.Undefined), lanes)
 
-    def sums(self, count: int) -> list[Any]:
-        """Variables that become registers, zero to begin with."""
+    def accumulators(self, count: int) -> list[Any]:
+        """Variables that become registers, initialised to zero."""
         zero = ir.Constant(VECTOR, [0.0] * LANES)
         made = [cgutils.alloca_once(self.builder, VECTOR) for _ in range(count)]
         for one in made:
@@ -54,10 +54,10 @@ class Code:
     def add(self, one: Any, other: Any) -> Any:
         return self.builder.fadd(one, other, flags=("contract",))
 
-    def less(self, one: Any, other: Any) -> Any:
+    def sub(self, one: Any, other: Any) -> Any:
         return self.builder.fsub(one, other, flags=("contract",))
 
-    def times(self, factor: float, one: Any) -> Any:
+    def scale(self, factor: float, one: Any) -> Any:
         return self.builder.fmul(ir.Constant(VECTOR, [factor] * LANES), one, flags=("contract",))
 
     def add_product(self, total: Any, one: Any, other: Any) -> None:
@@ -74,15 +74,15 @@ class Code:
         return self.builder.bitcast(self.builder.gep(pointer, [offset]), VECTOR.as_pointer())
 
 
-def emitted(generate: Callable[..., None]) -> Any:
-    """A function of whole numbers for numba's code, whose instructions ``generate`` writes."""
+def codegen(generate: Callable[..., None]) -> Any:
+    """The code generator of a numba intrinsic of integers, whose instructions ``generate`` emits."""
 
     def emit(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         whole = [
             context.cast(builder, value, kind, types.intp)
             for value, kind in zip(arguments, signature.args, strict=True)
         ]
-        generate(Code(builder), *whole)
+        generate(VectorBuilder(builder), *whole)
         return context.get_dummy_value()
 
     return emit

@@ -10,11 +10,10 @@ from __future__ import annotations
 from functools import partial
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
-from einstellung.kernels.compiling import in_parts
-from einstellung.kernels.convolution import WinogradConv2d, computes_here, takes
-from einstellung.kernels.tiles import channels_inside, new_tiles, quads, tiles_of, transform
+from einstellung.kernels.jit import over_threads
+from einstellung.kernels.tiles import as_nhwc, as_quads, empty_tiles, tile_count, transform
 
 _SIDE = 4  # outputs along a tile's side
 _PLACES = 36  # of a tile
@@ -23,37 +22,33 @@ _IMAGES = 4  # transformed at a time
 _PRODUCTS = 2**18  # sums over tiles held at a time: they stay in the cache
 
 
-def suits_weight_squares(layer: nn.Module, x: Tensor, gradient: Tensor) -> bool:
-    """Whether the layer computes by our kernels, here and now, on images of many tiles."""
-    if not isinstance(layer, WinogradConv2d) or not takes(layer, layer.weight, layer.bias, x):
-        return False
-    if not computes_here(gradient) or gradient.shape != (len(x), len(layer.weight), *x.shape[2:]):
-        return False
-    return tiles_of(x.shape[2], x.shape[3], _SIDE) >= _LEAST_TILES
+def tiles_pay(height: int, width: int) -> bool:
+    """Whether an image has enough tiles."""
+    return tile_count(height, width, _SIDE) >= _LEAST_TILES
 
 
-def add_weight_squares(total: Tensor, x: Tensor, gradient: Tensor) -> None:
-    """total [output, 3, 3, channel] += sum_i (dw_i)^2, from inputs x [i, C, H, W] and gradients [i, O, H, W] of the outputs."""
+def add_weight_squares(total: Tensor, x: Tensor, grad_output: Tensor) -> None:
+    """total [output, 3, 3, channel] += sum_i (dw_i)^2, from inputs x [i, C, H, W] and grad_output [i, O, H, W]."""
     from einstellung.kernels import square_loops, winograd
 
-    images, slopes = channels_inside(x), channels_inside(gradient)
+    images, grad_images = as_nhwc(x), as_nhwc(grad_output)
     count, height, width, channels = images.shape
-    outputs, per_image = slopes.shape[3], tiles_of(height, width, _SIDE)
-    tiles = new_tiles(_SIDE, _IMAGES * per_image, channels)
-    theirs = new_tiles(_SIDE, _IMAGES * per_image, outputs)
+    outputs, per_image = grad_images.shape[3], tile_count(height, width, _SIDE)
+    tiles = empty_tiles(_SIDE, _IMAGES * per_image, channels)
+    grad_tiles = empty_tiles(_SIDE, _IMAGES * per_image, outputs)
     rows = max(1, min(outputs, _PRODUCTS // (_PLACES * channels)))
     products = images.new_empty(_PLACES, rows, channels)
     target = total.numpy()
     for first in range(0, count, _IMAGES):
         last = min(first + _IMAGES, count)
-        transform(winograd.input4, quads(images), quads(tiles), first, last, per_image)
-        transform(winograd.output4_transposed, quads(slopes), quads(theirs), first, last, per_image)
+        transform(winograd.input4, as_quads(images), as_quads(tiles), first, last, per_image)
+        transform(winograd.output4_transposed, as_quads(grad_images), as_quads(grad_tiles), first, last, per_image)
         for begin in range(0, outputs, rows):
             end = min(begin + rows, outputs)
-            room = (
+            block = (
                 products[:, : end - begin] if end - begin == rows else images.new_empty(_PLACES, end - begin, channels)
             )
             for image in range(last - first):
                 own = slice(image * per_image, (image + 1) * per_image)
-                torch.bmm(theirs[:, own, begin:end].transpose(1, 2), tiles[:, own], out=room)
-                in_parts(partial(square_loops.add_squares, room.numpy(), target, begin), end - begin)
+                torch.bmm(grad_tiles[:, own, begin:end].transpose(1, 2), tiles[:, own], out=block)
+                over_threads(partial(square_loops.add_squares, block.numpy(), target, begin), end - begin)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from einstellung.kernels.compiling import OPTIONS, kernel
+from einstellung.kernels.jit import OPTIONS, kernel
 
 BLOCK = 16  # channels at a time
 QUADS = BLOCK // 4

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from einstellung.kernels.weight_squares import add_weight_squares, suits_weight_squares
+from einstellung.backbones.layers import reference_class
 from einstellung.learners.unfolding import patches
 
 _VALUES = 2**20  # numbers of unfolded patches at a time: they are used while they are in the cache
@@ -55,9 +55,9 @@ class ConvolutionSquares(LayerSquares):
         self.squares = layer.weight.new_zeros(layer.groups, outputs, size)  # inputs: [row, col of the kernel, channel]
 
     def add(self, inputs: Tensor, grad_output: Tensor) -> None:
-        if suits_weight_squares(self.layer, inputs, grad_output):
-            add_weight_squares(self.squares.view(len(self.layer.weight), 3, 3, -1), inputs, grad_output)
-        else:
+        add_faster = getattr(self.layer, "add_weight_squares", None)  # offered by accelerated layers
+        total = self.squares.view(len(self.layer.weight), *self.layer.weight.shape[2:], -1)
+        if add_faster is None or not add_faster(total, inputs, grad_output):
             self._add_products(inputs, grad_output)
         if self.bias is not None:
             self.bias += grad_output.to(self.bias.dtype).sum(dim=(2, 3)).square().sum(dim=0)
@@ -154,9 +154,9 @@ def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
 
 
 def _computes_as_its_kind(layer: nn.Module) -> bool:
-    """Whether its ``forward`` is torch's or our kernels'; another one may use the weight in any way."""
-    wrote = next(kind.__module__ for kind in type(layer).__mro__ if "forward" in vars(kind))
-    return "forward" not in vars(layer) and wrote.startswith(("torch.nn.", "einstellung.kernels."))
+    """Whether its ``forward`` is torch's or a faster version of it; what another one does with the weight is not known."""
+    defining = next(kind for kind in type(layer).__mro__ if "forward" in vars(kind))
+    return "forward" not in vars(layer) and reference_class(defining).__module__.startswith("torch.nn.")
 
 
 def squares_of(layer: nn.Module) -> LayerSquares:

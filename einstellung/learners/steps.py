@@ -11,7 +11,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from einstellung.kernels.lots import outputs_apart
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase
 
@@ -89,4 +88,6 @@ class GradientSteps:
     def logits_apart(self, parts: Sequence[Tensor]) -> Sequence[Tensor]:
         """The logits of several batches, each with its own batch statistics; in one pass where the net supports it."""
         with self.context.autocast():
-            return [logits.float() for logits in outputs_apart(self.net, parts)]
+            one_pass = getattr(self.net, "forward_batches", None)
+            outputs = [self.net(part) for part in parts] if one_pass is None else one_pass(parts)
+            return [logits.float() for logits in outputs]

@@ -14,10 +14,10 @@ from torch import nn
 from einstellung.backbones import build_backbone
 from einstellung.backbones.set_transformer import SetTransformer
 from einstellung.errors import InputError
-from einstellung.kernels import accelerate
 from einstellung.learners import Context, make_learner
 from einstellung.learners.fisher import fisher_per_sample, layers_of
 from einstellung.streams import ImageSet, Phase, Presentation, Stream
+from einstellung.training.acceleration import accelerate
 from einstellung.training.loop import LoopSettings, PhaseLoop
 from einstellung.training.precision import suits_channels_last
 

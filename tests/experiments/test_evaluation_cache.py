@@ -62,6 +62,13 @@ def test_nothing_is_known_of_a_net_that_may_hold_more_than_numbers():
         assert bool(cache.lookup(one)) is is_plain
 
 
+def test_an_accelerated_net_is_one_of_our_backbones():
+    from einstellung.backbones import build_backbone
+    from einstellung.training.acceleration import accelerate
+
+    assert answers_from_numbers_alone(accelerate(build_backbone("resnet18", {"width": 8}, 6, seed=1)))
+
+
 def ran(folder, **changes):
     """The timeline of a run, and on which splits its nets were measured, a list for every time."""
     config = resolve(build_config(merged(VALUES, changes)))

@@ -10,8 +10,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.kernels import accelerate, norm_relu
-from einstellung.kernels.batch_norm import FusedBatchNorm2d, suits_fusion
+from einstellung.kernels import accelerate
+from einstellung.kernels.batch_norm import FusedBatchNorm2d, norm_relu, suits_fusion
 
 pytest.importorskip("numba")
 
@@ -79,7 +79,7 @@ def test_frozen_weights_get_no_gradient(frozen: bool) -> None:
     assert (ours.weight.grad is None) == frozen
 
 
-def test_whoever_listens_to_the_layer_hears_it() -> None:
+def test_hooks_of_the_layer_are_called() -> None:
     ours = fused(16)
     heard: list[Tensor] = []
     handle = ours.register_forward_hook(lambda _, inputs, output: heard.append(output))
@@ -90,7 +90,7 @@ def test_whoever_listens_to_the_layer_hears_it() -> None:
     assert torch.allclose(norm_relu(fused(16), x), listened, atol=1e-5)
 
 
-def test_whoever_listens_to_all_layers_or_replaces_one_is_heard() -> None:
+def test_global_hooks_and_a_replaced_forward_are_called() -> None:
     ours, x = fused(16), draw(2, 16, 4, 4)
     heard: list[nn.Module] = []
     handle = nn.modules.module.register_module_forward_hook(lambda layer, *_: heard.append(layer))

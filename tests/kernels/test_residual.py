@@ -1,4 +1,4 @@
-"""A residual block in one step against torch's layers in double precision, and where it steps aside."""
+"""A residual block in one step against torch's layers in double precision, and where it falls back to the layers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from einstellung.backbones.resnet import BasicBlock
 from einstellung.errors import InputError
 from einstellung.kernels import accelerate
-from einstellung.kernels.lots import in_lots
+from einstellung.kernels.multi_batch import separate_batches
 from tests.kernels.layers import distance, draw
 
 pytest.importorskip("numba")
@@ -69,10 +69,10 @@ def test_without_a_gradient_of_the_images_the_weights_get_theirs(channels: int, 
         torch.testing.assert_close(one, other)
 
 
-def test_lots_have_statistics_of_their_own() -> None:
+def test_batches_have_statistics_of_their_own() -> None:
     at_once, in_turn = block(16), block(16)
     first, second = draw(4, 16, 8, 8), 3 * draw(6, 16, 8, 8, seed=1) + 2
-    with in_lots((4, 6)):
+    with separate_batches((4, 6)):
         ours = at_once(torch.cat([first, second]).contiguous(memory_format=torch.channels_last))
     assert type(ours.grad_fn).__name__ == FUSED
     theirs = torch.cat([in_turn(first), in_turn(second)])
@@ -85,11 +85,11 @@ def test_lots_have_statistics_of_their_own() -> None:
     assert int(at_once.bn2.num_batches_tracked) == 2
 
 
-def watched(made: BasicBlock) -> None:
+def hooked(made: BasicBlock) -> None:
     made.conv1.register_forward_hook(lambda *_: None)
 
 
-def heard_at_the_side(made: BasicBlock) -> None:
+def hooked_shortcut(made: BasicBlock) -> None:
     made.shortcut.register_forward_hook(lambda *_: None)
 
 
@@ -109,8 +109,8 @@ def mixed(made: BasicBlock) -> None:
     made.conv2.__class__ = nn.Conv2d
 
 
-@pytest.mark.parametrize("change", [watched, heard_at_the_side, partly_frozen, one_norm_at_rest, with_bias, mixed])
-def test_it_steps_aside(change: Callable[[BasicBlock], None]) -> None:
+@pytest.mark.parametrize("change", [hooked, hooked_shortcut, partly_frozen, one_norm_at_rest, with_bias, mixed])
+def test_it_falls_back_to_the_layers(change: Callable[[BasicBlock], None]) -> None:
     made, x = block(16), draw(4, 16, 8, 8).requires_grad_()
     whole = made(x)
     other = block(16)
@@ -118,7 +118,7 @@ def test_it_steps_aside(change: Callable[[BasicBlock], None]) -> None:
     out = other(x)
     assert type(whole.grad_fn).__name__ == FUSED
     assert type(out.grad_fn).__name__ != FUSED
-    if change in (watched, heard_at_the_side, partly_frozen, mixed):
+    if change in (hooked, hooked_shortcut, partly_frozen, mixed):
         assert distance(out, whole) < 1e-4
 
 

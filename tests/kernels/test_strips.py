@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.kernels import accelerate
-from einstellung.kernels.strips import goes_in_strips, strip_backward, strip_forward
+from einstellung.kernels.strips import strip_backward, strip_forward, strips_support
 from tests.kernels.layers import distance, draw
 
 pytest.importorskip("numba")
@@ -72,19 +72,19 @@ def test_weights_and_gradients_in_any_order_of_memory() -> None:
 
 
 @pytest.mark.parametrize("inputs", [8, 32])
-def test_nothing_beside_an_image_is_read_or_written(inputs: int) -> None:
+def test_nothing_outside_an_image_is_read_or_written(inputs: int) -> None:
     """Neighbours in memory, of other images and of none, are no numbers: whatever touched them would show it."""
     around, weight = draw(5, inputs, 8, 12), draw(16, inputs, 3, 3, seed=2)
     around[[0, 2, 4]] = torch.nan
     out = strip_forward(around[1:4], weight)
     assert [bool(one.isfinite().all()) for one in out] == [True, False, True]
-    slopes = draw(5, 16, 8, 12, seed=1)
-    slopes[[0, 2, 4]] = torch.nan
+    grad_output = draw(5, 16, 8, 12, seed=1)
+    grad_output[[0, 2, 4]] = torch.nan
     there = torch.zeros(5, inputs, 8, 12).contiguous(memory_format=torch.channels_last)
-    strip_backward(None, weight, slopes[1:4], True, False, into=there[1:4])
+    strip_backward(None, weight, grad_output[1:4], True, False, into=there[1:4])
     assert [bool((one == 0).all()) for one in there] == [True, False, False, False, True]
     assert [bool(one.isfinite().all()) for one in there] == [True, True, False, True, True]
-    _, by_weight = strip_backward(around[1:2], weight, slopes[1:2], False, True)
+    _, by_weight = strip_backward(around[1:2], weight, grad_output[1:2], False, True)
     assert by_weight is not None
     assert by_weight.isfinite().all()
 
@@ -120,13 +120,13 @@ def test_layers_go_in_strips_where_they_can(
     layer, x = accelerate(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)), draw(2, inputs, side, side)
     out = layer(x)
     assert (
-        len(taken) == goes_in_strips(x.shape, outputs) == (side != 18 and (inputs < 128 or (inputs, side) == (128, 16)))
+        len(taken) == strips_support(x.shape, outputs) == (side != 18 and (inputs < 128 or (inputs, side) == (128, 16)))
     )
     assert distance(out, F.conv2d(x.double(), layer.weight.double(), padding=1)) < 3e-5
 
 
 def test_images_that_tiles_do_not_cover_are_refused() -> None:
-    with pytest.raises(AssertionError, match="beside such images"):
+    with pytest.raises(AssertionError, match="outside such images"):
         strip_forward(draw(1, 8, 8, 6), draw(8, 8, 3, 3))
-    with pytest.raises(AssertionError, match="beside such images"):
+    with pytest.raises(AssertionError, match="outside such images"):
         strip_backward(None, draw(8, 8, 3, 3), draw(1, 8, 6, 8), True, False)

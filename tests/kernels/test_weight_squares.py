@@ -10,7 +10,7 @@ pytest.importorskip("numba")
 
 from einstellung.kernels import weight_squares
 from einstellung.kernels.convolution import WinogradConv2d
-from einstellung.kernels.weight_squares import add_weight_squares, suits_weight_squares
+from einstellung.kernels.weight_squares import add_weight_squares
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -44,14 +44,15 @@ def test_where_they_are_used():
     plain = nn.Conv2d(32, 32, 3, padding=1)
     ours = nn.Conv2d(32, 32, 3, padding=1)
     ours.__class__ = WinogradConv2d
-    assert suits_weight_squares(ours, x, x)
-    assert not suits_weight_squares(plain, x, x)
-    assert not suits_weight_squares(ours, small, small)
-    assert not suits_weight_squares(ours, x, x.bfloat16())
-    assert not suits_weight_squares(ours, x.double(), x.double())
-    assert not suits_weight_squares(ours, x, small)
+    total = torch.zeros(32, 3, 3, 32)
+    assert ours.add_weight_squares(total, x, x)
+    assert not hasattr(plain, "add_weight_squares")
+    assert not ours.add_weight_squares(total, small, small)
+    assert not ours.add_weight_squares(total, x, x.bfloat16())
+    assert not ours.add_weight_squares(total, x.double(), x.double())
+    assert not ours.add_weight_squares(total, x, small)
     ours.stride = (2, 2)
-    assert not suits_weight_squares(ours, x, x)
+    assert not ours.add_weight_squares(total, x, x)
 
 
 def test_defaults_of_torch_change_nothing():

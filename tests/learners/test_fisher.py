@@ -12,7 +12,6 @@ import torch.nn.functional as F
 from torch import nn
 
 from einstellung.backbones import ResNet18, VisionTransformer
-from einstellung.kernels import accelerate, convolution
 from einstellung.learners import fisher, layer_squares
 from einstellung.learners.fisher import fisher_per_sample, layers_of
 
@@ -329,6 +328,8 @@ def test_a_compiled_net_is_looked_at_as_it_is_written(monkeypatch):
 def test_kernels_of_our_own_give_the_same(monkeypatch):
     """Convolutions by Winograd's algorithm, with many tiles an image and with few; fused norms are listened to one by one."""
     pytest.importorskip("numba")
+    from einstellung.kernels import accelerate, convolution
+
     torch.manual_seed(0)
     plain = ResNet18(6, width=32).to(memory_format=torch.channels_last).eval()
     ours = accelerate(copy.deepcopy(plain))
@@ -337,8 +338,8 @@ def test_kernels_of_our_own_give_the_same(monkeypatch):
     used = []
     compute = convolution._Winograd.apply
     monkeypatch.setattr(convolution._Winograd, "apply", lambda *given: used.append("convolution") or compute(*given))
-    add = layer_squares.add_weight_squares
-    monkeypatch.setattr(layer_squares, "add_weight_squares", lambda *given: used.append("squares") or add(*given))
+    add = convolution.add_weight_squares
+    monkeypatch.setattr(convolution, "add_weight_squares", lambda *given: used.append("squares") or add(*given))
     found = fisher_per_sample(ours, inputs, labels)
     assert {"convolution", "squares"} <= set(used)
     expected = explicit(plain.double(), inputs.double(), labels)

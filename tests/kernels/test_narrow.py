@@ -52,7 +52,7 @@ def test_outputs_and_gradients_are_those_in_double_precision(
 
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("inputs", [3, 8])
-def test_nothing_beside_an_image_is_read_or_written(inputs: int, stride: int) -> None:
+def test_nothing_outside_an_image_is_read_or_written(inputs: int, stride: int) -> None:
     """Neighbours in memory, of other images and of none, are no numbers: whatever touched them would show it."""
     around = draw(5, inputs, 6, 18)
     around[[0, 2, 4]] = torch.nan

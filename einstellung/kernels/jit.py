@@ -1,4 +1,4 @@
-"""How the kernels are compiled, and how they are spread over a run's threads."""
+"""How the kernels are compiled, and how their work is split over torch's threads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-# Sums may be reordered and products fused; infinities and NaN keep their meaning, so that a diverging run is still seen.
+# Sums may be reordered and products fused; infinities and NaN keep their meaning, so that a diverging run is noticed.
 OPTIONS: dict[str, Any] = {
     "cache": True,
     "nogil": True,
@@ -22,9 +22,9 @@ OPTIONS: dict[str, Any] = {
 
 
 def kernel(function: Callable[..., None]) -> Any:
-    """A compiled function that is kept on disk, until any source file of this folder changes.
+    """A compiled function that is cached on disk until any source file of this folder changes.
 
-    numba itself looks only at the file in which the function stands, and not at what it is made of.
+    numba itself checks only the file that defines the function, not the functions that are inlined into it.
     """
     from numba import njit
 
@@ -35,15 +35,15 @@ def kernel(function: Callable[..., None]) -> Any:
 
 @cache
 def sources_digest() -> str:
-    """Of all source files beside this one."""
+    """Hash of all source files in this folder."""
     files = sorted(Path(__file__).parent.glob("*.py"))
     return hashlib.sha256(b"".join(file.name.encode() + file.read_bytes() for file in files)).hexdigest()
 
 
-def in_parts(work: Callable[[int, int], Any], count: int) -> list[Any]:
-    """``work(first, last)`` over ``count`` items, a part for each of torch's threads; the kernels let go of Python's lock.
+def over_threads(work: Callable[[int, int], Any], count: int) -> list[Any]:
+    """``work(first, last)`` over ``count`` items, split over torch's threads; the kernels release Python's lock.
 
-    >>> sum(in_parts(lambda first, last: last - first, 3))
+    >>> sum(over_threads(lambda first, last: last - first, 3))
     3
     """
     threads = min(torch.get_num_threads(), count)
@@ -59,4 +59,4 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.cache_clear)  # a copied process has the pool, but none of its threads
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has the pool, but none of its threads

@@ -1,9 +1,10 @@
-"""Several batches in one pass are what they are one after the other: outputs, gradients, running statistics."""
+"""Several batches in one pass through our ResNet-18 give what they give one by one: outputs, gradients, running statistics."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 import torch
@@ -11,13 +12,14 @@ from torch import Tensor, nn
 
 from einstellung.backbones import build_backbone
 from einstellung.kernels import accelerate
-from einstellung.kernels.lots import goes_in_lots, in_lots, outputs_apart, sizes_now
+from einstellung.kernels.multi_batch import batch_sizes, separate_batches
+from einstellung.kernels.resnet import supports_separate_batches
 
 pytest.importorskip("numba")
 SIZES = (5, 3, 8)
 
 
-def narrow(kernels: bool = True) -> nn.Module:
+def narrow(kernels: bool = True) -> Any:
     net = build_backbone("resnet18", {"width": 8}, 6, seed=3).to(memory_format=torch.channels_last)
     return accelerate(net) if kernels else net
 
@@ -41,7 +43,7 @@ def test_one_pass_is_several() -> None:
     calls = []
     at_once.register_forward_hook(lambda *_: calls.append(1))
     parts = drawn()
-    ours, theirs = outputs_apart(at_once, parts), [in_turn(part) for part in parts]
+    ours, theirs = at_once.forward_batches(parts), [in_turn(part) for part in parts]
     assert len(calls) == 1
     assert [len(out) for out in ours] == list(SIZES)
     for one, other in zip(ours, theirs, strict=True):
@@ -51,64 +53,66 @@ def test_one_pass_is_several() -> None:
         assert (found[name] - gradient).abs().max() < 2e-3 * gradient.abs().max(), name
     for name, value in in_turn.state_dict().items():
         torch.testing.assert_close(at_once.state_dict()[name], value, rtol=1e-4, atol=1e-5)
-    assert int(at_once.bn1.num_batches_tracked) == len(SIZES)  # type: ignore[union-attr,arg-type]
+    assert int(at_once.bn1.num_batches_tracked) == len(SIZES)
     together = narrow()(torch.cat(parts)).split(SIZES)
     assert (together[0] - theirs[0]).abs().max() > 0.05  # statistics of all are others
 
 
-def test_in_evaluation_there_are_no_lots() -> None:
+def test_in_evaluation_batches_have_no_statistics() -> None:
     net, parts = narrow(), drawn()
-    outputs_apart(net, parts)
+    net.forward_batches(parts)
     net.eval()
     with torch.no_grad():
-        for one, part in zip(outputs_apart(net, parts), parts, strict=True):
+        for one, part in zip(net.forward_batches(parts), parts, strict=True):
             torch.testing.assert_close(one, net(part), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("make", [lambda: narrow(kernels=False), lambda: nn.Sequential(narrow(), nn.Identity())])
-def test_nets_that_cannot_are_gone_through_in_turn(make) -> None:
-    net, parts = make(), drawn()
+def without_our_kernels(net: Any) -> None:
+    net.blocks[3].bn2.__class__ = nn.BatchNorm2d
+
+
+def of_a_subclass(net: Any) -> None:
+    net.__class__ = type("Mixing", (type(net),), {})
+
+
+@pytest.mark.parametrize("change", [without_our_kernels, of_a_subclass])
+def test_nets_that_may_mix_images_take_one_batch_at_a_time(change) -> None:
+    net, parts = narrow(), drawn()
+    assert supports_separate_batches(net)
+    change(net)
+    assert not supports_separate_batches(net)
     other = copy.deepcopy(net)
     calls = []
     net.register_forward_hook(lambda *_: calls.append(1))
-    assert not goes_in_lots(net)
-    for one, part in zip(outputs_apart(net, parts), parts, strict=True):
+    for one, part in zip(net.forward_batches(parts), parts, strict=True):
         assert torch.equal(one, other(part))
     assert len(calls) == len(parts)
 
 
-def test_a_norm_that_somebody_listens_to_keeps_the_lots_apart() -> None:
+def test_only_our_accelerated_net_offers_several_batches_in_one_pass() -> None:
+    assert not hasattr(narrow(kernels=False), "forward_batches")
+    assert not hasattr(nn.Sequential(narrow(), nn.Identity()), "forward_batches")
+
+
+def test_a_norm_with_hooks_keeps_the_batches_apart() -> None:
     at_once, in_turn = narrow(), narrow()
     heard = []
-    at_once.blocks[0].bn1.register_forward_hook(lambda *_: heard.append(1))  # type: ignore[index,union-attr]
+    at_once.blocks[0].bn1.register_forward_hook(lambda *_: heard.append(1))
     parts = drawn()
-    for one, part in zip(outputs_apart(at_once, parts), parts, strict=True):
+    for one, part in zip(at_once.forward_batches(parts), parts, strict=True):
         torch.testing.assert_close(one, in_turn(part), rtol=1e-3, atol=1e-4)
     assert heard == [1]
 
 
-def test_a_lot_of_one_value_is_torchs_to_refuse() -> None:
+def test_a_batch_of_one_value_is_torchs_to_refuse() -> None:
     net = narrow()
     with pytest.raises(ValueError, match="more than 1 value per channel"):
-        outputs_apart(net, [torch.randn(4, 3, 8, 8), torch.randn(1, 3, 8, 8)])
-    assert sizes_now() == ()
-
-
-def test_what_is_said_of_lots_ends_with_them() -> None:
-    with in_lots((2, 3)), in_lots((1, 4)):
-        assert sizes_now() == (1, 4)
-    assert sizes_now() == ()
+        net.forward_batches([torch.randn(4, 3, 8, 8), torch.randn(1, 3, 8, 8)])
+    assert batch_sizes() == ()
 
 
 @pytest.mark.parametrize("sizes", [(4, 4), (1, 1)])
-def test_lots_of_another_batch_are_refused(sizes: tuple[int, int]) -> None:
+def test_sizes_of_another_batch_are_refused(sizes: tuple[int, int]) -> None:
     net = narrow()
-    with in_lots(sizes), pytest.raises(RuntimeError, match="split_with_sizes"):
+    with separate_batches(sizes), pytest.raises(RuntimeError, match="split_with_sizes"):
         net(torch.randn(3, 3, 16, 16))
-
-
-def test_a_subclass_says_for_itself_whether_it_goes_in_lots() -> None:
-    net = narrow()
-    assert goes_in_lots(net)
-    net.__class__ = type("Mixing", (type(net),), {})
-    assert not goes_in_lots(net)

@@ -1,4 +1,4 @@
-"""Convolutions of ours, Winograd's and direct ones, behave as torch's layers do, and step aside where they cannot help."""
+"""Convolutions of ours, Winograd's and direct ones, behave as torch's layers do, and leave to torch what they do not support."""
 
 from __future__ import annotations
 
