@@ -9,6 +9,8 @@ import pandas as pd
 
 from einstellung.timeline import Timeline
 
+COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
+
 #: Mean 0 and standard deviation (ddof 1) 1, for five seeds.
 STEPS = (-1.2649110640673518, -0.6324555320336759, 0.0, 0.6324555320336759, 1.2649110640673518)
 
@@ -84,8 +86,14 @@ def study(
                         rows.append(
                             (method, seed, phase, float(epoch), split, acc, 1.5 - acc + seed / 1000, images(split))
                         )
-    columns = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
-    return Timeline(pd.DataFrame(rows, columns=columns).assign(**changes))
+    return Timeline(pd.DataFrame(rows, columns=COLUMNS).assign(**changes))
+
+
+def curve(split: str, *acc: float, method: str = "naive", seed: int = 1, phase: str = "T1") -> pd.DataFrame:
+    """One curve, measured after epochs 1, 2, ..."""
+    points = enumerate(acc, start=1)
+    rows = [(method, seed, phase, float(epoch), split, value, None, 500) for epoch, value in points]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def images(split: str) -> int:
