@@ -7,7 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from einstellung.diagnoses.confounding.card import ConfoundingCard
+from einstellung.diagnoses.confounding.score import score_tasks
+from einstellung.diagnoses.confounding.study import TaskDescription
+from einstellung.results.config import StudyConfig, read_preset
+from einstellung.results.family import Family
 from einstellung.timeline import Timeline
+
+CONFOUNDERS = ("blue", "metal", "large")
+
+COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
 
 #: Mean 0 and standard deviation (ddof 1) 1, for five seeds.
 STEPS = (-1.2649110640673518, -0.6324555320336759, 0.0, 0.6324555320336759, 1.2649110640673518)
@@ -84,8 +93,14 @@ def study(
                         rows.append(
                             (method, seed, phase, float(epoch), split, acc, 1.5 - acc + seed / 1000, images(split))
                         )
-    columns = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
-    return Timeline(pd.DataFrame(rows, columns=columns).assign(**changes))
+    return Timeline(pd.DataFrame(rows, columns=COLUMNS).assign(**changes))
+
+
+def curve(split: str, *acc: float, method: str = "naive", seed: int = 1, phase: str = "T1") -> pd.DataFrame:
+    """One curve, measured after epochs 1, 2, ..."""
+    points = enumerate(acc, start=1)
+    rows = [(method, seed, phase, float(epoch), split, value, None, 500) for epoch, value in points]
+    return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def images(split: str) -> int:
@@ -118,3 +133,21 @@ def three_tasks() -> dict[str, dict[str, dict[str, float]]]:
                 splits |= twins(task, (0.98, leaning[method]), (0.97, leaning[method] + 0.02))
         ends[method] = copy
     return ends
+
+
+def joint_ends(tasks: float, unconfounded: float) -> dict[str, dict[str, dict[str, float]]]:
+    """Joint training by its accuracies."""
+    return {"joint": {"T3": both(T1=tasks, T2=tasks, T3=tasks, unconfounded=unconfounded)}}
+
+
+def papers_config(*changes: str) -> StudyConfig:
+    """The paper's own configuration (NN, strict) with these settings changed."""
+    family = Family.of(read_preset("concon-paper"), "concon-paper")
+    assert family is not None
+    return family.studies("concon-paper", changes)["nn-strict"]
+
+
+def card_of(timeline: Timeline, variant: str = "strict") -> ConfoundingCard:
+    """The card of a study with pixels, of images that are smaller than the paper's."""
+    described = TaskDescription(variant=variant, model="NN", confounders=CONFOUNDERS)
+    return score_tasks(timeline, study=described, config=papers_config("stream.size=64"))

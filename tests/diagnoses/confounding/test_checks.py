@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.diagnoses.confounding.score import confounding_score
+from einstellung.diagnoses.confounding.score import score_tasks
 from einstellung.timeline import Timeline
 
 from .confounded import both, study, three_tasks
@@ -24,8 +24,8 @@ NAMES = "split names are understood"
 
 
 def checks_of(frame):
-    card = confounding_score(Timeline(frame.reset_index(drop=True)))
-    return {check["name"]: check for check in card["checks"]}
+    card = score_tasks(Timeline(frame.reset_index(drop=True)))
+    return {check.name: check for check in card.checks}
 
 
 @pytest.fixture(scope="module")
@@ -35,11 +35,10 @@ def frame():
 
 def test_a_whole_timeline_passes(frame):
     checks = checks_of(frame)
-    assert {name: check["passed"] for name, check in checks.items()} == dict.fromkeys(checks, True)
-    assert "joint in one phase, all tasks at once" in checks[PHASES]["detail"]
-    assert (
-        "scratch, naive, cumulative: T1 4, T2 4, T3 4 effective epochs; joint: T3 4 effective epochs"
-        in (checks[BUDGET]["detail"])
+    assert {name: check.passed for name, check in checks.items()} == dict.fromkeys(checks, True)
+    assert "joint in one phase, all tasks at once" in checks[PHASES].detail
+    assert "scratch, naive, cumulative: T1 4, T2 4, T3 4 effective epochs; joint: T3 4 effective epochs" in (
+        checks[BUDGET].detail
     )
 
 
@@ -123,14 +122,14 @@ def misspelt(frame):
 )
 def test_a_planted_defect_is_found(frame, plant, name, words):
     check = checks_of(plant(frame))[name]
-    assert check["passed"] is False
-    assert words in check["detail"]
+    assert check.passed is False
+    assert words in check.detail
 
 
 def test_what_was_not_recorded_is_not_judged():
     plain = study({"naive": {"T1": both(T1=0.9, unconfounded=0.8)}}, seeds=(1,), start=False, n=None, loss=None)
     checks = checks_of(plain.frame)
-    unknown = {name for name, check in checks.items() if check["passed"] is None}
+    unknown = {name for name, check in checks.items() if check.passed is None}
     assert unknown == {IMAGES, PAIRS, TWINS, UNTRAINED, SEEDS, "seeds are paired with the baseline"}
 
 
@@ -138,21 +137,21 @@ def test_an_untrained_net_may_lean_towards_a_confounder(frame):
     """One untrained set transformer of six is more than .2 from chance on a task of attributes: nothing is wrong with it."""
     start = (frame["epoch"] == 0).to_numpy()
     leaning = frame.assign(acc=frame["acc"].where(~start, 0.85))
-    assert checks_of(leaning)[UNTRAINED]["passed"] is True
+    assert checks_of(leaning)[UNTRAINED].passed is True
 
 
 def test_seeds_whose_buffers_hold_a_few_images_more_had_the_same_budget(frame):
     slower = rows_of(frame, method="naive", seed=2, phase="T3")
     drawn = frame.assign(epoch=frame["epoch"].where(~slower, frame["epoch"] * 0.93))
     check = checks_of(drawn)[BUDGET]
-    assert check["passed"] is True
-    assert "T3 3.72 to 4 effective epochs" in check["detail"]
+    assert check.passed is True
+    assert "T3 3.72 to 4 effective epochs" in check.detail
     half = frame.assign(epoch=frame["epoch"].where(~slower, frame["epoch"] * 0.5))
-    assert checks_of(half)[BUDGET]["passed"] is False
+    assert checks_of(half)[BUDGET].passed is False
 
 
 def test_strange_splits_stay_aside():
     ends = {"naive": {"T1": both(T1=0.9, unconfounded=0.8) | {"mine": 0.5}}}
     check = checks_of(study(ends).frame)[NAMES]
-    assert check["passed"] is True
-    assert check["detail"] == "4 known splits; kept but not used: mine"
+    assert check.passed is True
+    assert check.detail == "4 known splits; kept but not used: mine"

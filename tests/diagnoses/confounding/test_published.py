@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from einstellung.diagnoses.confounding.published import paper_results, protocol_differences, read_paper, reported_for
+from einstellung.diagnoses.confounding.study import TaskDescription
 from einstellung.experiments.assembly import resolve
-from einstellung.diagnoses.confounding.published import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
-from einstellung.results.config import read_preset
+from einstellung.results.config import build_config, read_preset
 from einstellung.results.family import Family
 
 # Table 1, copied apart from Table 4.
@@ -52,16 +53,18 @@ strict NeSy joint 88.4 92.6 89.8 - - 70.8
 
 def test_the_means_of_table_four_are_those_of_table_one():
     rows = TABLE_1.strip().split("\n")
-    assert len(rows) == sum(map(len, TABLE_4.values())) == 36
+    paper = read_paper()
+    printed_rows = [row for models in paper.table_4.values() for methods in models.values() for row in methods.values()]
+    assert len(rows) == len(printed_rows) == 36
     for row in rows:
         variant, model, method, *numbers = row.split()
-        printed = {column: float(number) for column, number in zip(COLUMNS, numbers, strict=True) if number != "-"}
-        assert {column: mean for column, (mean, _) in TABLE_4[variant, model][method].items()} == printed
+        printed = [None if number == "-" else float(number) for number in numbers]
+        assert [pair and pair[0] for pair in paper.table_4[variant][model][method]] == printed
 
 
 def test_reported_numbers_are_shares_and_joint_has_no_old_tasks():
     reported = reported_for("strict", "NN")
-    assert reported["cumulative"]["T2@T3"] == {"mean": 0.91, "sd": 0.0289}
+    assert reported["cumulative"]["T2@T3"].model_dump() == {"mean": 0.91, "sd": 0.0289}
     assert set(reported["joint"]) == {"T1", "T2", "T3", "unconfounded"}
     assert reported_for(None, "NN") == {}
 
@@ -109,16 +112,38 @@ def test_what_differs_from_the_papers_protocol_is_said(section, change, words):
     assert protocol_differences({**PAPER, section: {**PAPER[section], **change}}, "NN") == [words]
 
 
+def preset_studies():
+    return Family.of(read_preset("concon-paper"), "concon-paper").studies("concon-paper")
+
+
 @pytest.mark.parametrize(("study", "model"), [("nn-strict", "NN"), ("nesy-strict", "NeSy")])
 def test_the_preset_in_the_papers_sizes_differs_in_nothing(study, model):
-    config = Family.of(read_preset("concon-paper"), "concon-paper").studies("concon-paper")[study]
-    resolved = resolve(config).model_dump(mode="json")
+    resolved = resolve(preset_studies()[study]).model_dump(mode="json")
     assert set(resolved["learners"]) >= {"ewc", "fromp", "er", "der", "bgs", "gdumb"}
     assert protocol_differences(resolved, model) == []
     for method, options in resolved["learners"].items():  # none of its options is overlooked
         for key, value in options.items():
             other = {"learners": {method: {**options, key: "other" if isinstance(value, str) else 12345}}}
             assert len(protocol_differences(other, model)) == 1, (method, key)
+
+
+@pytest.mark.parametrize("model", ["NN", "NeSy"])
+def test_every_setting_that_the_paper_states_is_one_of_the_preset(model):
+    stated = read_paper().protocol.models[model].stated
+    resolved = resolve(preset_studies()[read_paper().protocol.models[model].study]).model_dump(mode="json")
+    for section, keys in stated.items():
+        for key in keys:
+            other = [7] if isinstance(resolved[section][key], list) else "other"
+            assert len(protocol_differences({section: {key: other}}, model)) == 1, (section, key)
+
+
+@pytest.mark.parametrize(("kind", "model"), [("nn", "NN"), ("nesy", "NeSy")])
+def test_all_variants_have_one_protocol(kind, model):
+    disjoint, unconfounded = (
+        preset_studies()[f"{kind}-{variant}"].model_dump(mode="json") for variant in ("disjoint", "unconfounded")
+    )
+    assert protocol_differences(disjoint, model) == []
+    assert protocol_differences({**unconfounded, "learners": {}}, model) == []  # naive training alone, which has none
 
 
 def test_seeds_count_and_one_phase_is_no_difference():
@@ -129,20 +154,19 @@ def test_seeds_count_and_one_phase_is_no_difference():
 
 def test_another_question_than_the_papers_is_said():
     """Whatever file or folder its rules came from."""
-    asked = {"variant": "strict", "model": "NN", "ground_truth": "sphere and small cube"}
-    card = {**asked, "confounders": ["blue", "metal", "large"]}
-    assert with_reported(card, PAPER)["reported"]["differences"] == []
-    assert with_reported({**card, "confounders": ["red"], "ground_truth": "cube"}, PAPER)["reported"][
-        "differences"
-    ] == [
+    config = build_config(PAPER)
+    asked = {"variant": "strict", "model": "NN"}
+    own = TaskDescription(**asked, ground_truth="sphere and small cube", confounders=("blue", "metal", "large"))
+    assert paper_results(own, config).differences == ()
+    other = TaskDescription(**asked, ground_truth="cube", confounders=("red",))
+    assert paper_results(other, config).differences == (
         "ground truth 'cube' (paper: 'sphere and small cube')",
         "confounders red (paper: blue, metal, large)",
-    ]
+    )
 
 
-def test_a_card_without_variant_has_nothing_reported():
-    assert with_reported({"variant": None, "model": None})["reported"]["methods"] == {}
-    assert with_reported({"variant": "strict", "model": "NeSy"})["reported"]["ceiling"] == {
-        "mean": 0.8033,
-        "sd": 0.0091,
-    }
+def test_a_study_without_variant_has_nothing_reported():
+    assert paper_results(TaskDescription()).methods == {}
+    assert paper_results(TaskDescription()).ceiling is None
+    ceiling = paper_results(TaskDescription(variant="strict", model="NeSy")).ceiling
+    assert (ceiling.mean, ceiling.sd) == (0.8033, 0.0091)
