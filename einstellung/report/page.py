@@ -82,10 +82,13 @@ def render_page(page: Page) -> str:
 
 
 def render_template(template: str | Path, **context: Any) -> str:
-    """A page from one of our templates, or from a file that extends them; what is not given is an error."""
+    """A page from one of our templates, or from a file that extends them; what is not given is an error.
+
+    The names that such a file extends and includes are ours first, then those of the files beside it: it may have our name.
+    """
     loaders: list[jinja2.BaseLoader] = [jinja2.PackageLoader("einstellung.report")]
     if isinstance(template, Path):
-        loaders.insert(0, jinja2.FileSystemLoader(template.parent))
+        loaders.append(jinja2.FileSystemLoader(template.parent))
     environment = jinja2.Environment(
         loader=jinja2.ChoiceLoader(loaders),
         autoescape=True,
@@ -100,8 +103,9 @@ def render_template(template: str | Path, **context: Any) -> str:
         "plain": plain,
         "typeset": typeset,
     }
-    name = template.name if isinstance(template, Path) else template
-    return environment.get_template(name).render(**context)
+    if isinstance(template, Path):
+        return environment.from_string(template.read_text(encoding="utf-8")).render(**context)
+    return environment.get_template(template).render(**context)
 
 
 def failed_checks(checks: Iterable[Check]) -> list[Check]:
