@@ -6,9 +6,7 @@ images that bear the cue. Undefined parts (None) make an undefined facet; nothin
 
 from __future__ import annotations
 
-
-def _difference(minuend: float | None, subtrahend: float | None) -> float | None:
-    return None if minuend is None or subtrahend is None else minuend - subtrahend
+from einstellung.metrics.arithmetic import difference
 
 
 def adaptation_delay(E_CL: float | None, E_S: float | None) -> float | None:
@@ -23,7 +21,7 @@ def adaptation_delay(E_CL: float | None, E_S: float | None) -> float | None:
     >>> adaptation_delay(4.0, None) is None
     True
     """
-    return _difference(E_CL, E_S)
+    return difference(E_CL, E_S)
 
 
 def censored_side(E_CL: float | None, E_S: float | None, method: str, baseline: str) -> str | None:
@@ -47,7 +45,7 @@ def performance_deficit(final_S: float | None, final_CL: float | None) -> float 
     >>> round(performance_deficit(0.75, 0.80), 3)
     -0.05
     """
-    return _difference(final_S, final_CL)
+    return difference(final_S, final_CL)
 
 
 def cue_delta(patched: float | None, masked: float | None) -> float | None:
@@ -58,7 +56,7 @@ def cue_delta(patched: float | None, masked: float | None) -> float | None:
     >>> round(cue_delta(0.81, 0.33), 3)
     0.48
     """
-    return _difference(patched, masked)
+    return difference(patched, masked)
 
 
 def relative_reliance(delta_CL: float | None, delta_S: float | None) -> float | None:
@@ -69,7 +67,7 @@ def relative_reliance(delta_CL: float | None, delta_S: float | None) -> float | 
     >>> round(relative_reliance(0.48, 0.57), 3)
     -0.09
     """
-    return _difference(delta_CL, delta_S)
+    return difference(delta_CL, delta_S)
 
 
 def relative_sensitivity(delta_CL: float | None, delta_S: float | None) -> float | None:

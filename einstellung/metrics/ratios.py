@@ -1,4 +1,4 @@
-"""The ratio of two means over the same seeds, with an interval that knows that both are uncertain."""
+"""Ratios of gaps, and of two means over the same seeds with an interval that knows that both are uncertain."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+SMALLEST_GAP = 0.01  # how far below 0 a gap must be for a share of it to mean anything
 FIELLER = "Fieller"
 UNBOUNDED = "none: the denominator's interval holds 0"
 _ROUNDING = 1e-12
@@ -70,3 +71,16 @@ def ratio_of_means(
         return Ratio(value, n, None, UNBOUNDED)
     root = math.sqrt(max(half_b**2 - a * c, 0.0))
     return Ratio(value, n, ((half_b - root) / a, (half_b + root) / a), FIELLER)
+
+
+def amplification(gap: float | None, of_baseline: float | None) -> float | None:
+    r"""How many times larger a gap is than the baseline's: :math:`gap / gap_{ERM}`.
+
+    None unless the baseline's gap is below -0.01: where it leans on nothing, there is nothing to multiply.
+
+    >>> round(amplification(-0.45, -0.153), 2), amplification(-0.1, -0.01), amplification(-0.1, 0.2)
+    (2.94, None, None)
+    """
+    if gap is None or of_baseline is None or of_baseline >= -SMALLEST_GAP - _ROUNDING:
+        return None
+    return gap / of_baseline

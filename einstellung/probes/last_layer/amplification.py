@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from einstellung.diagnoses.shortcuts.gaps import SMALLEST_GAP
-from einstellung.metrics.ratios import ratio_of_means
+from einstellung.metrics.ratios import SMALLEST_GAP, ratio_of_means
 
 GAP = "_gap"
 CARTON_GAP = "carton_gap"

@@ -12,9 +12,10 @@ import torch
 from torch import Tensor, nn
 
 from einstellung.classifiers import Extractor
-from einstellung.diagnoses.shortcuts.gaps import amplification, mean_of
 from einstellung.errors import InputError
 from einstellung.learners.mitigation.characters import find_font
+from einstellung.metrics.arithmetic import mean_of
+from einstellung.metrics.ratios import amplification
 from einstellung.metrics.statistics import summarise
 from einstellung.probes.last_layer.amplification import GAP, against_erm, as_loss
 from einstellung.probes.last_layer.features import CLEAN, WATERMARK, Heard, View, features, random_characters

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from einstellung.diagnoses.shortcuts.gaps import amplification
+from einstellung.metrics.ratios import amplification
 from einstellung.report.notation import number
 from einstellung.report.probes.last_layer_published import DIFFERENCES, SOURCE, TABLE_4, reported_for
 from einstellung.report.tables import Cell, Table
