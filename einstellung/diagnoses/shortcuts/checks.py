@@ -15,16 +15,16 @@ from einstellung.diagnoses.checks import (
     twins_are_paired,
     twins_change_something,
 )
-from einstellung.diagnoses.shortcuts.facets import CHANGES, Runs
-from einstellung.diagnoses.shortcuts.runs import Design
-from einstellung.diagnoses.shortcuts.settings import DEFAULT_BASELINE, ShortcutRule
-from einstellung.diagnoses.shortcuts.splits import GROUP, VALIDATION, split_meaning
+from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.runs import Runs
+from einstellung.diagnoses.shortcuts.settings import DEFAULT_BASELINE, SelectionRule
+from einstellung.diagnoses.shortcuts.splits import CHANGES, GROUP, TWINS, VALIDATION, describe_split
 from einstellung.diagnoses.wording import counted, listed, run_name
 from einstellung.timeline import Timeline
 
 
 def shortcut_checks(
-    timeline: Timeline, design: Design, runs: Mapping[str, Runs], baseline: str | None, rule: ShortcutRule
+    timeline: Timeline, design: Design, runs: Mapping[str, Runs], baseline: str | None, rule: SelectionRule
 ) -> list[Check]:
     """All checks; ``baseline`` is the name of the method that mitigates nothing, None if there is none."""
     twins = [(f"{cue}_common", f"{cue}_{change}") for cue in design.cues for change in CHANGES]
@@ -98,7 +98,7 @@ def baseline_is_there(timeline: Timeline, baseline: str | None) -> Check:
     return Check(name, True, f"{baseline}, {counted(len(timeline.seeds(baseline)), 'seed')}")
 
 
-def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: ShortcutRule) -> Check:
+def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: SelectionRule) -> Check:
     """Selection by validation needs epochs to select from: those at which all groups of validation and test were measured."""
     name = "worst-group validation accuracy had epochs to choose from"
     if rule == "last":
@@ -106,7 +106,7 @@ def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: Short
     counts, single = {}, set()
     for method, own in runs.items():
         for seed, run in own.items():
-            if (phase := design.phases[-1]) not in run.choices:
+            if (phase := design.last) not in run.choices:
                 continue
             if run.looks[phase] == 1:
                 single.add(method)
@@ -115,9 +115,7 @@ def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: Short
     few = [f"{where}: {counted(count, 'epoch')}" for where, count in counts.items() if count < 2]
     fewest, most = min(counts.values(), default=0), max(counts.values(), default=0)
     among = f"{fewest}" if fewest == most else f"{fewest} to {most}"
-    words = (
-        [f"among {among} epochs of {design.phases[-1]}, by {len(design.splits(VALIDATION))} groups"] if counts else []
-    )
+    words = [f"among {among} epochs of {design.last}, by {len(design.splits(VALIDATION))} groups"] if counts else []
     words += [f"with a single result: {', '.join(sorted(single))}"] if single else []
     return Check(name, not few, listed(few) or "; ".join(words))
 
@@ -137,9 +135,9 @@ def phases_are_there(timeline: Timeline, design: Design) -> Check:
 def split_names_are_understood(timeline: Timeline, design: Design) -> Check:
     """Other splits stay aside; one that begins like a group's is a slip of the pen."""
     name = "split names are understood"
-    strange = [split for split in timeline.splits if split_meaning(split, design.cues) is None]
+    strange = [split for split in timeline.splits if describe_split(split, design.cues) is None]
     slips = [split for split in strange if split.lower().startswith((f"{GROUP}_", f"{VALIDATION}_"))]
-    slips += [split for split in strange if split.endswith(("_common", "_swapped", "_covered"))]
+    slips += [split for split in strange if split.endswith(tuple(f"_{kind}" for kind in TWINS))]
     if slips:
         return Check(name, False, f"not used: {', '.join(slips)}")
     aside = f"; kept but not used: {', '.join(strange)}" if strange else ""

@@ -7,45 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise, permutations
-from typing import Any
 
-from einstellung.diagnoses.shortcuts.facets import Runs, pairs_with
-from einstellung.diagnoses.shortcuts.gaps import EQUAL, SMALLEST_GAP, Turned, difference, trade
-from einstellung.diagnoses.shortcuts.phase import WEIGHTINGS, gaps_of, turned_in
-from einstellung.diagnoses.shortcuts.runs import Design, ShortcutRun
-from einstellung.metrics.ratios import ratio_of_means
+from einstellung.diagnoses.shortcuts.card import (
+    WEIGHTINGS,
+    BaselineTrade,
+    CarryOver,
+    GapLeft,
+    PhaseTrade,
+    Trade,
+    Trades,
+    Weighting,
+)
+from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.gaps import Turned, trade
+from einstellung.diagnoses.shortcuts.runs import Runs, ShortcutRun, pairs_with
+from einstellung.metrics.arithmetic import difference
+from einstellung.metrics.ratios import SMALLEST_GAP, ratio_of_means
 from einstellung.metrics.statistics import Summary, summarise, summarise_all
 
-NO_CORRELATION = 0.5
-_MEASURED_FROM = ("own", "fixed", "common")  # a cue whose correlation is gone has no value that is common in the phase
 
-
-def correlation_left(correlations: Mapping[str, Sequence[float]], phases: Sequence[str], place: int) -> dict[str, str]:
-    """Phases in which a cue has no correlation with the label, and the last phase before each in which it had one.
-
-    >>> correlation_left({"T1": [0.95, 0.5], "T2": [0.5, 0.95], "T3": [0.5, 0.5]}, ["T1", "T2", "T3"], 0)
-    {'T2': 'T1', 'T3': 'T1'}
-    """
-    found = {}
-    had: str | None = None
-    for phase in phases:
-        if phase not in correlations:
-            continue
-        if abs(correlations[phase][place] - NO_CORRELATION) > EQUAL:
-            had = phase
-        elif had is not None:
-            found[phase] = had
-    return found
-
-
-def carry_over(
-    own: Runs,
-    correlations: Mapping[str, Sequence[float]],
-    margin: float,
-    *,
-    fresh: bool = False,
-    scratch: Runs | None = None,
-) -> list[dict[str, Any]]:
+def carry_over(own: Runs, margin: float, *, fresh: bool = False, scratch: Runs | None = None) -> tuple[CarryOver, ...]:
     r"""For every cue and phase without its correlation: the gap that is left, and its share of the gap when it was there.
 
     .. math:: C_k(t) = gap_k(t), \qquad share = \overline{gap_k(t)} / \overline{gap_k(t')}
@@ -57,55 +38,66 @@ def carry_over(
     Where there is such a net, ``scratch``, the same must hold of what is left minus what that net has, paired by seed: a gap
     that needs no history was not carried over.
     """
-    every = list(own.values())
-    design = every[0].design
+    design = next(iter(own.values())).design
     found = []
     for place, cue in enumerate(design.cues):
-        for phase, had in correlation_left(correlations, design.phases, place).items():
-            entry: dict[str, Any] = {"cue": cue, "phase": phase, "had": had}
-            for weighting in _MEASURED_FROM:
-                sense = _as_in(design, phase, weighting, place, had)
-                left = [gaps_of(run, phase, weighting, sense)[cue] for run in every]
-                beside = [
-                    difference(gaps_of(run, phase, weighting, sense)[cue], gaps_of(other, phase, weighting, sense)[cue])
-                    for run, other in pairs_with(own, scratch or {})
-                ]
-                before = [
-                    gaps_of(run, had, weighting, _as_in(design, had, weighting, place, had))[cue] for run in every
-                ]
-                entry[weighting] = {
-                    "gap": summarise(left).to_dict(),
-                    "gap_before": summarise(before).to_dict(),
-                    "share": ratio_of_means(left, before, below=-SMALLEST_GAP).to_dict(),
-                    "minus_fresh": summarise(beside).to_dict() if beside else None,
-                }
-            alone = entry["common"]
-            entry["certain"] = (
+        for phase, had in design.correlation_left(place).items():
+            # a cue whose correlation is gone has no value that is common in the phase: no fourth weighting
+            common = _gap_left(own, scratch or {}, place, phase, had, "common")
+            certain = (
                 not fresh
-                and _below(alone["gap_before"], -margin)
-                and _left(alone["gap"], margin)
-                and (alone["minus_fresh"] is None or _left(alone["minus_fresh"], margin))
+                and _below(common.gap_before, -margin)
+                and _is_left(common.gap, margin)
+                and (common.minus_fresh is None or _is_left(common.minus_fresh, margin))
             )
-            found.append(entry)
-    return found
+            found.append(
+                CarryOver(
+                    cue=cue,
+                    phase=phase,
+                    had=had,
+                    own=_gap_left(own, scratch or {}, place, phase, had, "own"),
+                    fixed=_gap_left(own, scratch or {}, place, phase, had, "fixed"),
+                    common=common,
+                    certain=certain,
+                )
+            )
+    return tuple(found)
 
 
-def _as_in(design: Design, phase: str, weighting: str, place: int, had: str) -> Turned:
+def _gap_left(own: Runs, scratch: Runs, place: int, phase: str, had: str, weighting: Weighting) -> GapLeft:
+    design = next(iter(own.values())).design
+    cue = design.cues[place]
+    now, then = (_as_in(design, moment, weighting, place, had) for moment in (phase, had))
+    left = [run.gaps(phase, weighting, now)[cue] for run in own.values()]
+    before = [run.gaps(had, weighting, then)[cue] for run in own.values()]
+    against_fresh = [
+        difference(run.gaps(phase, weighting, now)[cue], other.gaps(phase, weighting, now)[cue])
+        for run, other in pairs_with(own, scratch)
+    ]
+    return GapLeft(
+        gap=summarise(left),
+        gap_before=summarise(before),
+        share=ratio_of_means(left, before, below=-SMALLEST_GAP),
+        minus_fresh=summarise(against_fresh) if against_fresh else None,
+    )
+
+
+def _as_in(design: Design, phase: str, weighting: Weighting, place: int, had: str) -> Turned:
     """The sense of a weighting in a phase, but of one cue that of the phase that had its correlation."""
-    turned = list(turned_in(design, phase, weighting))
-    turned[place] = turned_in(design, had, "own")[place]
+    turned = list(design.turned_in(phase, weighting))
+    turned[place] = design.turned_in(had, "own")[place]
     return tuple(turned)
 
 
-def _below(gap: Mapping[str, Any], bound: float) -> bool:
-    return gap["ci95"] is not None and bool(gap["ci95"][1] < bound)
+def _below(gap: Summary, bound: float) -> bool:
+    return gap.ci95 is not None and gap.ci95[1] < bound
 
 
-def _left(gap: Mapping[str, Any], margin: float) -> bool:
-    return _below(gap, 0.0) and bool(gap["mean"] < -margin)
+def _is_left(gap: Summary, margin: float) -> bool:
+    return _below(gap, 0.0) and gap.mean is not None and gap.mean < -margin
 
 
-def trades(own: Runs, baseline: Runs, margin: float, *, fresh: bool = False) -> dict[str, list[dict[str, Any]]]:
+def trades(own: Runs, baseline: Runs, margin: float, *, fresh: bool = False) -> Trades:
     """T of every ordered pair of cues: from each phase to the next, and within every phase from the baseline to the method.
 
     A trade is ``certain`` if T is above the margin and its interval above 0; never between the phases of a net that starts
@@ -113,42 +105,43 @@ def trades(own: Runs, baseline: Runs, margin: float, *, fresh: bool = False) -> 
     """
     design = next(iter(own.values())).design
     between = [
-        _entry(
-            design,
-            {"from": before, "to": after},
-            [(run, before, run, after) for run in own.values()],
-            float("inf") if fresh else margin,
+        PhaseTrade(
+            before=before,
+            after=after,
+            **_traded(
+                design,
+                [(run, before, run, after) for run in own.values()],
+                float("inf") if fresh else margin,
+            ),
         )
         for before, after in pairwise(design.phases)
     ]
     paired = pairs_with(own, baseline)
-    beside = [
-        _entry(design, {"phase": phase}, [(base, phase, run, phase) for run, base in paired], margin)
+    against = [
+        BaselineTrade(phase=phase, **_traded(design, [(base, phase, run, phase) for run, base in paired], margin))
         for phase in design.phases
     ]
-    return {"between_phases": between, "against_baseline": beside}
+    return Trades(between_phases=tuple(between), against_baseline=tuple(against))
 
 
-def _entry(
-    design: Design, where: Mapping[str, str], moves: Sequence[tuple[ShortcutRun, str, ShortcutRun, str]], margin: float
-) -> dict[str, Any]:
-    """T per pair of cues over the seeds; a move goes from a run at a phase to a run at a phase."""
-    entry: dict[str, Any] = dict(where)
+def _traded(
+    design: Design, moves: Sequence[tuple[ShortcutRun, str, ShortcutRun, str]], margin: float
+) -> dict[Weighting, Mapping[str, Trade]]:
+    """T per pair of cues over the seeds, in every weighting; a move goes from a run at a phase to a run at a phase."""
+    found: dict[Weighting, Mapping[str, Trade]] = {}
     for weighting in WEIGHTINGS:
-        ends = [
-            (gaps_of(one, before, weighting), gaps_of(other, after, weighting)) for one, before, other, after in moves
-        ]
+        ends = [(one.gaps(before, weighting), other.gaps(after, weighting)) for one, before, other, after in moves]
         values = {
             f"{shrinks} -> {grows}": [
                 trade((start[shrinks], end[shrinks]), (start[grows], end[grows])) for start, end in ends
             ]
             for shrinks, grows in permutations(design.cues, 2)
         }
-        entry[weighting] = {
-            name: {**summary.to_dict(), "certain": _is_trade(summary, margin)}
+        found[weighting] = {
+            name: Trade(**vars(summary), certain=_is_trade(summary, margin))
             for name, summary in summarise_all(values).items()
         }
-    return entry
+    return found
 
 
 def _is_trade(found: Summary, margin: float) -> bool:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from einstellung.diagnoses.shortcuts.family_tables import family_tables, images_in_words
+from einstellung.diagnoses.contract import Members
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.family_tables import Cards, describe_images, family_tables
 from einstellung.diagnoses.shortcuts.findings import carried_over, decided, loses_a_correlation, traded, whac_a_moles
-from einstellung.diagnoses.shortcuts.reporting import report_shortcuts
-from einstellung.report.family_page import Cards, finished_timelines, write_family_page
-from einstellung.report.measured import seeds_in_words
-from einstellung.report.notation import baseline_first, join
-from einstellung.results.folder import ResultsFolder
+from einstellung.diagnoses.shortcuts.notation import describe_card_seeds
+from einstellung.diagnoses.shortcuts.page import GLOSSARY, PILLS
+from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.notation import join
 
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan
+
+_TEMPLATE = Path(__file__).with_name("family.html")
 _LISTED = 5  # from so many names on, those that are missing may be told instead
 _CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label
 minus accuracy where all do. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over
@@ -23,48 +28,33 @@ gap moves towards 0 and another away from it (triangle: for certain), one is tra
 Right of 0, the model expects the cue to go against the label. {seeds}; {images}."""
 
 
-def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str, Any]], Path]:
-    """Report every study of a family that has finished runs, then the family; the cards by name, and the page's path."""
-    timelines = finished_timelines(root, names)
-    cards = {name: report_shortcuts(ResultsFolder(root / name))[0] for name in timelines}
-    waiting = [name for name in names if name not in cards]
-    warnings = [f"no finished run yet in {join(waiting)}"] if waiting else []
-    return cards, write_family_report(root, cards, warnings=warnings)
-
-
-def write_family_report(
-    root: Path,
-    cards: Cards,
-    *,
-    warnings: Sequence[str] = (),
-    title: str = "Several shortcuts: a family of studies",
-) -> Path:
-    """Write ``tables/``, ``figures/``, ``family.json`` and, last, ``family.html`` into ``root``; return its path.
-
-    ``cards`` are of :func:`einstellung.diagnoses.shortcuts.reporting.report_shortcuts`, by the name of the folder below ``root`` in which the
-    study's own page lies.
-    """
-    from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
-    from einstellung.diagnoses.shortcuts.page import GLOSSARY, PILLS
-    from einstellung.report.figures.canvas import drawing, save  # matplotlib takes most of a second to import
-    from einstellung.report.figures.plan import Drawn
-
-    shown = {name: baseline_first(card) for name, card in cards.items()}
-    figure = None
-    if has_gaps(shown):
-        with drawing():
-            svg = save(draw_family(shown), root / "figures", "family")["svg"]
-        figure = Drawn("family", "Gaps from phase to phase, in every study", _caption(shown), svg)
-    return write_family_page(
-        root,
-        "shortcuts_family.html",
-        cards,
-        title=title,
+def family_page(members: Members[ShortcutsCard], title: str) -> FamilyPage:
+    """The page of all studies; ``title`` is that of the diagnosis."""
+    shown = {name: card.baseline_first() for name, card in members.cards.items()}
+    return FamilyPage(
+        name=FAMILY,
+        title=f"{title}: a family of studies",
+        kicker=title,
         answer=family_answer(shown),
+        data={"studies": {name: card.to_json() for name, card in members.cards.items()}},
         tables=family_tables(shown),
-        figure=figure,
+        figures=[_figure(shown)],
         glossary=[(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
-        warnings=warnings,
+        warnings=[f"no finished run yet in {join(members.waiting)}"] if members.waiting else [],
+        template=_TEMPLATE,
+    )
+
+
+def _figure(cards: Cards) -> Plan:
+    from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
+    from einstellung.report.figures.plan import Plan  # matplotlib takes most of a second to import
+
+    return Plan(
+        "family",
+        "Gaps from phase to phase, in every study",
+        _caption(cards),
+        lambda: draw_family(cards),
+        why=None if has_gaps(cards) else "no gap is known",
     )
 
 
@@ -75,7 +65,7 @@ def family_answer(cards: Cards) -> list[str]:
 
 
 def _whac_a_mole(cards: Cards) -> str:
-    lacking = [name for name, card in cards.items() if card["baseline"] not in card["methods"]]
+    lacking = [name for name, card in cards.items() if not card.has_baseline]
     found = {name: methods for name, card in cards.items() if (methods := whac_a_moles(card))}
     known = [name for name, card in cards.items() if decided(card)]
     unknown = [name for name in cards if name not in known and name not in lacking]
@@ -97,7 +87,7 @@ def _whac_a_mole(cards: Cards) -> str:
 
 
 def _carry_over(cards: Cards) -> str:
-    continual = {name: card for name, card in cards.items() if len(card["phases"]) > 1}
+    continual = {name: card for name, card in cards.items() if len(card.phases) > 1}
     asked = [name for name, card in continual.items() if loses_a_correlation(card)]
     if not continual:
         return ""
@@ -118,7 +108,7 @@ def _carry_over(cards: Cards) -> str:
 
 
 def _trade(cards: Cards) -> str:
-    asked = [name for name, card in cards.items() if len(card["phases"]) > 1 and len(card["cues"]) > 1]
+    asked = [name for name, card in cards.items() if len(card.phases) > 1 and len(card.cues) > 1]
     if not asked:
         return ""
     found = {name: who for name in asked if (who := traded(cards[name]))}
@@ -132,12 +122,12 @@ def _trade(cards: Cards) -> str:
     return f"From phase to phase, one gap is traded for another {_of(found, cards)}: {'; '.join(parts)}."
 
 
-def _who(methods: Sequence[str], card: Mapping[str, Any]) -> str:
+def _who(methods: Sequence[str], card: ShortcutsCard) -> str:
     """Methods by name; where that is shorter, all but those that are not among them."""
-    others = [method for method in card["methods"] if method not in methods]
+    others = [method for method in card.methods if method not in methods]
     if len(methods) < _LISTED or len(others) >= _LISTED:
         return join(methods)
-    return f"all {len(card['methods'])} methods{f' but {join(others)}' if others else ''}"
+    return f"all {len(card.methods)} methods{f' but {join(others)}' if others else ''}"
 
 
 def _of(found: Mapping[str, Any], cards: Cards) -> str:
@@ -145,12 +135,12 @@ def _of(found: Mapping[str, Any], cards: Cards) -> str:
 
 
 def _rests_on(cards: Cards) -> str:
-    single = [name for name, card in cards.items() if all(one["n_seeds"] == 1 for one in card["methods"].values())]
+    single = [name for name, card in cards.items() if all(one.n_seeds == 1 for one in card.methods.values())]
     nothing = f" With a single seed nothing is certain: so in {join(single)}." if single else ""
-    too = " (Whac-A-Mole: over test images, too)" if all(card["image_resamples"] for card in cards.values()) else ""
+    too = " (Whac-A-Mole: over test images, too)" if all(card.image_resamples for card in cards.values()) else ""
     return (
         f"Certain is what is beyond the margin and confirmed by 95 % intervals over seeds{too}: "
-        f"{_seeds(cards)}; {images_in_words(cards)}.{nothing}"
+        f"{_seeds(cards)}; {describe_images(cards)}.{nothing}"
     )
 
 
@@ -158,14 +148,14 @@ def _seeds(cards: Cards) -> str:
     """How many seeds every study has; said once where all have the same."""
     words: dict[str, list[str]] = {}
     for name, card in cards.items():
-        words.setdefault(seeds_in_words(card), []).append(name)
+        words.setdefault(describe_card_seeds(card), []).append(name)
     if len(words) == 1:
         return next(iter(words))
     return "; ".join(f"{said} in {join(names)}" for said, names in words.items())
 
 
 def _caption(cards: Cards) -> str:
-    baselines: Iterable[str] = dict.fromkeys(card["baseline"] for card in cards.values())
+    baselines: Iterable[str] = dict.fromkeys(card.baseline for card in cards.values())
     seeds = _seeds(cards)
-    text = _CAPTION.format(baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=images_in_words(cards))
+    text = _CAPTION.format(baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=describe_images(cards))
     return " ".join(text.split())

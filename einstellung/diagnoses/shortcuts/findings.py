@@ -6,56 +6,48 @@ starts fresh in every phase has no history: whatever gap it shows was not carrie
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.verdict import UNDECIDED, WHAC_A_MOLE
 
-Card = Mapping[str, Any]
 Found = dict[tuple[str, str, str], list[str]]
 
 
-def is_trade(trade: Card) -> bool:
-    """Whether one gap certainly shrank while another grew: T is beyond the margin and its interval above 0."""
-    return bool(trade["certain"])
-
-
-def whac_a_moles(card: Card) -> list[str]:
+def whac_a_moles(card: ShortcutsCard) -> list[str]:
     """The methods that reduce one gap and amplify another, at the end of the last phase."""
-    return [method for method, record in card["methods"].items() if record["verdict"]["name"] == WHAC_A_MOLE]
+    return [method for method, record in card.methods.items() if record.verdict.name == WHAC_A_MOLE]
 
 
-def decided(card: Card) -> list[str]:
+def decided(card: ShortcutsCard) -> list[str]:
     """The methods of which the data tell whether they play Whac-A-Mole: those that do, and those with a word for every cue."""
     found = []
-    for method, record in card["methods"].items():
-        words = [record["verdict"]["gaps"][cue]["name"] for cue in card["cues"] if record["verdict"]["gaps"]]
-        if record["verdict"]["name"] == WHAC_A_MOLE or (words and UNDECIDED not in words):
+    for method, record in card.methods.items():
+        words = [record.verdict.gaps[cue].name for cue in card.cues if record.verdict.gaps]
+        if record.verdict.name == WHAC_A_MOLE or (words and UNDECIDED not in words):
             found.append(method)
     return found
 
 
-def loses_a_correlation(card: Card) -> bool:
+def loses_a_correlation(card: ShortcutsCard) -> bool:
     """Whether there is a phase in which a cue tells nothing that told something before: else nothing can be carried over."""
-    return any(record["carry_over"] for record in card["methods"].values())
+    return any(record.carry_over for record in card.methods.values())
 
 
-def carried_over(card: Card) -> Found:
+def carried_over(card: ShortcutsCard) -> Found:
     """Who still has a gap after its correlation is gone: methods by (cue, phase that had it, phase after)."""
     found: Found = {}
-    for method, record in card["methods"].items():
-        for entry in record["carry_over"] if method != card["scratch"] else ():
-            if entry["certain"]:
-                found.setdefault((entry["cue"], entry["had"], entry["phase"]), []).append(method)
+    for method, record in card.methods.items():
+        for entry in record.carry_over if method != card.scratch else ():
+            if entry.certain:
+                found.setdefault((entry.cue, entry.had, entry.phase), []).append(method)
     return found
 
 
-def traded(card: Card) -> Found:
+def traded(card: ShortcutsCard) -> Found:
     """Who traded one gap for another from phase to phase: methods by (pair of cues, phase before, phase after)."""
     found: Found = {}
-    for method, record in card["methods"].items():
-        for entry in record["trade"]["between_phases"]:
-            for pair, trade in entry["common"].items():
-                if is_trade(trade):
-                    found.setdefault((pair, entry["from"], entry["to"]), []).append(method)
+    for method, record in card.methods.items():
+        for entry in record.trade.between_phases:
+            for pair, trade in entry.common.items():
+                if trade.certain:
+                    found.setdefault((pair, entry.before, entry.after), []).append(method)
     return found

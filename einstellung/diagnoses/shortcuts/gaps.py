@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from einstellung.diagnoses.shortcuts.splits import patterns_of, subsets_of
 from einstellung.errors import InputError
+from einstellung.metrics.arithmetic import difference, mean_of
 
 Accuracies = Mapping[str, float | None]
 Turned = tuple[bool, ...]
-SMALLEST_GAP = 0.01  # how far below 0 a gap must be for a share of it to mean anything
 EQUAL = 1e-9  # correlations that differ by less are the same
 _ROUNDING = 1e-6
 
@@ -74,16 +74,6 @@ def in_terms_of_labels(pattern: str, turned: Turned) -> str:
     return "".join("01"[(digit == "1") != other] for digit, other in zip(pattern, turned, strict=True))
 
 
-def mean_of(values: Sequence[float | None]) -> float | None:
-    """The mean; None where a part is undefined.
-
-    >>> mean_of([0.5, 1.0]), mean_of([0.5, None])
-    (0.75, None)
-    """
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known and len(known) == len(values) else None
-
-
 def in_distribution(accuracies: Accuracies, weights: Mapping[str, float] | None) -> float | None:
     r"""Accuracy on images as they occur in training: :math:`ID = \sum_p w_p A_p`.
 
@@ -141,19 +131,6 @@ def cue_preference(groups: Mapping[tuple[str, str], float | None], cues: Sequenc
     return shares
 
 
-def amplification(gap: float | None, of_baseline: float | None) -> float | None:
-    r"""How many times larger a gap is than the baseline's: :math:`gap / gap_{ERM}`; above 1, a mole came up.
-
-    None unless the baseline's gap is below -0.01: where it leans on nothing, there is nothing to multiply.
-
-    >>> round(amplification(-0.45, -0.153), 2), amplification(-0.1, -0.01), amplification(-0.1, 0.2)
-    (2.94, None, None)
-    """
-    if gap is None or of_baseline is None or of_baseline >= -SMALLEST_GAP - 1e-12:
-        return None
-    return gap / of_baseline
-
-
 def trade(shrinking: tuple[float | None, float | None], growing: tuple[float | None, float | None]) -> float | None:
     r"""How much of one cue's gap went over to another's: the smaller one of what the first lost and the second gained.
 
@@ -168,12 +145,3 @@ def trade(shrinking: tuple[float | None, float | None], growing: tuple[float | N
     shrinkage = difference(shrinking[1], shrinking[0])
     growth = difference(growing[0], growing[1])
     return None if shrinkage is None or growth is None else min(shrinkage, growth)
-
-
-def difference(minuend: float | None, subtrahend: float | None) -> float | None:
-    """One minus the other; None where either is undefined.
-
-    >>> difference(0.5, 0.25), difference(None, 0.25)
-    (0.25, None)
-    """
-    return None if minuend is None or subtrahend is None else minuend - subtrahend

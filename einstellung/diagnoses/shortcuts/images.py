@@ -3,23 +3,22 @@
 Seeds say how much training varies; they all answer about the same images, and another test would have others. So images are drawn
 again with replacement within every group (class x pattern), the same ones for every run, and whatever is a mean over seeds stays
 the mean over those seeds: 2,000 times, of which the middle 95 % are the interval. It knows nothing of seeds, as the interval over
-seeds knows nothing of images; :func:`both` puts them together.
+seeds knows nothing of images; :attr:`~einstellung.diagnoses.shortcuts.card.Gap.bounds` puts them together.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from einstellung.checks import Check
-from einstellung.diagnoses.shortcuts.facets import Runs, pairs_with
+from einstellung.diagnoses.shortcuts.card import WEIGHTINGS, Weighting
+from einstellung.diagnoses.shortcuts.design import Design
 from einstellung.diagnoses.shortcuts.gaps import in_terms_of_labels
-from einstellung.diagnoses.shortcuts.phase import WEIGHTINGS, turned_in, weights_for
-from einstellung.diagnoses.shortcuts.runs import Design
+from einstellung.diagnoses.shortcuts.runs import Runs, pairs_with
 from einstellung.diagnoses.shortcuts.splits import group_split, subsets_of
 from einstellung.diagnoses.wording import listed, run_name
 from einstellung.metrics.curves import SAME_ACCURACY
@@ -27,28 +26,38 @@ from einstellung.metrics.image_pairs import Predictions, of_split
 from einstellung.timeline import Run
 
 RESAMPLES = 2000
-IMAGES95 = "images95"
 CHECK = "predictions are those of the scored epoch, on the same images in every run"
 _SEED = 0
 
 Floats = npt.NDArray[np.float64]
-Hits = Mapping[
-    str, Floats
-]  # by the split of a group, 1 for every image that is answered rightly, in the order of identities
+#: By the split of a group, 1 for every image that is classified correctly, in the order of identities.
+Hits = Mapping[str, Floats]
+Bounds = Mapping[str, tuple[float, float]]
 
 
-def with_image_intervals(
-    card: Mapping[str, Any], runs: Mapping[str, Runs], design: Design, baseline: str | None, predictions: Predictions
-) -> dict[str, Any]:
-    """The card with ``images95`` beside every ``ci95`` of a gap and of its difference from the baseline, in the last phase.
+@dataclass(frozen=True)
+class ImageIntervals:
+    """The 95 % interval over images of every gap, and of its difference from the baseline's, at the end of the last phase."""
 
-    Where predictions are not those that were scored, or not of the same images, there are none; a check and a warning say why.
-    """
+    by_gaps: Mapping[tuple[str, Weighting], Bounds]
+    by_differences: Mapping[tuple[str, Weighting], Bounds]
+
+    def gaps(self, method: str, weighting: Weighting) -> Bounds:
+        """Of a method's gaps, by name; empty where these are undefined."""
+        return self.by_gaps.get((method, weighting), {})
+
+    def differences(self, method: str, weighting: Weighting) -> Bounds:
+        """Of what a method's gaps differ by from the baseline's, by name; empty where there is nothing to compare."""
+        return self.by_differences.get((method, weighting), {})
+
+
+def image_intervals(
+    runs: Mapping[str, Runs], design: Design, baseline: str | None, predictions: Predictions
+) -> tuple[ImageIntervals | None, Check]:
+    """The intervals, and the check that predictions are those that were scored, on the same images; none where they are not."""
     hits, check = hits_of_runs(runs, design, predictions)
-    checks = [*card["checks"], check.to_dict()]
     if not hits:
-        without = f"verdicts go by the intervals over seeds alone: {check.detail}"
-        return {**card, "checks": checks, "warnings": [*card["warnings"], without]}
+        return None, check
     answers: dict[tuple[str, bool], Hits] = {}  # by method, and whether its own seeds or those of the baseline's pairs
     for method, own in runs.items():
         answers[method, False] = _mean(hits, [(method, seed) for seed in own])
@@ -56,16 +65,17 @@ def with_image_intervals(
             ours, theirs = (_mean(hits, [(name, run.seed) for run, _ in pairs]) for name in (method, baseline))
             answers[method, True] = {split: ours[split] - theirs[split] for split in ours}
     redrawn = dict(zip(answers, _redrawn_patterns(list(answers.values()), design), strict=True))
-    methods = {
-        method: _with_intervals(record, design, redrawn[method, False], redrawn.get((method, True)))
-        for method, record in card["methods"].items()
-    }
-    return {**card, "methods": methods, "checks": checks, "image_resamples": RESAMPLES}
+    found: dict[bool, dict[tuple[str, Weighting], Bounds]] = {False: {}, True: {}}
+    for (method, is_difference), patterns in redrawn.items():
+        for weighting in WEIGHTINGS:
+            if (gaps := _gaps(patterns, design, weighting)) is not None:
+                found[is_difference][method, weighting] = {name: _middle(values) for name, values in gaps.items()}
+    return ImageIntervals(found[False], found[True]), check
 
 
 def hits_of_runs(runs: Mapping[str, Runs], design: Design, predictions: Predictions) -> tuple[dict[Run, Hits], Check]:
     """Which images every run answers rightly, if all runs have it as it was scored and of the same images; else nothing."""
-    last, splits = design.phases[-1], design.splits()
+    last, splits = design.last, design.splits()
     found: dict[Run, Hits] = {}
     identities: dict[str, list[int]] = {}
     amiss = []
@@ -124,10 +134,10 @@ def _redrawn_patterns(answers: Sequence[Hits], design: Design) -> list[dict[str,
     return found
 
 
-def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: str) -> dict[str, Floats] | None:
+def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: Weighting) -> dict[str, Floats] | None:
     """The gaps in every resample; of differences of accuracies, the differences of gaps."""
-    turned = turned_in(design, design.phases[-1], weighting)
-    weights = weights_for(design, design.phases[-1], weighting, turned)
+    turned = design.turned_in(design.last, weighting)
+    weights = design.weights_for(design.last, weighting, turned)
     if weights is None:
         return None
     whole = sum(weight * patterns[pattern] for pattern, weight in weights.items())
@@ -136,43 +146,6 @@ def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: str) -> dic
     }
 
 
-def _with_intervals(
-    record: Mapping[str, Any],
-    design: Design,
-    own: Mapping[str, Floats],
-    differences: Mapping[str, Floats] | None,
-) -> dict[str, Any]:
-    last = design.phases[-1]
-    end = dict(record["phases"][last])
-    for weighting in WEIGHTINGS:
-        measured = dict(end[weighting])
-        for name, patterns in (("gaps", own), ("difference", differences)):
-            if patterns is not None and (gaps := _gaps(patterns, design, weighting)) is not None:
-                measured[name] = _beside(measured[name], gaps)
-        end[weighting] = measured
-    return {**record, "phases": {**record["phases"], last: end}}
-
-
-def _beside(estimates: Mapping[str, Mapping[str, Any]], resampled: Mapping[str, Floats]) -> dict[str, Any]:
-    bounds = {name: np.quantile(values, [0.025, 0.975]).tolist() for name, values in resampled.items()}
-    return {name: {**estimate, IMAGES95: bounds[name]} for name, estimate in estimates.items()}
-
-
-def both(estimate: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The interval that allows for seeds and, where predictions are known, for images; None with a single seed.
-
-    What seeds and what images do to a mean over seeds is independent of each other, so that variances add up, and with them the
-    squares of an interval's half widths.
-
-    >>> both({"mean": 0.0, "ci95": [-0.3, 0.3], "images95": [-0.4, 0.4]})
-    (-0.5, 0.5)
-    >>> both({"mean": 0.0, "ci95": [-0.3, 0.3]})
-    (-0.3, 0.3)
-    """
-    if estimate["ci95"] is None:
-        return None
-    mean, (low, high) = estimate["mean"], estimate["ci95"]
-    if estimate.get(IMAGES95) is None:
-        return low, high
-    least, most = estimate[IMAGES95]
-    return mean - math.hypot(mean - low, mean - least), mean + math.hypot(high - mean, most - mean)
+def _middle(values: Floats) -> tuple[float, float]:
+    low, high = np.quantile(values, [0.025, 0.975]).tolist()
+    return low, high

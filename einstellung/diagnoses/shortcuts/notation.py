@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-from einstellung.diagnoses.shortcuts.images import both
-from einstellung.diagnoses.shortcuts.score import AGAINST_LABEL
+from einstellung.diagnoses.shortcuts.card import Gap, ShortcutsCard
 from einstellung.diagnoses.shortcuts.verdict import BETTER, WORSE
+from einstellung.metrics.ratios import Ratio
+from einstellung.metrics.statistics import Summary
+from einstellung.report.measured import describe_seeds
 from einstellung.report.notation import DASH, join, number
 from einstellung.report.tables import Cell
 
@@ -18,6 +19,7 @@ TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
 UP = "↑"
 TIMES = "×"
 _SHOWN_FROM = 1.005  # what is written as 1.00 is no factor above 1
+_RULES = {"last": "the last epoch", "worst-group": "the epoch with the highest worst-group validation accuracy"}
 
 
 def gap_head(gap: str) -> str:
@@ -38,18 +40,9 @@ def pair_head(pair: str) -> str:
     return " to ".join(CUE_HEADS.get(cue, cue) for cue in pair.split(" -> "))
 
 
-def turned_in(card: Mapping[str, Any], phase: str) -> list[str]:
-    """The cues that go against the label in most training images of a phase."""
-    return [cue for cue, value in card["common_values"].get(phase, {}).items() if value == AGAINST_LABEL]
-
-
-def turned_in_words(card: Mapping[str, Any], phase: str) -> str:
-    """What common means in a phase in which a cue is turned round; empty where none is.
-
-    >>> turned_in_words({"common_values": {"T2": {"background": "against the label", "co-object": "neither"}}}, "T2")
-    'In T2 the common value of background goes against the label: uncommon is what goes with the label.'
-    """
-    cues = turned_in(card, phase)
+def describe_turned(card: ShortcutsCard, phase: str) -> str:
+    """What common means in a phase in which a cue is turned round; empty where none is."""
+    cues = card.turned_in(phase)
     if len(cues) > 1:
         return (
             f"In {phase} the common values of {join(cues)} go against the label: uncommon is what goes with the label."
@@ -57,6 +50,29 @@ def turned_in_words(card: Mapping[str, Any], phase: str) -> str:
     if cues:
         return f"In {phase} the common value of {cues[0]} goes against the label: uncommon is what goes with the label."
     return ""
+
+
+def describe_intervals(card: ShortcutsCard) -> str:
+    """What the intervals that decide a verdict allow for."""
+    return "over seeds and test images" if card.image_resamples else "over seeds"
+
+
+def describe_final(card: ShortcutsCard) -> str:
+    """Which epoch of the last phase counts."""
+    return _RULES[card.final]
+
+
+def describe_finals(card: ShortcutsCard) -> str:
+    """Which epoch counts, of every phase."""
+    *earlier, last = card.final_by_phase
+    if not earlier or card.final == "last":
+        return f"{describe_final(card)}{' of every phase' if earlier else ''}"
+    return f"{', '.join(earlier)}: the last epoch, which the next phase begins with; {last}: {describe_final(card)}"
+
+
+def describe_card_seeds(card: ShortcutsCard) -> str:
+    """How many seeds the methods have, and which."""
+    return describe_seeds({method: record.per_seed for method, record in card.methods.items()})
 
 
 def pts(value: float | None, *, signed: bool = True, digits: int = 1) -> str:
@@ -68,60 +84,51 @@ def pts(value: float | None, *, signed: bool = True, digits: int = 1) -> str:
     return number(None if value is None else 100 * value, digits=digits, signed=signed)
 
 
-def spread_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED, *, signed: bool = True) -> Cell:
+def spread_cell(estimate: Summary | None, why: str = NOT_MEASURED, *, signed: bool = True) -> Cell:
     """Mean ± standard deviation in points; a dash says why."""
-    if estimate is None or estimate["mean"] is None:
+    if estimate is None or estimate.mean is None:
         return Cell(DASH, why)
-    mean = pts(estimate["mean"], signed=signed)
-    return Cell(mean if estimate["sd"] is None else f"{mean} ± {pts(estimate['sd'], signed=False)}")
+    mean = pts(estimate.mean, signed=signed)
+    return Cell(mean if estimate.sd is None else f"{mean} ± {pts(estimate.sd, signed=False)}")
 
 
-def bounds_cell(estimate: Mapping[str, Any] | None, why: str = NOT_MEASURED) -> Cell:
+def bounds_cell(estimate: Summary | None, why: str = NOT_MEASURED) -> Cell:
     """The 95 % interval in points; with one seed there is none."""
-    if estimate is None or estimate["mean"] is None:
+    if estimate is None or estimate.mean is None:
         return Cell(DASH, why)
-    return _interval(estimate["ci95"], f"n = {estimate['n']}: no interval")
+    return _interval(estimate.ci95, f"n = {estimate.n}: no interval")
 
 
-def images_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+def images_cell(estimate: Gap | None, why: str) -> Cell:
     """The 95 % interval over images in points, where predictions of single images are known."""
-    if estimate is None or estimate["mean"] is None:
+    if estimate is None or estimate.mean is None:
         return Cell(DASH, why)
-    return _interval(estimate.get("images95"), NO_PREDICTIONS)
+    return _interval(estimate.images95, NO_PREDICTIONS)
 
 
-def both_cell(estimate: Mapping[str, Any] | None, why: str) -> Cell:
+def both_cell(estimate: Gap | None, why: str) -> Cell:
     """The 95 % interval that allows for seeds and images, by which verdicts go."""
-    if estimate is None or estimate["mean"] is None:
+    if estimate is None or estimate.mean is None:
         return Cell(DASH, why)
-    return _interval(both(estimate), f"n = {estimate['n']}: no interval")
+    return _interval(estimate.bounds, f"n = {estimate.n}: no interval")
 
 
 def _interval(bounds: Sequence[float] | None, why: str) -> Cell:
     return Cell(DASH, why) if bounds is None else Cell(f"[{pts(bounds[0])}, {pts(bounds[1])}]")
 
 
-def intervals_in_words(card: Mapping[str, Any]) -> str:
-    """What the intervals that decide a verdict allow for.
-
-    >>> intervals_in_words({"image_resamples": None})
-    'over seeds'
-    """
-    return "over seeds and test images" if card["image_resamples"] else "over seeds"
-
-
-def ratio_cell(ratio: Mapping[str, Any], why: str, sign: str = TIMES) -> Cell:
+def ratio_cell(ratio: Ratio, why: str, sign: str = TIMES) -> Cell:
     """A ratio of means with Fieller's interval where there is one.
 
-    >>> ratio_cell({"value": 2.94, "ci95": [2.1, 4.0], "interval": "Fieller"}, "").text
+    >>> ratio_cell(Ratio(2.94, 3, (2.1, 4.0), "Fieller"), "").text
     '×2.94 [2.10, 4.00]'
     """
-    if ratio["value"] is None:
-        return Cell(DASH, ratio["interval"].removeprefix("none: ") if ":" in ratio["interval"] else why)
-    value = f"{sign}{number(ratio['value'], digits=2)}"
-    if ratio["ci95"] is None:
-        return Cell(f"{value} [{DASH}]", ratio["interval"].removeprefix("none: "))
-    low, high = ratio["ci95"]
+    if ratio.value is None:
+        return Cell(DASH, ratio.interval.removeprefix("none: ") if ":" in ratio.interval else why)
+    value = f"{sign}{number(ratio.value, digits=2)}"
+    if ratio.ci95 is None:
+        return Cell(f"{value} [{DASH}]", ratio.interval.removeprefix("none: "))
+    low, high = ratio.ci95
     return Cell(f"{value} [{number(low, digits=2)}, {number(high, digits=2)}]")
 
 

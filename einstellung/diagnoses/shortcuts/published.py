@@ -1,120 +1,112 @@
-"""What the Whac-A-Mole paper reports on UrbanCars, and in what a study differs from the protocol that it was measured with.
-
-Z. Li, I. Evtimov, A. Gordo, C. Hazirbas, T. Hassner, C. Canton Ferrer, C. Xu and M. Ibrahim, "A Whac-A-Mole Dilemma: Shortcuts
-Come in Multiples Where Mitigating One Amplifies Others", Table 3: per cent and points, one number each.
-"""
+"""What the Whac-A-Mole paper reports on UrbanCars, and in what a study differs from the protocol that it was measured with."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
-from einstellung.report.notation import join
+import yaml
+from pydantic import BaseModel, ConfigDict
 
-SOURCE = (
-    "Z. Li et al., A Whac-A-Mole Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others, "
-    "Table 3 (UrbanCars)"
-)
-CUES = ["background", "co-object"]
-GAPS = ("background", "co-object", "background+co-object")
+from einstellung.diagnoses.shortcuts.card import ImageCounts, PublishedGaps, PublishedStudy
+from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.settings import SelectionRule
+from einstellung.results.config import StudyConfig, TrainingConfig
 
-#: Our name of the method (with E, the epochs before groups are inferred, where there are two), ID accuracy, and the three gaps.
-_TABLE_3 = """
-erm 97.6 -15.3 -11.2 -69.2
-mixup 98.3 -12.6 -9.3 -61.8
-cutmix 96.6 -45.0 -4.8 -86.5
-cutout 97.8 -15.8 -10.4 -71.4
-augmix 98.2 -10.3 -12.1 -70.2
-sd 97.3 -15.0 -3.6 -36.1
-cff_aug 96.8 -16.0 +0.4 -19.4
-lff 97.2 -11.6 -18.4 -63.2
-jtt(E=1) 95.9 -8.1 -13.3 -40.1
-eiil(E=1) 95.5 -4.2 -24.7 -44.9
-jtt(E=2) 94.6 -23.3 -5.3 -52.1
-eiil(E=2) 95.5 -21.5 -6.8 -49.6
-debian 98.0 -14.9 -10.5 -69.0
-lle 96.7 -2.1 -2.7 -5.9
-"""
-_INFERS_AFTER = ("jtt", "eiil")  # of these the paper has one row for every number of epochs before groups are inferred
-
-#: What the paper trained with, by section and key of a configuration.
-_PROTOCOL: dict[str, dict[str, Any]] = {
-    "stream": {"size": 256},
-    "backbone": {"name": "resnet50"},
-    "training": {
-        "epochs": 300,
-        "batch_size": 128,
-        "optimiser": "sgd",
-        "lr": 0.001,
-        "momentum": 0.9,
-        "weight_decay": 1e-4,
-    },
-}
-_CORRELATIONS = [0.95, 0.95]
+_FILE = Path(__file__).with_name("published.yaml")
+_RULES = {"worst-group": "highest worst-group validation accuracy", "last": "the last epoch"}
 _CONSTANT = "(paper: a constant one)"
 
 
-def _read() -> dict[str, dict[str, Any]]:
-    table = {}
-    for line in _TABLE_3.split("\n")[1:-1]:
-        method, whole, *gaps = line.split()
-        shares = [round(float(number) / 100, 6) for number in gaps]
-        table[method] = {"ID": round(float(whole) / 100, 6), "gaps": dict(zip(GAPS, shares, strict=True))}
-    return table
+class _Paper(BaseModel):
+    """The file, as it is checked when it is read; a row has ID accuracy and gaps in per cent, by name."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    source: str
+    images: str
+    cues: tuple[str, ...]
+    protocol: Mapping[str, Mapping[str, Any]]
+    test_images_a_group: int
+    methods: Mapping[str, Mapping[str, float]]
+    by_identify_epochs: Mapping[str, Mapping[int, Mapping[str, float]]]
 
 
-#: Method -> ID accuracy and gaps, as shares.
-TABLE_3 = _read()
+@cache
+def read_paper() -> _Paper:
+    """The paper's numbers and protocol."""
+    return _Paper.model_validate(yaml.safe_load(_FILE.read_text(encoding="utf-8")))
 
 
-def reported_for(method: str, configuration: Mapping[str, Any] | None = None) -> dict[str, Any] | None:
+def published_gaps(method: str, config: StudyConfig | None = None) -> PublishedGaps | None:
     """The paper's numbers of a method, as shares; None where it has none, or where it has several and options are not known.
 
-    >>> reported_for("cutmix")["gaps"]["background"], reported_for("jtt"), reported_for("er+lle")
+    >>> published_gaps("cutmix").gaps["background"], published_gaps("jtt"), published_gaps("er+lle")
     (-0.45, None, None)
-    >>> reported_for("jtt", {"learners": {"jtt": {"identify_epochs": 2}}})["ID"]
-    0.946
-    >>> reported_for("jtt~2", {"learners": {"jtt~2": {"identify_epochs": 2}}})["ID"], reported_for("sd~strong")
+    >>> published_gaps("jtt~2", StudyConfig(learners={"jtt~2": {"identify_epochs": 2}})).ID, published_gaps("sd~strong")
     (0.946, None)
     """
-    plain, again, _ = method.partition("~")
-    if plain in _INFERS_AFTER:
-        options = ((configuration or {}).get("learners") or {}).get(method) or {}
-        return TABLE_3.get(f"{plain}(E={options['identify_epochs']})") if "identify_epochs" in options else None
-    return None if again else TABLE_3.get(method)
+    paper = read_paper()
+    plain, variant, _ = method.partition("~")
+    if plain in paper.by_identify_epochs:
+        options = config.learners.get(method, {}) if config is not None else {}
+        row = paper.by_identify_epochs[plain].get(options.get("identify_epochs", -1))
+    else:
+        row = None if variant else paper.methods.get(method)
+    if row is None:
+        return None
+    shares = {name: round(per_cent / 100, 6) for name, per_cent in row.items()}
+    return PublishedGaps(ID=shares.pop("ID"), gaps=shares)
 
 
-def protocol_differences(card: Mapping[str, Any], configuration: Mapping[str, Any] | None) -> list[str]:
-    """In what a study differs from the paper's, in words; settings that a configuration does not name are not judged.
+def published_study(
+    methods: Sequence[str], design: Design, rule: SelectionRule, images: ImageCounts, config: StudyConfig | None
+) -> PublishedStudy:
+    """What the paper reports for the methods of a study, where the cues are those of UrbanCars and there is one phase.
 
-    Without a configuration only what the card itself knows is compared.
-
-    >>> card = {"correlations": {"T1": [0.95, 0.95]}, "phases": ["T1"], "final": "last", "images": {"group": 125}}
-    >>> protocol_differences(card, {"training": {"batch_size": 64}})
-    ['training.batch_size 64 (paper: 128)', 'the last epoch counts (paper: highest worst-group validation accuracy)']
+    Whether the photographs are those of the paper cannot be seen from a study, so that it is always said that theirs are cars.
     """
-    found = ["how these models were trained is not known"] if configuration is None else _of_training(configuration)
-    last = card["phases"][-1]
-    if (own := card["correlations"].get(last)) is not None and own != _CORRELATIONS:
-        found.append(f"correlations {', '.join(f'{rho:g}' for rho in own)} (paper: .95, .95)")
-    if card["final"] != "worst-group":
-        found.append("the last epoch counts (paper: highest worst-group validation accuracy)")
-    if (size := card["images"]["group"]) is not None and size != 125:
-        found.append(f"{size} test images a group (paper: 125)")
+    paper = read_paper()
+    found = {}
+    if design.cues == paper.cues and len(design.phases) == 1:
+        found = {method: row for method in methods if (row := published_gaps(method, config)) is not None}
+    differences = [f"the paper's images are {paper.images}"]
+    differences += ["how these models were trained is not known"] if config is None else training_differences(config)
+    differences += measuring_differences(design.correlations.get(design.last), rule, images.group)
+    return PublishedStudy(source=paper.source, methods=found, differences=tuple(differences))
+
+
+def measuring_differences(
+    correlations: Sequence[float] | None, rule: SelectionRule, test_images_a_group: int | None
+) -> list[str]:
+    """In what a study was measured in another way than the paper's, in words; what is not known is not judged.
+
+    >>> measuring_differences([0.95, 0.95], "last", 125)
+    ['the last epoch counts (paper: highest worst-group validation accuracy)']
+    """
+    paper = read_paper()
+    (theirs,), their_rule = paper.protocol["stream"]["phases"], paper.protocol["score"]["final"]
+    found = []
+    if correlations is not None and list(correlations) != theirs:
+        printed = ", ".join(f"{rho:g}".removeprefix("0") for rho in theirs)
+        found.append(f"correlations {', '.join(f'{rho:g}' for rho in correlations)} (paper: {printed})")
+    if rule != their_rule:
+        found.append(f"{_RULES[rule]} counts (paper: {_RULES[their_rule]})")
+    if test_images_a_group not in (None, paper.test_images_a_group):
+        found.append(f"{test_images_a_group} test images a group (paper: {paper.test_images_a_group})")
     return found
 
 
-def _of_training(configuration: Mapping[str, Any]) -> list[str]:
-    found = []
-    for section, settings in _PROTOCOL.items():
-        given = configuration.get(section) or {}
-        for key, printed in settings.items():
-            own = given.get(key, printed)
-            if own != printed and not (isinstance(own, (list, tuple)) and set(own) == {printed}):
-                shown = ", ".join(map(str, own)) if isinstance(own, (list, tuple)) else own
-                found.append(f"{section}.{key} {shown} (paper: {printed})")
-    stream, backbone = configuration.get("stream") or {}, configuration.get("backbone") or {}
+def training_differences(config: StudyConfig) -> list[str]:
+    """In what a study was trained in another way than the paper's models, in words."""
+    found = [
+        *_different("stream", config.stream.options, ("size",)),
+        *_different("backbone", {"name": config.backbone.name}, ("name",)),
+        *_different("training", config.training.model_dump(mode="json"), tuple(read_paper().protocol["training"])),
+    ]
+    stream, backbone = config.stream.options, config.backbone.options
     if stream.get("sees") == "features":
         found.append(
             f"the net sees frozen features of {stream.get('extractor')} (paper: it sees pixels and is trained whole)"
@@ -122,37 +114,40 @@ def _of_training(configuration: Mapping[str, Any]) -> list[str]:
     elif "weights" in backbone:
         start = f"weights of {Path(backbone['weights']).name}" if backbone["weights"] else "random weights"
         found.append(f"{start} at the start (paper: weights of ImageNet)")
-    return found + _of_learning_rate(configuration.get("training") or {})
+    return found + _of_learning_rate(config.training)
 
 
-def _of_learning_rate(training: Mapping[str, Any]) -> list[str]:
-    """How a learning rate falls, in words; nothing where it does not.
+def _different(section: str, own: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """The settings of a section that are given and are not the paper's; of several phases, all must be as its one."""
+    protocol = read_paper().protocol[section]
+    return [
+        f"{section}.{key} {_shown(own[key])} (paper: {_shown(protocol[key])})"
+        for key in keys
+        if key in own and _values(own[key]) != _values(protocol[key])
+    ]
 
-    >>> _of_learning_rate({"schedule": "cosine"}), _of_learning_rate({"schedule": "steps", "milestones": []})
+
+def _values(value: Any) -> set[Any]:
+    return set(value) if isinstance(value, list | tuple) else {value}
+
+
+def _shown(value: Any) -> str:
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+
+
+def _of_learning_rate(training: TrainingConfig) -> list[str]:
+    """How a learning rate falls in the first phase, in words; nothing where it does not.
+
+    >>> _of_learning_rate(TrainingConfig(schedule="cosine")), _of_learning_rate(TrainingConfig(milestones=()))
     (['the learning rate falls along a cosine (paper: a constant one)'], [])
-    >>> _of_learning_rate({"milestones": [35, 45], "epochs": [40], "decay": 0.1})
+    >>> _of_learning_rate(TrainingConfig(milestones=[35, 45], epochs=[40], decay=0.1))
     ['the learning rate falls after epoch 35 (paper: a constant one)']
     """
-    if training.get("schedule") == "cosine":
+    if training.schedule == "cosine":
         return [f"the learning rate falls along a cosine {_CONSTANT}"]
-    milestones = training.get("milestones") or []
-    first = milestones[0] if milestones and isinstance(milestones[0], (list, tuple)) else milestones
-    epochs = training.get("epochs") or []
-    within = [epoch for epoch in first if not epochs or epoch < epochs[0]]
-    if not within or training.get("decay") == 1:
+    within = [str(epoch) for epoch in training.milestones_of(0) if epoch < training.epochs[0]]
+    if not within or training.decay == 1:
         return []
-    return [f"the learning rate falls after epoch {join(map(str, within))} {_CONSTANT}"]
-
-
-def with_reported(card: Mapping[str, Any], configuration: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """The card with what the paper reports for its methods, where the cues are those of UrbanCars and there is one phase.
-
-    Whether the photographs are those of the paper cannot be seen from a card, so that it is always said that theirs are cars.
-    """
-    methods = {}
-    if list(card["cues"]) == CUES and len(card["phases"]) == 1:
-        found = {method: reported_for(method, configuration) for method in card["methods"]}
-        methods = {method: printed for method, printed in found.items() if printed is not None}
-    differences = ["the paper's images are UrbanCars (cars on urban and country scenes)"]
-    differences += protocol_differences(card, configuration)
-    return {**card, "reported": {"source": SOURCE, "methods": methods, "differences": differences}}
+    *earlier, last = within
+    listed = f"{', '.join(earlier)} and {last}" if earlier else last
+    return [f"the learning rate falls after epoch {listed} {_CONSTANT}"]

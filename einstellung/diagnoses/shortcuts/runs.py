@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from einstellung.diagnoses.shortcuts.gaps import mean_of
-from einstellung.diagnoses.shortcuts.settings import ShortcutFinal, ShortcutRule, ShortcutSettings
-from einstellung.diagnoses.shortcuts.splits import GROUP, VALIDATION, group_split, patterns_of
+from einstellung.diagnoses.shortcuts.card import Weighting
+from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.gaps import Turned, in_distribution, shortcut_gaps
+from einstellung.diagnoses.shortcuts.settings import SelectionRule, ShortcutsSettings
+from einstellung.diagnoses.shortcuts.splits import GROUP, VALIDATION, group_split
 from einstellung.errors import InputError
+from einstellung.metrics.arithmetic import mean_of
 from einstellung.metrics.curves import (
     SAME_ACCURACY,
     TOLERANCE,
@@ -22,35 +25,7 @@ from einstellung.metrics.curves import (
 )
 from einstellung.timeline import Curve, Timeline
 
-Weights = Mapping[str, float]
 Curves = Mapping[str, Curve]
-
-
-@dataclass(frozen=True)
-class Design:
-    """What the groups of a study are: its classes, its cues in order, its phases, and the weights of every phase.
-
-    ``weights``: of the patterns by phase, None where its correlations are not known; ``fixed``: the same for all phases.
-    """
-
-    labels: tuple[str, ...]
-    cues: tuple[str, ...]
-    phases: tuple[str, ...]
-    weights: Mapping[str, Weights | None]
-    fixed: Weights | None
-
-    @property
-    def patterns(self) -> tuple[str, ...]:
-        return patterns_of(len(self.cues))
-
-    @property
-    def groups(self) -> list[tuple[str, str]]:
-        """Every (class, pattern)."""
-        return [(label, pattern) for label in self.labels for pattern in self.patterns]
-
-    def splits(self, kind: str = GROUP) -> list[str]:
-        """The names of the splits of all groups."""
-        return [group_split(label, pattern, kind) for label, pattern in self.groups]
 
 
 @dataclass(frozen=True)
@@ -94,8 +69,26 @@ class ShortcutRun:
         found = list(self.groups(phase).values())
         return None if None in found else min(value for value in found if value is not None)
 
+    def id_accuracy(self, phase: str) -> float | None:
+        """ID accuracy at the chosen epoch of a phase, with that phase's own weights."""
+        return in_distribution(self.patterns(phase), self.design.weights.get(phase))
 
-def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> ShortcutRule:
+    def gaps(self, phase: str, weighting: Weighting = "own", turned: Turned | None = None) -> dict[str, float | None]:
+        """Every gap at the chosen epoch of a phase; ``turned``: in another sense than that of the weighting."""
+        design = self.design
+        turned = turned if turned is not None else design.turned_in(phase, weighting)
+        return shortcut_gaps(self.patterns(phase), design.cues, design.weights_for(phase, weighting, turned), turned)
+
+
+Runs = Mapping[int, ShortcutRun]
+
+
+def pairs_with(own: Runs, other: Runs) -> list[tuple[ShortcutRun, ShortcutRun]]:
+    """The runs of a method beside those of another with the same seeds."""
+    return [(run, other[seed]) for seed, run in own.items() if seed in other]
+
+
+def selection_rule(timeline: Timeline, design: Design, final: str) -> SelectionRule:
     """The rule that picks the epoch of the last phase, the same for all runs; what was asked for must be possible.
 
     Through several phases a learner is judged as it is, at the end of each, unless selection is asked for.
@@ -103,7 +96,7 @@ def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> 
     if final == "last" or (final == "auto" and len(design.phases) > 1):
         return "last"
     fewest, most, where, choice = None, 0, "", True
-    last = design.phases[-1]
+    last = design.last
     for method, seed in timeline.runs:
         if last not in timeline.phases(method, seed):
             continue
@@ -121,9 +114,9 @@ def selection_rule(timeline: Timeline, design: Design, final: ShortcutFinal) -> 
     return "worst-group" if final == "worst-group" or (fewest and most > 1 and choice) else "last"
 
 
-def rule_of(phase: str, design: Design, rule: ShortcutRule) -> ShortcutRule:
+def rule_of(phase: str, design: Design, rule: SelectionRule) -> SelectionRule:
     """The rule of one phase: only the last is selected; of an earlier one, what the next began with is what counts."""
-    return rule if phase == design.phases[-1] else "last"
+    return rule if phase == design.last else "last"
 
 
 def looks(curves: Curves) -> int:
@@ -145,7 +138,7 @@ def _measured(curve: Curve) -> FloatArray:
     return curve.epochs[~np.isnan(curve.acc)]
 
 
-def chosen_epoch(curves: Curves, design: Design, rule: ShortcutRule) -> float | None:
+def chosen_epoch(curves: Curves, design: Design, rule: SelectionRule) -> float | None:
     r"""The epoch that counts: the last at which anything was measured, or
 
     .. math:: \min \arg\max_{e > 0} \min_{y, p} A^{val}_{y,p}(e)
@@ -167,7 +160,7 @@ def _at(curve: Curve, epochs: FloatArray) -> FloatArray:
 
 
 def measure_run(
-    timeline: Timeline, method: str, seed: int, design: Design, settings: ShortcutSettings, rule: ShortcutRule
+    timeline: Timeline, method: str, seed: int, design: Design, settings: ShortcutsSettings, rule: SelectionRule
 ) -> ShortcutRun:
     """Read one run."""
     chosen: dict[str, float] = {}

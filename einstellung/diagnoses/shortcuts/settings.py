@@ -2,67 +2,101 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
+from pydantic import BeforeValidator, Field
+
+from einstellung.diagnoses.settings import Names, Settings
 from einstellung.errors import InputError
 from einstellung.metrics.curves import Smoothing
 
 DEFAULT_BASELINE = "erm"
-DEFAULT_TAU = 0.9
 SCRATCH = ("scratch", "scratch_t2")
-ShortcutFinal = Literal["auto", "last", "worst-group"]
-ShortcutRule = Literal["last", "worst-group"]
+SelectionRule = Literal["last", "worst-group"]
+_HOW = (
+    "write the share of images in which each cue is common, e.g. .95,.95, or such a list for each phase, .95,.5/.5,.95"
+)
+
+#: One list for all phases, a list for each of them, or lists by the name of the phase.
+Correlations = Sequence[float] | Sequence[Sequence[float]] | Mapping[str, Sequence[float]]
 
 
-@dataclass(frozen=True)
-class ShortcutSettings:
-    """Settings of :func:`einstellung.diagnoses.shortcuts.score.shortcut_score`.
+def _shares(value: Any) -> tuple[float, ...]:
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence) or not parts or any(isinstance(part, bool) for part in parts):
+        raise ValueError(_HOW)
+    try:
+        return tuple(float(part) for part in parts)
+    except (TypeError, ValueError):
+        raise ValueError(_HOW) from None
 
-    ``margin``: how much a gap must differ from the baseline's to count. ``level``: ID accuracy below which a method did not
-    learn the task and is not judged. ``final``: which epoch of the last phase counts: ``last``, ``worst-group`` (the highest
-    worst-group validation accuracy), or ``auto`` (the latter where there is one phase and every run measured it at two epochs
-    or more). Of earlier phases the last epoch counts, since the next phase began with it. ``baseline=None`` means ``erm`` where
-    it is there.
 
-    >>> ShortcutSettings(margin=0.7)
-    Traceback (most recent call last):
-    einstellung.errors.InputError: margin is 0.7: a number from 0 and below 0.5 is needed
+def _correlations(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = value.split("/")
+    if isinstance(value, Mapping):
+        return {str(phase): _shares(found) for phase, found in value.items()}
+    if isinstance(value, Sequence) and value and all(isinstance(part, str | Sequence) for part in value):
+        return tuple(_shares(part) for part in value)
+    return (_shares(value),)
+
+
+class ShortcutsSettings(Settings):
+    """Settings of a study of several shortcuts."""
+
+    baseline: str | None = Field(
+        default=None, description=f"The method that the others are compared with; {DEFAULT_BASELINE} where it is there."
+    )
+    final: Literal["auto", "last", "worst-group"] = Field(
+        default="auto",
+        description="Which epoch of the last phase counts: the last, or the one with the highest worst-group validation "
+        "accuracy; auto is the latter where there is one phase and every run measured two epochs or more.",
+    )
+    margin: float = Field(
+        default=0.02, ge=0, lt=0.5, description="How much a gap must differ from the baseline's to count."
+    )
+    level: float = Field(
+        default=0.75,
+        gt=0,
+        le=1,
+        description="ID accuracy below which a method has not learned the task and is not judged.",
+    )
+    tau: float = Field(default=0.9, gt=0, le=1, description="Threshold of the adaptation delay, in ID accuracy.")
+    window: int = Field(default=3, ge=1, description="Epochs over which curves are smoothed.")
+    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed.")
+    cues: Names | None = Field(default=None, description="Names of the cues, in the order of a pattern's digits.")
+    correlations: Annotated[
+        Mapping[str, tuple[float, ...]] | tuple[tuple[float, ...], ...] | None, BeforeValidator(_correlations)
+    ] = Field(
+        default=None,
+        description="Share of training images in which each cue is common: one list (.95,.95), or one for each phase "
+        "(.95,.5/.5,.95).",
+    )
+
+
+def correlations_by_phase(
+    correlations: Correlations | None, phases: Sequence[str], cues: int
+) -> dict[str, tuple[float, ...]]:
+    """The correlations of every phase that they are known of.
+
+    >>> correlations_by_phase([0.95, 0.9], ["T1", "T2"], 2)
+    {'T1': (0.95, 0.9), 'T2': (0.95, 0.9)}
+    >>> correlations_by_phase([[0.95, 0.5], [0.5, 0.95]], ["T1", "T2"], 2)
+    {'T1': (0.95, 0.5), 'T2': (0.5, 0.95)}
     """
-
-    baseline: str | None = None
-    final: ShortcutFinal = "auto"
-    margin: float = 0.02
-    level: float = ScoreSettings.level
-    tau: float = DEFAULT_TAU
-    window: int = 3
-    smoothing: Smoothing = "trailing"
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.margin < 0.5:
-            raise InputError(f"margin is {self.margin:g}: a number from 0 and below 0.5 is needed")
-        for name, value in (("tau", self.tau), ("level", self.level)):
-            if not 0 < value <= 1:
-                raise InputError(f"{name} is {value:g}: a number above 0 and up to 1 is needed")
-        if self.final not in get_args(ShortcutFinal):
-            raise InputError(f"final is '{self.final}': choose one of {', '.join(get_args(ShortcutFinal))}")
-
-    @staticmethod
-    def of_score(settings: ScoreSettings) -> ShortcutSettings:
-        """The same choices as for the index, as far as they mean anything here; the margin is that of PD."""
-        if settings.final == "best-val":
-            raise InputError("final 'best-val' has no meaning for several shortcuts: choose last or worst-group")
-        return ShortcutSettings(
-            baseline=settings.baseline,
-            final=settings.final,
-            margin=settings.margins.PD,
-            level=settings.level,
-            tau=settings.tau,
-            window=settings.window,
-            smoothing=settings.smoothing,
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        names = ("margin", "level", "tau", "window", "smoothing")
-        return {name: getattr(self, name) for name in names}
+    given: Any = _correlations(correlations)
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        if len(given) not in (1, len(phases)):
+            raise InputError(
+                f"{len(given)} lists of correlations for the {len(phases)} phases {', '.join(phases)}: give one, or one each"
+            )
+        given = dict(zip(phases, given if len(given) > 1 else given * len(phases), strict=True))
+    for phase, found in given.items():
+        if len(found) != cues:
+            raise InputError(f"{len(found)} correlations of {phase} for {cues} cues: one for each cue is needed")
+    return {phase: given[phase] for phase in phases if phase in given}

@@ -17,7 +17,8 @@ from itertools import combinations, product
 from einstellung.timeline import Timeline
 
 GROUP, VALIDATION = "group", "val"
-TWINS = ("common", "swapped", "covered")
+CHANGES = ("swapped", "covered")
+TWINS = ("common", *CHANGES)
 COMPOSITE_CUES = ("background", "co-object", "watermark")
 _GROUP = re.compile(r"(group|val)_(\d+)_([01]+)")
 _OF_PHASE = re.compile(r"T([1-9]\d*)_(train|val)")
@@ -31,11 +32,6 @@ _PHASE_MEANINGS = {
     "train": "a fixed sample of the training images of phase {phase}",
     "val": "all validation images, balanced, in phase {phase}",
 }
-
-
-def is_shortcuts(timeline: Timeline) -> bool:
-    """Whether a timeline is of several shortcuts, judged by its splits."""
-    return are_shortcuts(timeline.splits)
 
 
 def are_shortcuts(splits: Iterable[str]) -> bool:
@@ -108,17 +104,17 @@ def phases_of(timeline: Timeline) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda phase: int(phase[1:])))
 
 
-def split_meaning(split: str, cues: Sequence[str]) -> str | None:
+def describe_split(split: str, cues: Sequence[str]) -> str | None:
     """What a split holds, in words; None where the name is none of ours.
 
-    >>> split_meaning("group_1_10", ["background", "co-object"])
+    >>> describe_split("group_1_10", ["background", "co-object"])
     'test images of class 1: background common, co-object uncommon'
-    >>> split_meaning("group_1_1", ["background", "co-object"]) is None
+    >>> describe_split("group_1_1", ["background", "co-object"]) is None
     True
     """
     if (match := _GROUP.fullmatch(split)) and len(match[3]) == len(cues):
         held = "test" if match[1] == GROUP else "validation"
-        return f"{held} images of class {match[2]}: {pattern_in_words(match[3], cues)}"
+        return f"{held} images of class {match[2]}: {describe_pattern(match[3], cues)}"
     if (match := _TWIN.fullmatch(split)) and match[1] in cues:
         return _TWIN_MEANINGS[match[2]].format(cue=match[1])
     if match := _OF_PHASE.fullmatch(split):
@@ -126,21 +122,21 @@ def split_meaning(split: str, cues: Sequence[str]) -> str | None:
     return None
 
 
-def pattern_in_words(pattern: str, cues: Sequence[str], one: str = "common", zero: str = "uncommon") -> str:
+def describe_pattern(pattern: str, cues: Sequence[str], one: str = "common", zero: str = "uncommon") -> str:
     """What a pattern says.
 
-    >>> pattern_in_words("01", ["background", "co-object"])
+    >>> describe_pattern("01", ["background", "co-object"])
     'background uncommon, co-object common'
     """
     words = {"1": one, "0": zero}
     return ", ".join(f"{cue} {words[digit]}" for cue, digit in zip(cues, pattern, strict=True))
 
 
-def split_place(split: str, cues: Sequence[str]) -> tuple[int, str, str]:
+def split_order(split: str, cues: Sequence[str]) -> tuple[int, str, str]:
     """Where a split stands in a list: groups, twins by cue, validation groups, splits of phases, strange ones last.
 
     >>> sorted(["T1_val", "mine", "val_0_1", "b_swapped", "b_common", "group_0_0", "group_0_1"],
-    ...        key=lambda split: split_place(split, ["b"]))
+    ...        key=lambda split: split_order(split, ["b"]))
     ['group_0_1', 'group_0_0', 'b_common', 'b_swapped', 'val_0_1', 'T1_val', 'mine']
     """
     if match := _GROUP.fullmatch(split):

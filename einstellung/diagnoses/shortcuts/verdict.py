@@ -14,9 +14,18 @@ gaps.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
 
-from einstellung.diagnoses.shortcuts.images import both
+from einstellung.diagnoses.shortcuts.card import (
+    Gap,
+    GapDifference,
+    GapVerdict,
+    MeasuredGaps,
+    MitigationVerdict,
+    PhaseEnd,
+    Weighting,
+)
+from einstellung.diagnoses.shortcuts.design import Design
 from einstellung.diagnoses.wording import percent, points
 from einstellung.metrics.statistics import holm
 
@@ -50,13 +59,12 @@ VERDICTS = (
 )
 BETTER = (CURED, REDUCED)
 WORSE = (AMPLIFIED, MOLE)
-Estimate = Mapping[str, Any]
 
 
-def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin: float) -> str:
+def judge_gap(difference: Gap, gap: Gap, of_baseline: Gap, margin: float) -> str:
     """The word for one gap of one method, measured in one way.
 
-    >>> seeds = lambda mean, half: {"mean": mean, "ci95": [mean - half, mean + half]}
+    >>> seeds = lambda mean, half: Gap(mean, half / 2, 3, (mean - half, mean + half), "t")
     >>> judge_gap(seeds(-0.30, 0.1), seeds(-0.45, 0.1), seeds(-0.15, 0.02), 0.02)
     'amplified'
     >>> judge_gap(seeds(0.13, 0.03), seeds(-0.005, 0.01), seeds(-0.15, 0.02), 0.02)
@@ -64,16 +72,16 @@ def judge_gap(difference: Estimate, gap: Estimate, of_baseline: Estimate, margin
     >>> judge_gap(seeds(0.05, 0.06), seeds(-0.1, 0.05), seeds(-0.15, 0.02), 0.02)
     'undecided'
     """
-    bounds = both(difference)
-    if bounds is None:
+    bounds = difference.bounds
+    if bounds is None or difference.mean is None or gap.mean is None or of_baseline.mean is None:
         return UNDECIDED
     low, high = bounds
-    if difference["mean"] < -margin and high < 0 and gap["mean"] < -margin:
+    if difference.mean < -margin and high < 0 and gap.mean < -margin:
         return AMPLIFIED
-    if of_baseline["mean"] >= -margin:  # the baseline has no gap that could be reduced
+    if of_baseline.mean >= -margin:  # the baseline has no gap that could be reduced
         return UNCHANGED if low >= -margin else UNDECIDED
-    if difference["mean"] > margin and low > 0:
-        own = both(gap)
+    if difference.mean > margin and low > 0:
+        own = gap.bounds
         return CURED if own is not None and own[0] >= -margin else REDUCED
     return UNCHANGED if low >= -margin and high <= margin else UNDECIDED
 
@@ -110,125 +118,129 @@ def judge_method(by_cue: Mapping[str, str]) -> str:
     return UNCHANGED if all(word == UNCHANGED for word in words) else UNDECIDED
 
 
-def with_verdicts(card: Mapping[str, Any]) -> dict[str, Any]:
-    """The card with a verdict for every method, at the end of the last phase."""
-    last = card["phases"][-1]
-    baseline = card["methods"].get(card["baseline"])
-    corrected = _corrected(card, last)
-    methods = {
-        method: {**record, "verdict": _verdict(card, method, record, baseline, last, corrected)}
-        for method, record in card["methods"].items()
-    }
-    return {**card, "methods": methods}
+def judge_methods(
+    ends: Mapping[str, PhaseEnd],
+    design: Design,
+    *,
+    baseline: str,
+    scratch: str | None,
+    margin: float,
+    level: float,
+) -> dict[str, MitigationVerdict]:
+    """A verdict for every method, from what it shows at the end of the last phase; ``baseline`` may be none of them."""
+    comparison = _Comparison(ends, design, baseline, scratch, margin, level)
+    corrected = comparison.corrected()
+    return {method: comparison.verdict(method, corrected) for method in ends}
 
 
-def _corrected(card: Mapping[str, Any], last: str) -> dict[tuple[str, str], float | None]:
-    """Holm's correction over all methods that are judged and single cues: one family of comparisons with the baseline."""
-    judged = [method for method, record in card["methods"].items() if _is_judged(card, method, record["phases"][last])]
-    keys = [(method, cue) for method in judged for cue in card["cues"]]
-    found = [card["methods"][method]["phases"][last]["own"]["difference"][cue]["p"] for method, cue in keys]
-    return dict(zip(keys, holm(found), strict=True))
+@dataclass(frozen=True)
+class _Comparison:
+    """The methods of a study, and what they are compared with."""
 
+    ends: Mapping[str, PhaseEnd]
+    design: Design
+    baseline: str
+    scratch: str | None
+    margin: float
+    level: float
 
-def _is_judged(card: Mapping[str, Any], method: str, end: Mapping[str, Any]) -> bool:
-    whole = end["own"]["ID"]["mean"]
-    return method not in (card["baseline"], card["scratch"]) and whole is not None and whole >= card["level"]
+    def corrected(self) -> dict[tuple[str, str], float | None]:
+        """Holm's correction over all methods that are judged and single cues: one family of comparisons with the baseline."""
+        keys = [(method, cue) for method in self.ends if self._is_judged(method) for cue in self.design.cues]
+        found = [self.ends[method].own.difference[cue].p for method, cue in keys]
+        return dict(zip(keys, holm(found), strict=True))
 
+    def _is_judged(self, method: str) -> bool:
+        whole = self.ends[method].own.ID.mean
+        return method not in (self.baseline, self.scratch) and whole is not None and whole >= self.level
 
-def _verdict(
-    card: Mapping[str, Any],
-    method: str,
-    record: Mapping[str, Any],
-    baseline: Mapping[str, Any] | None,
-    last: str,
-    corrected: Mapping[tuple[str, str], float | None],
-) -> dict[str, Any]:
-    own = record["phases"][last]["own"]
-    whole = own["ID"]["mean"]
-    empty = {name: {"name": UNDECIDED, "from_ID": None, "alone": None, "p_holm": None} for name in own["gaps"]}
-    if whole is None:
-        known = card["weights"].get(last) is not None
-        why = "a group was not measured" if known else f"the training correlations of {last} are not known"
-        return {"name": UNDECIDED, "sentence": f"Undecided: ID accuracy is undefined, because {why}.", "gaps": empty}
-    if method in (card["baseline"], card["scratch"]):
-        gaps = "; ".join(f"{name} gap {_points(gap['mean'])}" for name, gap in own["gaps"].items())
-        name = BASELINE if method == card["baseline"] else FRESH
-        who = {
-            BASELINE: "The baseline mitigates nothing",
-            FRESH: "Starts fresh in every phase: no history, not judged",
-        }[name]
-        return {"name": name, "sentence": f"{who}. ID accuracy {percent(whole)}; {gaps} points.", "gaps": {}}
-    if whole < card["level"]:
-        sentence = (
-            f"Not learned: ID accuracy {percent(whole)}, below the level of {percent(card['level'])}; gaps of a model that "
-            "does not know the task say nothing."
-        )
-        return {"name": NOT_LEARNED, "sentence": sentence, "gaps": empty}
-    if baseline is None:
-        return {"name": UNDECIDED, "sentence": "Undecided: there is no baseline to compare with.", "gaps": empty}
-    ends = record["phases"][last], baseline["phases"][last]
-    base = ends[1]["own"]
-    if base["ID"]["mean"] is None:
-        sentence = f"Undecided: ID accuracy of {card['baseline']} is undefined."
-        return {"name": UNDECIDED, "sentence": sentence, "gaps": empty}
-    if base["ID"]["mean"] < card["level"]:
-        sentence = (
-            f"Undecided: {card['baseline']} itself did not learn the task (ID accuracy {percent(base['ID']['mean'])})."
-        )
-        return {"name": UNDECIDED, "sentence": sentence, "gaps": empty}
-    from_id, alone = (_words(*ends, weighting, card["margin"]) for weighting in ("own", "alone"))
-    words = {gap: agreed(from_id[gap], alone[gap]) for gap in own["gaps"]}
-    name = judge_method({cue: words[cue] for cue in card["cues"]})
-    if name == WHAC_A_MOLE:
-        words |= {cue: MOLE for cue in card["cues"] if words[cue] == AMPLIFIED}
-    judged = {
-        gap: {"name": word, "from_ID": from_id[gap], "alone": alone[gap], "p_holm": corrected.get((method, gap))}
-        for gap, word in words.items()
-    }
-    return {"name": name, "sentence": _sentence(card, name, own, base, judged), "gaps": judged}
-
-
-def _words(end: Mapping[str, Any], of_baseline: Mapping[str, Any], weighting: str, margin: float) -> dict[str, str]:
-    own, base = end[weighting], of_baseline[weighting]
-    return {
-        gap: judge_gap(own["difference"][gap], estimate, base["gaps"][gap], margin)
-        for gap, estimate in own["gaps"].items()
-    }
-
-
-def _sentence(
-    card: Mapping[str, Any],
-    name: str,
-    own: Mapping[str, Any],
-    base: Mapping[str, Any],
-    gaps: Mapping[str, Mapping[str, Any]],
-) -> str:
-    parts = []
-    for gap in dict.fromkeys([*card["cues"], card["gaps"][-1]]):  # every cue by itself, and all of them at once
-        word = _with_reason(gaps[gap])
-        difference = own["difference"][gap]
-        if difference["mean"] is None:
-            parts.append(
-                f"{gap} gap {_points(own['gaps'][gap]['mean'])}: {word}, no seed in common with {card['baseline']}"
+    def verdict(self, method: str, corrected: Mapping[tuple[str, str], float | None]) -> MitigationVerdict:
+        """The verdict on one method."""
+        own = self.ends[method].own
+        whole = own.ID.mean
+        if whole is None:
+            last = self.design.last
+            known = self.design.weights.get(last) is not None
+            why = "a group was not measured" if known else f"the training correlations of {last} are not known"
+            return _open(own, f"Undecided: ID accuracy is undefined, because {why}.")
+        if method in (self.baseline, self.scratch):
+            gaps = "; ".join(f"{name} gap {_points(gap.mean)}" for name, gap in own.gaps.items())
+            name = BASELINE if method == self.baseline else FRESH
+            who = {
+                BASELINE: "The baseline mitigates nothing",
+                FRESH: "Starts fresh in every phase: no history, not judged",
+            }[name]
+            sentence = f"{who}. ID accuracy {percent(whole)}; {gaps} points."
+            return MitigationVerdict(name=name, sentence=sentence, gaps={})
+        if whole < self.level:
+            sentence = (
+                f"Not learned: ID accuracy {percent(whole)}, below the level of {percent(self.level)}; gaps of a model that "
+                "does not know the task say nothing."
             )
-            continue
-        bounds = both(difference)
-        within = f", 95 % {_bounds(bounds)}" if bounds else ", one seed: no interval"
-        parts.append(
-            f"{gap} gap {_points(own['gaps'][gap]['mean'])} ({card['baseline']} {_points(base['gaps'][gap]['mean'])}, "
-            f"difference {_signed(difference['mean'])}{within}): {word}"
-        )
-    lost = own["ID"]["mean"] - base["ID"]["mean"]
-    beside = f"ID accuracy {percent(own['ID']['mean'])}, {_signed(lost)} against {card['baseline']}"
-    lead = "Whac-A-Mole" if name == WHAC_A_MOLE else name.capitalize()
-    return f"{lead}: {'; '.join(parts)}. {beside}."
+            return _open(own, sentence, NOT_LEARNED)
+        if self.baseline not in self.ends:
+            return _open(own, "Undecided: there is no baseline to compare with.")
+        of_baseline = self.ends[self.baseline].own.ID.mean
+        if of_baseline is None:
+            return _open(own, f"Undecided: ID accuracy of {self.baseline} is undefined.")
+        if of_baseline < self.level:
+            return _open(
+                own,
+                f"Undecided: {self.baseline} itself did not learn the task (ID accuracy {percent(of_baseline)}).",
+            )
+        from_id, alone = self._words(method, "own"), self._words(method, "alone")
+        words = {gap: agreed(from_id[gap], alone[gap]) for gap in own.gaps}
+        cues = self.design.cues
+        name = judge_method({cue: words[cue] for cue in cues})
+        if name == WHAC_A_MOLE:
+            words |= {cue: MOLE for cue in cues if words[cue] == AMPLIFIED}
+        judged = {
+            gap: GapVerdict(name=word, from_id=from_id[gap], alone=alone[gap], p_holm=corrected.get((method, gap)))
+            for gap, word in words.items()
+        }
+        sentence = self._sentence(name, own, judged, whole, whole - of_baseline)
+        return MitigationVerdict(name=name, sentence=sentence, gaps=judged)
+
+    def _words(self, method: str, weighting: Weighting) -> dict[str, str]:
+        own, base = (self.ends[name].measured_from(weighting) for name in (method, self.baseline))
+        return {
+            gap: judge_gap(own.difference[gap], estimate, base.gaps[gap], self.margin)
+            for gap, estimate in own.gaps.items()
+        }
+
+    def _sentence(
+        self, name: str, own: MeasuredGaps, judged: Mapping[str, GapVerdict], whole: float, gained: float
+    ) -> str:
+        base = self.ends[self.baseline].own
+        parts = []
+        everything = list(own.gaps)[-1]
+        for gap in dict.fromkeys([*self.design.cues, everything]):  # every cue by itself, and all of them at once
+            word, found = _with_reason(judged[gap]), own.difference[gap]
+            if found.mean is None:
+                parts.append(f"{gap} gap {_points(own.gaps[gap].mean)}: {word}, no seed in common with {self.baseline}")
+                continue
+            parts.append(
+                f"{gap} gap {_points(own.gaps[gap].mean)} ({self.baseline} {_points(base.gaps[gap].mean)}, "
+                f"difference {_signed(found.mean)}{_within(found)}): {word}"
+            )
+        lead = "Whac-A-Mole" if name == WHAC_A_MOLE else name.capitalize()
+        return f"{lead}: {'; '.join(parts)}. ID accuracy {percent(whole)}, {_signed(gained)} against {self.baseline}."
 
 
-def _with_reason(judged: Mapping[str, Any]) -> str:
+def _open(own: MeasuredGaps, sentence: str, name: str = UNDECIDED) -> MitigationVerdict:
+    """A verdict that decides about no gap."""
+    return MitigationVerdict(name=name, sentence=sentence, gaps={gap: GapVerdict(name=UNDECIDED) for gap in own.gaps})
+
+
+def _with_reason(judged: GapVerdict) -> str:
     """The word for a gap; where it is undecided because both ways of measuring disagree, both of theirs."""
-    if judged["name"] != UNDECIDED or judged["from_ID"] == judged["alone"]:
-        return str(judged["name"])
-    return f"{UNDECIDED} ({judged['from_ID']} from ID, {judged['alone']} from where all cues are common)"
+    if judged.name != UNDECIDED or judged.from_id == judged.alone:
+        return judged.name
+    return f"{UNDECIDED} ({judged.from_id} from ID, {judged.alone} from where all cues are common)"
+
+
+def _within(found: GapDifference) -> str:
+    return f", 95 % {_bounds(found.bounds)}" if found.bounds else ", one seed: no interval"
 
 
 def _bounds(bounds: Sequence[float]) -> str:

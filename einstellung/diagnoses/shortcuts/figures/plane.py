@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from einstellung.diagnoses.shortcuts.card import MeasuredGaps, ShortcutsCard
 from einstellung.diagnoses.shortcuts.figures.marks import METHOD_MARKS, legend_of
 from einstellung.diagnoses.shortcuts.notation import CUE_HEADS, gap_head
 from einstellung.report.figures.canvas import halo, new_figure
@@ -25,24 +25,19 @@ _ROOM = 0.09  # of the range, around all means
 _LEAST_ROOM = 1.0  # points: differences far below one are not blown up
 
 
-def plane_pairs(card: Mapping[str, Any]) -> list[tuple[str, str]]:
+def plane_pairs(card: ShortcutsCard) -> list[tuple[str, str]]:
     """The pairs of cues of which a method has both gaps at the end."""
-    last = card["phases"][-1]
-    return [
-        pair
-        for pair in combinations(card["cues"], 2)
-        if any(_point(record["phases"][last]["own"], pair) is not None for record in card["methods"].values())
-    ]
+    return [pair for pair in combinations(card.cues, 2) if _points(card, pair)]
 
 
-def draw_plane(card: Mapping[str, Any]) -> Figure:
+def draw_plane(card: ShortcutsCard) -> Figure:
     """A panel for every pair of cues: a point per method with its intervals, the baseline's gaps as cross-lines."""
     pairs = plane_pairs(card)
     figure = new_figure(WIDTH, 4.9 * len(pairs) + 0.4)
     panels = figure.subplots(len(pairs), 1, squeeze=False)[:, 0]
     for axes, pair in zip(panels, pairs, strict=True):
         _draw_panel(axes, card, pair)
-    verdicts = [record["verdict"]["name"] for record in card["methods"].values()]
+    verdicts = [record.verdict.name for record in card.methods.values()]
     handles = legend_of(verdicts)
     across = len(handles) if len(handles) <= _MOST_ACROSS else (len(handles) + 1) // 2
     figure.legend(
@@ -60,26 +55,23 @@ def draw_plane(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _point(own: Mapping[str, Any], pair: tuple[str, str]) -> tuple[float, float] | None:
-    x, y = (own["gaps"][cue]["mean"] for cue in pair)
+def _point(own: MeasuredGaps, pair: tuple[str, str]) -> tuple[float, float] | None:
+    x, y = (own.gaps[cue].mean for cue in pair)
     return None if x is None or y is None else (100 * x, 100 * y)
 
 
-def _points(card: Mapping[str, Any], pair: tuple[str, str]) -> dict[str, tuple[float, float]]:
-    last = card["phases"][-1]
-    found = {method: _point(record["phases"][last]["own"], pair) for method, record in card["methods"].items()}
+def _points(card: ShortcutsCard, pair: tuple[str, str]) -> dict[str, tuple[float, float]]:
+    found = {method: _point(card.end(method).own, pair) for method in card.methods}
     return {method: point for method, point in found.items() if point is not None}
 
 
-def _draw_panel(axes: Axes, card: Mapping[str, Any], pair: tuple[str, str]) -> None:
-    last = card["phases"][-1]
+def _draw_panel(axes: Axes, card: ShortcutsCard, pair: tuple[str, str]) -> None:
     points = _points(card, pair)
     for method, (x, y) in points.items():
-        record = card["methods"][method]
-        mark = METHOD_MARKS[record["verdict"]["name"]]
-        gaps = record["phases"][last]["own"]["gaps"]
+        mark = METHOD_MARKS[card.methods[method].verdict.name]
+        gaps = card.end(method).own.gaps
         for place, cue in enumerate(pair):
-            if (bounds := gaps[cue]["ci95"]) is not None:
+            if (bounds := gaps[cue].ci95) is not None:
                 ends = [100 * bound for bound in bounds]
                 line = (ends, [y, y]) if place == 0 else ([x, x], ends)
                 axes.plot(*line, color=mark.colour, linewidth=0.7, alpha=0.4, zorder=2)
@@ -88,8 +80,8 @@ def _draw_panel(axes: Axes, card: Mapping[str, Any], pair: tuple[str, str]) -> N
     axes.set_ylim(_limits([y for _, y in points.values()]))
     for zero in (axes.axhline, axes.axvline):
         zero(0, color=GREY, linewidth=0.6, zorder=1)
-    if card["baseline"] in points:
-        _draw_corners(axes, card["baseline"], points[card["baseline"]], pair)
+    if card.baseline in points:
+        _draw_corners(axes, card.baseline, points[card.baseline], pair)
     axes.set_xlabel(f"{gap_head(pair[0])}, points   (right: leans less on the {pair[0]})", parse_math=False)
     axes.set_ylabel(f"{gap_head(pair[1])}, points   (up: leans less on the {pair[1]})", parse_math=False)
 
@@ -133,7 +125,7 @@ def _draw_corners(axes: Axes, baseline: str, at: tuple[float, float], pair: tupl
         )
 
 
-def _name_points(axes: Axes, card: Mapping[str, Any], pair: tuple[str, str]) -> None:
+def _name_points(axes: Axes, card: ShortcutsCard, pair: tuple[str, str]) -> None:
     """The name of every method beside its point."""
     figure = axes.figure
     scale = 72 / figure.dpi  # from pixels to points of type
@@ -156,7 +148,7 @@ def _name_points(axes: Axes, card: Mapping[str, Any], pair: tuple[str, str]) -> 
             ha="center",
             va="center",
             fontsize=_FONT,
-            fontweight="bold" if method == card["baseline"] else "normal",
+            fontweight="bold" if method == card.baseline else "normal",
             parse_math=False,
             path_effects=halo(),
             arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "shrinkA": 1, "shrinkB": 3}

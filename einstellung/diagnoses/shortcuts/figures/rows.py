@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.figures.marks import GAP_MARKS
 from einstellung.diagnoses.shortcuts.notation import gap_head
-from einstellung.diagnoses.shortcuts.tables import gap_verdict
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH
 from einstellung.report.notation import short_names
@@ -21,9 +19,9 @@ _ROW = 0.17
 _ACROSS = 4  # panels beside each other
 
 
-def draw_gap_rows(card: Mapping[str, Any]) -> Figure:
+def draw_gap_rows(card: ShortcutsCard) -> Figure:
     """A panel for every set of cues, a row for every method."""
-    methods, gaps = list(card["methods"]), card["gaps"]
+    methods, gaps = list(card.methods), card.gaps
     across = min(len(gaps), _ACROSS)
     down = math.ceil(len(gaps) / across)
     figure = new_figure(WIDTH, down * (_ROW * len(methods) + 0.62) + 0.1)
@@ -41,24 +39,23 @@ def draw_gap_rows(card: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, card: Mapping[str, Any], methods: list[str], gap: str) -> None:
-    last, means = card["phases"][-1], []
+def _draw_panel(axes: Axes, card: ShortcutsCard, methods: list[str], gap: str) -> None:
+    means: list[float] = []
     for row, method in enumerate(methods):
-        record = card["methods"][method]
         axes.axhline(row, color=FAINT, linewidth=0.5, zorder=0)
-        estimate = record["phases"][last]["own"]["gaps"][gap]
-        if estimate["mean"] is None:
+        estimate = card.end(method).own.gaps[gap]
+        if estimate.mean is None:
             continue
-        mark = GAP_MARKS[gap_verdict(record, gap)]
-        means.append(100 * estimate["mean"])
-        if estimate["ci95"] is not None:
-            ends = [100 * bound for bound in estimate["ci95"]]
+        judged = card.methods[method].verdict.gaps.get(gap)
+        mark = GAP_MARKS[judged.name if judged else None]
+        means.append(100 * estimate.mean)
+        if estimate.ci95 is not None:
+            ends = [100 * bound for bound in estimate.ci95]
             axes.plot(ends, [row, row], color=mark.colour, linewidth=1.4, alpha=0.6, zorder=2, solid_capstyle="butt")
         axes.plot(means[-1], row, zorder=3, **{**mark.style, "markersize": 4.6 if mark.marker != "*" else 7})
-    baseline = card["methods"].get(card["baseline"])
-    compared = baseline["phases"][last]["own"]["gaps"][gap]["mean"] if baseline else None
+    compared = card.end(card.baseline).own.gaps[gap].mean if card.has_baseline else None
     if compared is not None:
-        margin = 100 * card["margin"]
+        margin = 100 * card.margin
         axes.axvspan(100 * compared - margin, 100 * compared + margin, color=GREY, alpha=0.13, linewidth=0, zorder=0)
         axes.axvline(100 * compared, color=INK, linewidth=0.8, linestyle=(0, (4, 2)), zorder=1)
     axes.axvline(0, color=GREY, linewidth=0.6, zorder=1)

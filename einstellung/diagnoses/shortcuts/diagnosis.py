@@ -1,0 +1,78 @@
+"""Several shortcuts at once: does a method that mitigates one amplify another? (Whac-A-Mole)"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
+from einstellung.diagnoses.shortcuts import answer, family, page, splits, tables
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.score import score_shortcuts
+from einstellung.diagnoses.shortcuts.settings import SelectionRule, ShortcutsSettings
+from einstellung.metrics.image_pairs import Predictions
+from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.tables import Table
+from einstellung.report.terminal import Overview
+
+if TYPE_CHECKING:
+    from einstellung.report.figures.plan import Plan
+
+
+class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
+    """Gaps of several cues, their amplification against a baseline, and what phases do to them."""
+
+    name: ClassVar[str] = "shortcuts"
+    title: ClassVar[str] = "Several shortcuts"
+    topic: ClassVar[str] = "several shortcuts"
+    Settings: ClassVar[type[ShortcutsSettings]] = ShortcutsSettings
+    Card: ClassVar[type[ShortcutsCard]] = ShortcutsCard
+    grouped: ClassVar[frozenset[str]] = frozenset({FAMILY})
+    template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
+
+    def recognises(self, splits_of_log: Sequence[str]) -> bool:
+        return splits.are_shortcuts(splits_of_log)
+
+    def score(self, evidence: Evidence, settings: ShortcutsSettings) -> ShortcutsCard:
+        def predictions(rule: SelectionRule) -> tuple[Predictions, Sequence[str]]:
+            return evidence.runs.predictions(last=rule == "last", so="there are no intervals over images")
+
+        return score_shortcuts(
+            evidence.timeline,
+            settings,
+            cues=evidence.facts.get("cues"),
+            correlations=evidence.facts.get("correlations"),
+            predictions=predictions,
+            config=evidence.config,
+            failures=evidence.failures,
+        )
+
+    def answer(self, card: ShortcutsCard) -> list[str]:
+        return answer.make_answer(card)
+
+    def tables(self, card: ShortcutsCard) -> Mapping[str, Table]:
+        return tables.make_tables(card)
+
+    def figures(self, evidence: Evidence, card: ShortcutsCard) -> Sequence[Plan]:
+        from einstellung.diagnoses.shortcuts.figures.plans import plan_figures
+
+        return plan_figures(card, evidence.runs.samples)
+
+    def overview(self, card: ShortcutsCard) -> Overview:
+        return answer.make_overview(card)
+
+    def describe_split(self, split: str, card: ShortcutsCard) -> str | None:
+        return splits.describe_split(split, card.cues)
+
+    def split_order(self, split: str, card: ShortcutsCard) -> tuple[int, str, str]:
+        return splits.split_order(split, card.cues)
+
+    def conditions(self, card: ShortcutsCard) -> Mapping[str, str]:
+        return page.describe_conditions(card)
+
+    def page(self, evidence: Evidence, card: ShortcutsCard) -> Mapping[str, Any]:
+        return page.page_words(card)
+
+    def family(self, members: Members[ShortcutsCard]) -> FamilyPage:
+        return family.family_page(members, self.title)
