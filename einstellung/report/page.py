@@ -82,10 +82,7 @@ def render_page(page: Page) -> str:
 
 
 def render_template(template: str | Path, **context: Any) -> str:
-    """A page from one of our templates, or from a file that extends them; what is not given is an error.
-
-    The names that such a file extends and includes are ours first, then those of the files beside it: it may have our name.
-    """
+    """A page from one of our templates, or from a file that extends them; what is not given is an error."""
     loaders: list[jinja2.BaseLoader] = [jinja2.PackageLoader("einstellung.report")]
     if isinstance(template, Path):
         loaders.append(jinja2.FileSystemLoader(template.parent))
@@ -103,7 +100,7 @@ def render_template(template: str | Path, **context: Any) -> str:
         "plain": plain,
         "typeset": typeset,
     }
-    if isinstance(template, Path):
+    if isinstance(template, Path):  # by its text: a file may extend one of ours that has the same name
         return environment.from_string(template.read_text(encoding="utf-8")).render(**context)
     return environment.get_template(template).render(**context)
 
