@@ -11,6 +11,12 @@ import pandas as pd
 from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
 from einstellung.timeline import Timeline
 
+CUES = ("background", "co-object")
+BOTH = {"cues": CUES, "correlations": (0.95, 0.95)}
+SWITCH = {"T1": (0.95, 0.5), "T2": (0.5, 0.95)}
+HALF = {"cues": CUES, "correlations": (0.5, 0.95)}  # the background tells nothing, and half of all images lack it
+TURNED = {"T1": (0.95, 0.95), "T2": (0.05, 0.05)}
+
 COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
 Patterns = Mapping[str, float]
 
@@ -88,3 +94,50 @@ PAPERLIKE = {
     "cutmix": {"T1": two_cues(1.0, 0.95, 0.52, 0.10)},
     "lle": {"T1": two_cues(0.97, 0.95, 0.96, 0.90)},
 }
+
+#: Both lose .20 where the co-object is uncommon; only the second leans on the background, which moves its ID accuracy.
+EVEN = two_cues(0.95, 0.75, 0.95, 0.75)
+LEANING = two_cues(0.95, 0.75, 0.65, 0.45)
+LEANS = {"erm": {"T1": two_cues(0.95, 0.8, 0.5, 0.4), "T2": two_cues(0.4, 0.5, 0.8, 0.95)}}
+
+
+def moved(erm_left: float = 0.8) -> dict:
+    """Phase T1 ties the background to the label, T2 the co-object; erm keeps leaning on the background."""
+    return {
+        "erm": {"T1": two_cues(0.95, 0.95, 0.55, 0.55), "T2": two_cues(0.95, 0.65, erm_left, 0.5)},
+        "lle": {"T1": two_cues(0.95, 0.95, 0.85, 0.85), "T2": two_cues(0.95, 0.9, 0.94, 0.9)},
+    }
+
+
+def selected(worst: list[float], test: list[float], *, epochs=(1, 2, 3)) -> list[tuple]:
+    rows = []
+    for epoch, low, acc in zip(epochs, worst, test, strict=True):
+        validation = groups(two_cues(0.9, 0.9, 0.9, 0.9), "val") | {"val_1_00": low}
+        rows += rows_of("erm", 1, "T1", validation | groups(two_cues(0.9, 0.9, 0.9, acc)), epochs=(epoch,))
+    return rows
+
+
+def two_phases(worst: dict[str, list[float]]) -> list[tuple]:
+    """Of every phase, epochs 1, 2, ... whose worst validation group and whose 00 test groups are as given."""
+    rows = []
+    for phase, values in worst.items():
+        for epoch, low in enumerate(values, start=1):
+            validation = groups(two_cues(0.9, 0.9, 0.9, 0.9), "val") | {"val_1_00": low}
+            rows += rows_of("erm", 1, phase, validation | groups(two_cues(0.9, 0.9, 0.9, low)), epochs=(epoch,))
+    return rows
+
+
+def with_twins(
+    method: str, common: float, swapped: float, covered: float, *, late: float, seed: int = 1
+) -> list[tuple]:
+    """T1 and T2; in T2, ID accuracy is 0.5 until epoch ``late`` and 0.95 from there on."""
+    rows = []
+    for phase in ("T1", "T2"):
+        for epoch in (1, 2, 3, 4):
+            acc = 0.95 if phase == "T1" or epoch >= late else 0.5
+            twins = {
+                f"background_{kind}": value
+                for kind, value in zip(("common", "swapped", "covered"), (common, swapped, covered), strict=True)
+            }
+            rows += rows_of(method, seed, phase, groups(two_cues(acc, acc, acc, acc)) | twins, epochs=(epoch,))
+    return rows

@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.diagnoses.shortcuts.score import shortcut_score
-from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, both, shares_drawn
-from tests.metrics.several import groups, predictions_of, rows_of, timeline_of, two_cues
+from einstellung.checks import Check
+from einstellung.diagnoses.shortcuts.card import Gap
+from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, shares_drawn
+from einstellung.diagnoses.shortcuts.score import score_shortcuts
 
-CUES = ("background", "co-object")
-RHO = (0.95, 0.95)
+from .several import BOTH, groups, predictions_of, rows_of, timeline_of, two_cues
+
 WEIGHTS = {"11": 0.9025, "10": 0.0475, "01": 0.0475, "00": 0.0025}
 Said = dict[tuple[str, int], pd.DataFrame]
 
@@ -32,11 +33,11 @@ def made(ends: Mapping[str, Mapping[str, float]], n: int, spread: float = 0.0, s
 
 
 def scored(timeline, said: Said):
-    return shortcut_score(timeline, cues=CUES, correlations=RHO, predictions=lambda rule: said)
+    return score_shortcuts(timeline, **BOTH, predictions=lambda rule: (said, []))
 
 
-def check_of(card) -> dict:
-    (found,) = [check for check in card["checks"] if check["name"] == CHECK]
+def check_of(card) -> Check:
+    (found,) = [check for check in card.checks if check.name == CHECK]
     return found
 
 
@@ -72,10 +73,10 @@ def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
         drawn = iter(shares.values())
         patch.setattr("einstellung.diagnoses.shortcuts.images.shares_drawn", lambda *_: next(drawn)[:few])
         card = scored(timeline, said)
-    own = card["methods"]["lff"]["phases"]["T1"]["own"]
-    assert own["difference"]["co-object"]["images95"] == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))
-    assert own["gaps"]["co-object"]["images95"] == pytest.approx(np.quantile(gaps["lff"], [0.025, 0.975]))
-    assert own["gaps"]["co-object"]["ci95"] != pytest.approx(own["gaps"]["co-object"]["images95"])
+    own = card.methods["lff"].phases["T1"].own
+    assert own.difference["co-object"].images95 == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))
+    assert own.gaps["co-object"].images95 == pytest.approx(np.quantile(gaps["lff"], [0.025, 0.975]))
+    assert own.gaps["co-object"].ci95 != pytest.approx(own.gaps["co-object"].images95)
 
 
 def test_draws_are_whole_images_and_the_same_every_time():
@@ -98,9 +99,9 @@ def test_both_intervals_together_hold_as_often_as_they_say():
         means = values.mean(axis=1)
         half = 2.776 * means.std(ddof=1) / np.sqrt(5)
         redrawn = shares_drawn(np.random.default_rng(0), 60) @ values.mean(axis=0)
-        estimate = {"mean": means.mean(), "ci95": [means.mean() - half, means.mean() + half]}
-        for name, more in (("seeds", {}), ("both", {"images95": np.quantile(redrawn, [0.025, 0.975])})):
-            low, high = both({**estimate, **more})
+        mean = means.mean()
+        for name, images95 in (("seeds", None), ("both", tuple(np.quantile(redrawn, [0.025, 0.975])))):
+            low, high = Gap(mean, means.std(ddof=1), 5, (mean - half, mean + half), "t", images95).bounds
             held[name] += low <= 0 <= high
     assert held["both"] / times > 0.92
     assert held["seeds"] / times < 0.75  # alone, they know nothing of other images
@@ -110,12 +111,12 @@ def test_its_width_is_that_of_the_binomial_law():
     """A pattern has 2 n images; where all others are right, the gap from all common is their accuracy minus 1."""
     n, p = 200, 0.7
     timeline, said = made({"erm": two_cues(1.0, p, 1.0, 1.0)}, n)
-    low, high = scored(timeline, said)["methods"]["erm"]["phases"]["T1"]["alone"]["gaps"]["co-object"]["images95"]
+    low, high = scored(timeline, said).methods["erm"].phases["T1"].alone.gaps["co-object"].images95
     # the three seeds' right answers are shuffled apart, so an image's mean over seeds has a third of the variance
     expected = 2 * 1.96 * np.sqrt(p * (1 - p) / (2 * n) / 3)
     assert high - low == pytest.approx(expected, rel=0.15)
     same = dict.fromkeys(said, said["erm", 1])
-    low, high = scored(timeline, same)["methods"]["erm"]["phases"]["T1"]["alone"]["gaps"]["co-object"]["images95"]
+    low, high = scored(timeline, same).methods["erm"].phases["T1"].alone.gaps["co-object"].images95
     assert high - low == pytest.approx(2 * 1.96 * np.sqrt(p * (1 - p) / (2 * n)), rel=0.1)  # one model thrice
 
 
@@ -124,19 +125,19 @@ def test_few_images_leave_undecided_what_seeds_agree_about(n, word):
     ends = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(1.0, 0.8, 0.7, 0.4)}
     timeline, said = made(ends, n)
     verdicts = {
-        "seeds alone": shortcut_score(timeline, cues=CUES, correlations=RHO),
+        "seeds alone": score_shortcuts(timeline, **BOTH),
         "images too": scored(timeline, said),
     }
-    words = {name: card["methods"]["lff"]["verdict"]["gaps"]["co-object"] for name, card in verdicts.items()}
-    assert words["seeds alone"]["name"] == "amplified"
-    assert words["images too"]["name"] == word
-    assert check_of(verdicts["images too"])["passed"] is True
-    assert verdicts["images too"]["image_resamples"] == RESAMPLES
-    difference = verdicts["images too"]["methods"]["lff"]["phases"]["T1"]["own"]["difference"]["co-object"]
-    low, high = both(difference)
-    sentence = verdicts["images too"]["methods"]["lff"]["verdict"]["sentence"]
+    words = {name: card.methods["lff"].verdict.gaps["co-object"] for name, card in verdicts.items()}
+    assert words["seeds alone"].name == "amplified"
+    assert words["images too"].name == word
+    assert check_of(verdicts["images too"]).passed is True
+    assert verdicts["images too"].image_resamples == RESAMPLES
+    difference = verdicts["images too"].methods["lff"].phases["T1"].own.difference["co-object"]
+    low, high = difference.bounds
+    sentence = verdicts["images too"].methods["lff"].verdict.sentence
     assert f"95 % [{100 * low:.1f}, {100 * high:.1f}]" in sentence
-    assert (low, high) == pytest.approx(difference["images95"])  # the seeds are the same here
+    assert (low, high) == pytest.approx(difference.images95)  # the seeds are the same here
 
 
 def test_predictions_of_another_epoch_are_not_used():
@@ -145,21 +146,21 @@ def test_predictions_of_another_epoch_are_not_used():
     row = other.index[other["prediction"] == other["label"]][0]
     other.loc[row, "prediction"] = 1 - other.loc[row, "label"]
     card = scored(timeline, {**said, ("lff", 2): other})
-    assert check_of(card)["passed"] is None
-    assert "lff seed 2: group_0_11 0.900, scored 0.950" in check_of(card)["detail"]
-    assert card["image_resamples"] is None
-    assert "images95" not in card["methods"]["lff"]["phases"]["T1"]["own"]["gaps"]["co-object"]
-    assert card["methods"] == shortcut_score(timeline, cues=CUES, correlations=RHO)["methods"]
-    assert card["warnings"][-1].startswith("verdicts go by the intervals over seeds alone: lff seed 2")
+    assert check_of(card).passed is None
+    assert "lff seed 2: group_0_11 0.900, scored 0.950" in check_of(card).detail
+    assert card.image_resamples is None
+    assert card.methods["lff"].phases["T1"].own.gaps["co-object"].images95 is None
+    assert card.methods == score_shortcuts(timeline, **BOTH).methods
+    assert card.warnings[-1].startswith("verdicts go by the intervals over seeds alone: lff seed 2")
 
 
 def test_runs_on_other_images_are_not_compared():
     timeline, said = made(ENDS, 20)
     other = said["lff", 3].assign(index=said["lff", 3]["index"] + 7)
     card = scored(timeline, {**said, ("lff", 3): other})
-    assert "lff seed 3: other images in group_0_11" in check_of(card)["detail"]
+    assert "lff seed 3: other images in group_0_11" in check_of(card).detail
     missing = {run: frame for run, frame in said.items() if run != ("erm", 1)}
-    assert "erm seed 1: no predictions of every group" in check_of(scored(timeline, missing))["detail"]
+    assert "erm seed 1: no predictions of every group" in check_of(scored(timeline, missing)).detail
 
 
 def test_the_order_of_rows_means_nothing():

@@ -1,0 +1,16 @@
+"""What the user calls the cues: names that would read as several are refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from einstellung.diagnoses.shortcuts.design import make_design
+from einstellung.errors import InputError
+
+from .several import PAPERLIKE, study
+
+
+@pytest.mark.parametrize("name", ["sky+sea", "sky -> sea", " "])
+def test_names_of_cues_that_would_read_as_several_are_refused(name):
+    with pytest.raises(InputError, match="cannot name a cue"):
+        make_design(study(PAPERLIKE), cues=(name, "thing"))
