@@ -90,7 +90,6 @@ def test_a_sweep_has_no_page_for_several_shortcuts_and_says_so_at_once(tmp_path,
     for more in ((), ("--dry-run",)):
         assert typed(monkeypatch, "run", config, "--sweep", "training.lr=0.1,0.01", "--out", root, *more) == 2
         assert (
-            "training.lr=0.1 is a study of several shortcuts, and such studies have no page"
-            in capsys.readouterr().err
+            "training.lr=0.1 is a study of several shortcuts, and such studies have no page" in capsys.readouterr().err
         )
     assert not root.exists()
