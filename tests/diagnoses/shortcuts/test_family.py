@@ -1,40 +1,34 @@
-"""A family of studies of several shortcuts: its page, tables and figure; what is refused; a small one from the command line."""
+"""A family of studies of several shortcuts: its answer, tables, figure and page; a small one from the command line."""
 
 from __future__ import annotations
 
-import csv
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, settings
 from matplotlib.colors import to_hex
 
-from einstellung.cli.study_groups import FamilyGroup
-from einstellung.errors import InputError
-from einstellung.experiments.launchers.local import LocalLauncher
-from einstellung.files import write_json
-from einstellung.diagnoses.shortcuts.score import shortcut_score
-from einstellung.diagnoses.shortcuts.splits import patterns_of
-from einstellung.report.family import family_answer, family_kind, report_family
-from einstellung.report.figures import canvas
-from einstellung.report.figures import shortcuts as catalogue
-from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
-from einstellung.diagnoses.shortcuts.family import write_family_report
+from einstellung.checks import Check
+from einstellung.diagnoses.contract import Members
+from einstellung.diagnoses.reporting import report_family
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.diagnosis import Shortcuts
+from einstellung.diagnoses.shortcuts.family import family_answer
 from einstellung.diagnoses.shortcuts.family_tables import family_tables
-from einstellung.results.config import build_config
+from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
+from einstellung.diagnoses.shortcuts.score import score_shortcuts
+from einstellung.diagnoses.shortcuts.splits import patterns_of
+from einstellung.report.family import Study, write_family_page
+from einstellung.report.figures import canvas
 from einstellung.results.family import write_family
-from einstellung.results.folder import ResultsFolder
-from einstellung.timeline import Timeline
-from tests.experiments.conftest import typed
-from tests.experiments.in_process import InProcessLauncher
-from tests.metrics.several import rows_of, study, timeline_of, two_cues
+from tests.diagnoses.reader import Reader
 
-from .test_page import Reader
-from .test_shortcuts import CORRELATIONS, CUES, odd_timelines, save_as_svg
+from .reports import CORRELATIONS, odd_timelines, save_as_svg, table_of, write_study
+from .several import CUES, study, two_cues
 
 #: From the pattern with all cues common, in points: in ``switch``, erm's background gap goes from -40 to -15 and its co-object
 #: gap from 0 to -30; in ``joined``, sd has closed the background gap of erm (-23, -5) and opened the co-object's (-18, -38).
@@ -50,11 +44,15 @@ ENDS = {
     },
     "turned": {"erm": {"T1": two_cues(0.98, 0.8, 0.75, 0.4), "T2": two_cues(0.4, 0.75, 0.8, 0.98)}},
 }
+
+
 RHO = {
     "switch": {"T1": (0.95, 0.5), "T2": (0.5, 0.95)},
     "joined": {"T1": (0.95, 0.5), "T2": (0.95, 0.95)},
     "turned": {"T1": (0.95, 0.95), "T2": (0.05, 0.05)},
 }
+
+
 SENTENCES = [
     "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). In turned the data tell about every cue of no "
     "method beside the baseline.",
@@ -67,53 +65,39 @@ SENTENCES = [
 ]
 
 
-def write_study(root: Path, name: str, timeline: Timeline, correlations: dict[str, Any]) -> None:
-    """A results folder as a run leaves it, with one finished run for each method."""
-    results = ResultsFolder(root / name)
-    results.write_config(build_config({"name": name, "methods": timeline.methods, "seeds": [1, 2, 3]}))
-    facts = {"protocol": "several shortcuts", "cues": list(CUES), "correlations": correlations}
-    write_json(results.proof_file, {"stream": "composites", "facts": facts, "checks": []})
-    for method, frame in timeline.frame.groupby("method"):
-        run = results.path / "runs" / f"{method}-seed1"
-        write_json(run / "status.json", {"state": "finished"})
-        Timeline(frame.reset_index(drop=True)).write(run / "timeline.csv")
-
-
 @dataclass(frozen=True)
-class Written:
+class WrittenFamily:
     root: Path
-    cards: dict[str, Any]
+    cards: Mapping[str, ShortcutsCard]
+    data: Mapping[str, Any]
     html: str
 
 
 @pytest.fixture(scope="module")
-def family(tmp_path_factory) -> Written:
+def family(tmp_path_factory) -> WrittenFamily:
     """Three finished studies, and one that has not begun."""
     root = tmp_path_factory.mktemp("family")
     for name, ends in ENDS.items():
-        write_study(root, name, study(ends, spread=0.004), RHO[name])
+        write_study(root / name, study(ends, spread=0.004), RHO[name], name=name, seeds=[1, 2, 3])
     write_family(root, [*ENDS, "later"])
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(catalogue, "_plans", lambda *inputs: {})
-        patch.setattr(canvas, "save", save_as_svg)
-        cards, page = report_family(root, [*ENDS, "later"])
-    return Written(root, cards, page.read_text(encoding="utf-8"))
+        patch.setattr(Shortcuts, "figures", lambda *inputs: ())
+        patch.setattr("einstellung.report.figures.plan.save", save_as_svg)
+        reported = report_family(root, [*ENDS, "later"])
+    cards = {name: scored.card for name, scored in reported.studies.items()}
+    assert list(reported.answer) == SENTENCES
+    return WrittenFamily(root, cards, reported.data, reported.page.read_text(encoding="utf-8"))
 
 
-@pytest.fixture
-def quick(monkeypatch):
-    """Figures are not what is looked at here."""
-    monkeypatch.setattr(catalogue, "_plans", lambda *inputs: {})
-    monkeypatch.setattr(canvas, "save", lambda figure, folder, name: {"svg": b"<svg/>"})
+def card_of(ends, correlations, **options) -> ShortcutsCard:
+    return score_shortcuts(study(ends, **options), cues=CUES, correlations=correlations)
 
 
-def rows(root: Path, table: str) -> list[dict[str, str]]:
-    with (root / "tables" / f"{table}.csv").open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def card_of(ends, correlations, **options) -> dict[str, Any]:
-    return shortcut_score(study(ends, **options), cues=CUES, correlations=correlations)
+def page_of(root: Path, cards: Mapping[str, ShortcutsCard]) -> str:
+    """The visible text of the page of some cards."""
+    page = Shortcuts().family(Members(cards))
+    shown = [Study(name, card.checks, card.warnings, card.fewest_seeds) for name, card in cards.items()]
+    return Reader(write_family_page(root, page, shown).read_text(encoding="utf-8")).text
 
 
 def test_the_answer_says_where_gaps_are_carried_over_traded_and_amplified(family):
@@ -136,11 +120,12 @@ def test_the_page_is_whole_answers_first_and_leads_to_every_study(family):
         "Files: figures/family.svg",
     ):
         assert expected in words, expected
-    assert json.loads((family.root / "family.json").read_text()) == json.loads(json.dumps({"studies": family.cards}))
+    stored = json.loads((family.root / "family.json").read_text())
+    assert stored == {"studies": {name: card.to_json() for name, card in family.cards.items()}} == family.data
 
 
 def test_the_last_phase_of_all_studies_is_one_table(family):
-    table = {(row["study"], row["method"]): row for row in rows(family.root, "last_phase")}
+    table = {(row["study"], row["method"]): row for row in table_of(family.root, "last_phase")}
     assert len(table) == 6
     assert next(iter(table)) == ("switch", "erm")  # the baseline before those that are compared with it
     found = table["joined", "sd"]
@@ -157,15 +142,15 @@ def test_the_last_phase_of_all_studies_is_one_table(family):
 
 
 def test_carry_over_and_trade_of_all_studies_are_tables(family):
-    left = {row["method"]: row for row in rows(family.root, "carry_over")}
-    assert {row["study"] for row in rows(family.root, "carry_over")} == {"switch"}
+    left = {row["method"]: row for row in table_of(family.root, "carry_over")}
+    assert {row["study"] for row in table_of(family.root, "carry_over")} == {"switch"}
     assert float(left["erm"]["gap_before"]) == pytest.approx(-0.40)
     assert float(left["erm"]["gap"]) == pytest.approx(-0.15)
     assert float(left["erm"]["share"]) == pytest.approx(0.375)
     # -.5 points, and t(2) = 4.303 times .4 / sqrt(3) either side: 0 is within
     assert float(left["er+lle"]["high95"]) == pytest.approx(-0.005 + 4.3027 * 0.004 / 3**0.5, abs=1e-6)
     assert [left[name]["carried_over"] for name in ("erm", "er+lle", "scratch")] == ["yes", "not shown", "fresh net"]
-    trades = {(row["study"], row["method"], row["from"], row["pair"]): row for row in rows(family.root, "trade")}
+    trades = {(row["study"], row["method"], row["from"], row["pair"]): row for row in table_of(family.root, "trade")}
     assert float(trades["switch", "erm", "T1", "background -> co-object"]["T"]) == pytest.approx(0.25)
     assert float(trades["switch", "erm", "T1", "co-object -> background"]["T"]) == pytest.approx(-0.30)
     beside = trades["joined", "sd", "erm", "background -> co-object"]
@@ -204,9 +189,12 @@ def test_the_figure_marks_what_is_carried_over_and_what_grew(family):
 
 def test_failed_checks_and_warnings_name_their_studies(tmp_path, quick):
     card = card_of(ENDS["joined"], RHO["joined"])
-    broken = {**card, "checks": [{"name": "seeds differ", "passed": False, "detail": "1 and 2 are equal"}]}
-    both = {"a": {**broken, "warnings": ["odd"]}, "b": {**card, "warnings": ["odd", "odder"]}}
-    words = Reader(write_family_report(tmp_path, both).read_text(encoding="utf-8")).text
+    failed = Check("seeds differ", False, "1 and 2 are equal")
+    both = {
+        "a": card.model_copy(update={"checks": (failed,), "warnings": ("odd",)}),
+        "b": card.model_copy(update={"warnings": ("odd", "odder")}),
+    }
+    words = page_of(tmp_path, both)
     assert "1 check failed: read this before the numbers. a: seeds differ: 1 and 2 are equal" in words
     assert "a and b: odd" in words
     assert "b: odder" in words
@@ -221,7 +209,7 @@ def test_with_a_single_seed_nothing_is_certain(tmp_path, quick):
         "Certain is what is beyond the margin and confirmed by 95 % intervals over seeds: a single seed (1); 100 test images a "
         "pattern. With a single seed nothing is certain: so in switch and joined.",
     ]
-    words = Reader(write_family_report(tmp_path, cards).read_text(encoding="utf-8")).text
+    words = page_of(tmp_path, cards)
     assert "Fewer than three seeds" in words
 
 
@@ -238,12 +226,12 @@ def test_studies_with_other_cues_phases_and_baselines_stand_beside_each_other(tm
     cues = (*CUES, "watermark")
     cards = {
         "two": card_of({"sgd": {"T1": two_cues(0.9, 0.8, 0.7, 0.6)}}, (0.9, 0.9)),
-        "three": shortcut_score(study({"erm": {"T1": three}}), cues=cues, correlations=(0.9, 0.9, 0.9)),
+        "three": score_shortcuts(study({"erm": {"T1": three}}), cues=cues, correlations=(0.9, 0.9, 0.9)),
     }
     assert family_answer(cards)[0].endswith("Without a baseline nothing can be said in two.")
     assert len(family_answer(cards)) == 2  # one phase each: nothing to carry over, nothing traded from phase to phase
-    write_family_report(tmp_path, cards)
-    gaps = {row["study"]: row["watermark gap"] for row in rows(tmp_path, "last_phase")}
+    page_of(tmp_path, cards)
+    gaps = {row["study"]: row["watermark gap"] for row in table_of(tmp_path, "last_phase")}
     assert gaps["two"] == ""
     assert float(gaps["three"]) < 0
     text = (tmp_path / "tables" / "last_phase.md").read_text(encoding="utf-8")
@@ -256,8 +244,8 @@ def test_studies_with_other_cues_phases_and_baselines_stand_beside_each_other(tm
 @given(odd_timelines(), odd_timelines(), CORRELATIONS)
 def test_every_pair_of_valid_timelines_has_an_answer_and_tables(one, other, correlations):
     cards = {
-        "one": shortcut_score(one, cues=CUES, correlations=correlations),
-        "other": shortcut_score(other, cues=CUES),
+        "one": score_shortcuts(one, cues=CUES, correlations=correlations),
+        "other": score_shortcuts(other, cues=CUES),
     }
     assert family_answer(cards)
     assert family_tables(cards)["last_phase"].rows
@@ -267,106 +255,9 @@ def test_every_pair_of_valid_timelines_has_an_answer_and_tables(one, other, corr
 @given(odd_timelines(), CORRELATIONS)
 def test_every_valid_timeline_is_drawn_beside_another(timeline, correlations):
     cards = {
-        "odd": shortcut_score(timeline, cues=CUES, correlations=correlations),
+        "odd": score_shortcuts(timeline, cues=CUES, correlations=correlations),
         "$x$": card_of(ENDS["switch"], RHO["switch"]),
     }
     assert has_gaps(cards)
     with canvas.drawing():
         draw_family(cards).draw_without_rendering()
-
-
-GROUPS, TASKS, INDEX = ["group_0_11", "T1_val"], ["T1_positive"], ["T1_all", "T2_val"]
-
-
-@pytest.mark.parametrize(
-    ("splits", "words"),
-    [
-        (
-            {"a": GROUPS, "b": TASKS},
-            "study a is of several shortcuts and study b of confounded tasks: a family is of one kind",
-        ),
-        ({"a": TASKS, "b": GROUPS}, "study a is of confounded tasks and study b of several shortcuts"),
-        ({"a": GROUPS, "b": INDEX}, "study b is neither of confounded tasks nor of several shortcuts"),
-        ({"a": INDEX, "b": INDEX}, "study a is neither of"),
-    ],
-)
-def test_other_kinds_and_mixtures_are_refused(splits, words):
-    with pytest.raises(InputError, match=words):
-        family_kind(splits)
-
-
-def test_a_root_with_studies_of_another_kind_is_refused(tmp_path):
-    run = tmp_path / "old"
-    write_family(tmp_path, ["old", "never_run"])
-    timeline_of(rows_of("naive", 1, "T1", {"T1_positive": 0.9})).write(run / "timeline.csv")
-    with pytest.raises(InputError, match="study new is of several shortcuts and study old of confounded tasks"):
-        FamilyGroup(tmp_path, ("new",)).check_kinds({"new": GROUPS})
-    FamilyGroup(tmp_path, ("old",)).check_kinds({"old": GROUPS})  # it is made anew
-
-
-SWITCH = {"name": "composites", "size": 32, "train": 12, "val": 4, "test": 4, "phases": [[0.75, 0.5], [0.5, 0.75]]}
-SMALL: dict[str, Any] = {
-    "name": "small",
-    "stream": SWITCH,
-    "backbone": {"name": "resnet18", "width": 8, "stem_stride": 2},
-    "training": {"epochs": [1, 1], "batch_size": 12, "precision": "fp32", "milestones": []},
-    "evaluation": {"first_phase": "end"},
-    "methods": ["erm"],
-    "seeds": [1],
-}
-
-
-@pytest.fixture
-def alone(monkeypatch):
-    """Neither a cache nor other processes, which take seconds to start and have tests of their own."""
-    monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
-    monkeypatch.setattr(LocalLauncher, "warm_up", lambda self: None)
-    monkeypatch.setattr(LocalLauncher, "run", InProcessLauncher.run)
-
-
-def configured(path: Path, **changes: Any) -> Path:
-    path.write_text(yaml.safe_dump({**SMALL, **changes}, sort_keys=False))
-    return path
-
-
-def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, capsys):
-    root = tmp_path / "out"
-    joined = {"stream": {"phases": [[0.75, 0.5], [0.75, 0.75]]}}
-    config = configured(tmp_path / "small.yaml", studies={"switch": {}, "joined": joined})
-    run = ("run", config, "--out", root, "--workers", 1)
-    assert typed(monkeypatch, *run, "--only", "joined") == 0
-    assert "nothing is certain: so in joined." in capsys.readouterr().out
-    assert not (root / "switch").exists()
-    assert typed(monkeypatch, *run) == 0
-    said = capsys.readouterr()
-    printed = said.out
-    assert "With a single seed nothing is certain: so in switch and joined." in printed
-    assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
-    assert f"report: {root / 'family.html'}" in printed
-    page = (root / "family.html").read_text(encoding="utf-8")
-    assert {row["study"] for row in rows(root, "last_phase")} == {"switch", "joined"}
-    (root / "family.html").unlink()
-    assert typed(monkeypatch, "report", root, "--json") == 0
-    shown = json.loads(capsys.readouterr().out)
-    assert shown["studies"]["switch"]["correlations"] == {"T1": [0.75, 0.5], "T2": [0.5, 0.75]}
-    assert (root / "family.html").read_text(encoding="utf-8") == page
-
-
-def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkeypatch, capsys):
-    shapes = {"name": "shapes", "size": 12, "train_per_class": 8, "test_per_class": 2}
-    members = {"cues": {"stream": SWITCH}, "index": {"stream": shapes, "methods": ["sgd"]}}
-    config = tmp_path / "mixed.yaml"
-    config.write_text(yaml.safe_dump({key: SMALL[key] for key in SMALL if key != "stream"} | {"studies": members}))
-    run = ("run", config, "--out", tmp_path / "out")
-    for verb in (run, (*run, "--dry-run"), ("validate", config)):
-        assert typed(monkeypatch, *verb) == 2
-        assert "study index is neither of confounded tasks nor of several shortcuts" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
-
-
-def test_a_sweep_has_no_page_for_several_shortcuts_and_says_so_at_once(tmp_path, alone, monkeypatch, capsys):
-    config, root = configured(tmp_path / "small.yaml"), tmp_path / "out"
-    for more in ((), ("--dry-run",)):
-        assert typed(monkeypatch, "run", config, "--sweep", "training.lr=0.1,0.01", "--out", root, *more) == 2
-        assert "training.lr=0.1 is a study of several shortcuts" in capsys.readouterr().err
-    assert not root.exists()
