@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from einstellung.errors import InputError
 from einstellung.diagnoses.confounding.score import confounding_score
 from einstellung.diagnoses.confounding.settings import ConfoundingSettings
 from einstellung.diagnoses.confounding.splits import is_confounding, tasks_of
 from einstellung.diagnoses.rigidity.settings import ScoreSettings
+from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 
 from .confounded import both, figure_6_ends, study, three_tasks, twins

@@ -7,6 +7,7 @@ import math
 import pytest
 from scipy import stats
 
+from einstellung.diagnoses.confounding.published import SANITY_CHECK, TABLE_4
 from einstellung.diagnoses.confounding.score import confounding_score
 from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
@@ -18,7 +19,6 @@ from einstellung.diagnoses.confounding.verdict import (
     judge,
     with_verdicts,
 )
-from einstellung.diagnoses.confounding.published import SANITY_CHECK, TABLE_4
 
 from .confounded import both, study, three_tasks
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from einstellung.diagnoses.rigidity.settings import ScoreSettings
 from einstellung.errors import InputError
 from einstellung.guide.score import (
     adaptation_delay,
@@ -17,7 +18,6 @@ from einstellung.guide.score import (
     performance_deficit,
     shortcut_feature_reliance,
 )
-from einstellung.diagnoses.rigidity.settings import ScoreSettings
 
 from .timelines import rows, run, timeline
 

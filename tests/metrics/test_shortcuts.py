@@ -10,12 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from einstellung.errors import InputError
 from einstellung.diagnoses.confounding.settings import ConfoundingSettings
-from einstellung.metrics.ratios import ratio_of_means
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.settings import ScoreSettings
-from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.gaps import (
     amplification,
     checked_weights,
@@ -25,8 +22,11 @@ from einstellung.diagnoses.shortcuts.gaps import (
     shortcut_gaps,
     trade,
 )
+from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
 from einstellung.diagnoses.shortcuts.splits import are_shortcuts, patterns_of, split_meaning, subsets_of
+from einstellung.errors import InputError
+from einstellung.metrics.ratios import ratio_of_means
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 from .timelines import run as paper_run

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, both, shares_drawn
+from einstellung.diagnoses.shortcuts.score import shortcut_score
 from tests.metrics.several import groups, predictions_of, rows_of, timeline_of, two_cues
 
 CUES = ("background", "co-object")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from einstellung.errors import InputError
 from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
 from einstellung.diagnoses.shortcuts.verdict import judge_gap, judge_method
+from einstellung.errors import InputError
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.gaps import (
     in_terms_of_labels,
     pattern_weights,
     shortcut_gaps,
     turned_cues,
 )
+from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.splits import patterns_of
 
 from .several import PAPERLIKE, study, two_cues

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.errors import InputError
 from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.settings import ShortcutSettings
 from einstellung.diagnoses.shortcuts.verdict import agreed, judge_gap
+from einstellung.errors import InputError
 from einstellung.metrics.statistics import holm
 
 from .several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues

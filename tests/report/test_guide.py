@@ -13,7 +13,7 @@ from einstellung.report import render_terminal, write_guide_report
 from einstellung.guide.tables import guide_table
 from einstellung.timeline import Timeline
 
-from .hand_made import timeline_frame
+from tests.diagnoses.rigidity.hand_made import timeline_frame
 
 
 @pytest.fixture

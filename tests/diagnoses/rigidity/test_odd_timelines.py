@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from einstellung.guide.score import guide_score
-from einstellung.diagnoses.rigidity.score import ScoreSettings, score
-from einstellung.report import render_terminal, write_report
 from einstellung.diagnoses.rigidity.figures import catalogue
+from einstellung.diagnoses.rigidity.score import ScoreSettings, score
+from einstellung.guide.score import guide_score
+from einstellung.report import render_terminal, write_report
 from einstellung.report.figures.canvas import settle
 from einstellung.timeline import SC_MASK, SC_PATCH, Timeline
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from einstellung.diagnoses.rigidity.attention_summary import attention_summary
+from einstellung.diagnoses.rigidity.curves import band
+from einstellung.diagnoses.rigidity.figures.attention_plans import attention_plans
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from einstellung.diagnoses.rigidity.attention_summary import attention_summary
-from einstellung.diagnoses.rigidity.curves import band
 from einstellung.diagnoses.rigidity.figures.attention_epochs import box_area, draw_attention_epochs, shares_over_epochs
 from einstellung.diagnoses.rigidity.figures.attention_heads import draw_attention_heads
 from einstellung.diagnoses.rigidity.figures.attention_maps import draw_attention_maps, moments_shown, share_in
-from einstellung.diagnoses.rigidity.figures.attention_plans import attention_plans
 from einstellung.report.figures.canvas import drawing, render, settle
 from einstellung.report.notation import number
 from einstellung.results.attention_files import AttentionRun, Reading

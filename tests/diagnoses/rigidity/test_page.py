@@ -8,11 +8,11 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 
 from einstellung.report.markup import plain, symbols, typeset
 from einstellung.report.notation import epochs, number
 from einstellung.report.page import report_page
-from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 from einstellung.report.tables import table_one
 
 from .hand_made import scorecard, seed, timeline_frame

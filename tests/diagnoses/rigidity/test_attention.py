@@ -7,8 +7,8 @@ from statistics import fmean, stdev
 
 import numpy as np
 import pytest
-
 from einstellung.diagnoses.rigidity.attention_summary import KEYS, attention_of_run, attention_summary, judge
+
 from einstellung.results.attention_files import ROLLOUT, AttentionRun, read_attention
 
 from .attention_made import PULLS, SPLITS, corner_map, share, weight, write_attention

@@ -7,10 +7,10 @@ import io
 
 import pandas as pd
 import pytest
-
 from einstellung.diagnoses.rigidity.per_image import per_image
-from einstellung.diagnoses.rigidity.image_tables import cue_effect_seed_table, cue_effect_table, masking_table
 from einstellung.diagnoses.rigidity.table_catalogue import make_tables
+
+from einstellung.diagnoses.rigidity.image_tables import cue_effect_seed_table, cue_effect_table, masking_table
 from einstellung.report.table_formats import to_csv
 
 from .hand_made import prediction_frame

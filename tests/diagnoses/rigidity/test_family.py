@@ -7,16 +7,16 @@ import json
 
 import numpy as np
 import pytest
+from einstellung.diagnoses.rigidity.sweep import write_sweep_report
+from einstellung.diagnoses.rigidity.sweep_points import Sweep, sweep_record, sweep_table
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
+from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep, positions
 from einstellung.errors import InputError
 from einstellung.report.figures import canvas
 from einstellung.report.figures.canvas import drawing, settle
 from einstellung.report.figures.style import method_styles
-from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep, positions
-from einstellung.diagnoses.rigidity.sweep import write_sweep_report
-from einstellung.diagnoses.rigidity.sweep_points import Sweep, sweep_record, sweep_table
 
 from .hand_made import scorecard, seed
 from .test_page import Reader
