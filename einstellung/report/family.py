@@ -74,7 +74,7 @@ def write_family_page(root: Path, page: FamilyPage, studies: Sequence[Study]) ->
         ],
         warnings=[*page.warnings, *shared_warnings((study.folder, study.warnings) for study in studies)],
         fewest_seeds=min(study.fewest_seeds for study in studies),
-        links={study.folder: quote(f"{study.folder}/report.html") for study in studies},
+        links={study.folder: quote(f"{study.folder}/report.html", safe="/=,") for study in studies},
         figures=figures,
         missing=missing,
         tables={name: table for name, table in page.tables.items() if name not in page.hidden and table.rows},

@@ -13,8 +13,8 @@ from einstellung.guide import EinstellungMetricsCalculator, write_guide_files
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
-from tests.report.attention_made import write_attention
-from tests.report.hand_made import CURVES, timeline_frame
+from tests.diagnoses.rigidity.attention_made import write_attention
+from tests.diagnoses.rigidity.hand_made import CURVES, timeline_frame
 
 SEEDS = (1, 2, 10)
 METRICS = ("adaptation_delay", "performance_deficit", "shortcut_feature_reliance", "eri_score")

@@ -15,9 +15,6 @@ from einstellung.metrics.continual import (
     intransigence,
     pooled_accuracy,
 )
-from einstellung.diagnoses.rigidity.score import score
-
-from .timelines import rows, run, timeline
 
 R = [[0.9, 0.1, 0.2], [0.7, 0.8, 0.3], [0.8, 0.5, 0.6]]
 matrices = st.integers(2, 5).flatmap(
@@ -71,42 +68,3 @@ def test_pooling():
     assert pooled_accuracy([0.9, 0.6], [100, None]) == pytest.approx(0.75)
     assert pooled_accuracy([0.9, None], [100, 200]) is None
     assert pooled_accuracy([], []) is None
-
-
-def example(acc_task=False):
-    table = [
-        *run("scratch_t2", 1, {0: 0.02, 1: 0.5, 2: 0.8}, {0: 0.02, 1: 0.3, 2: 0.4}, T1_all={0: 0.02, 2: 0.0}),
-        *rows("scratch_t2", 1, "T2", "T2_nonshortcut_normal", {0: 0.05, 1: 0.4, 2: 0.5}, n=1500),
-        *run("sgd", 1, {0: 0.1, 1: 0.6, 2: 0.7}, {0: 0.1, 1: 0.3, 2: 0.4}, T1_all={0: 0.65, 1: 0.3, 2: 0.2}),
-        *rows("sgd", 1, "T2", "T2_nonshortcut_normal", {0: 0.06, 1: 0.4, 2: 0.5}, n=1500),
-        *rows("sgd", 1, "T1", "T1_all", [0.4, 0.6]),
-    ]
-    if acc_task:
-        for row in table:
-            row["acc_task"] = min(1.0, row["acc"] + 0.1)
-    return table
-
-
-def test_two_phases_of_a_timeline_by_hand():
-    """T2 accuracy weighs 500 SC and 1,500 NSC images: sgd (.7 + 3 * .5) / 4 = .55, scratch (.8 + 1.5) / 4 = .575."""
-    card = score(timeline(example())).to_dict()["methods"]
-    sgd = {name: summary["mean"] for name, summary in card["sgd"]["continual"].items()}
-    assert sgd["average_accuracy"] == pytest.approx((0.2 + 0.55) / 2)
-    assert sgd["BWT"] == pytest.approx(0.2 - 0.6)
-    assert sgd["forgetting"] == pytest.approx(0.4)
-    assert sgd["FWT"] == pytest.approx((0.1 + 3 * 0.06) / 4 - (0.02 + 3 * 0.05) / 4)
-    assert sgd["intransigence"] == pytest.approx(0.575 - 0.55)
-    scratch = {name: summary["mean"] for name, summary in card["scratch_t2"]["continual"].items()}
-    assert scratch["average_accuracy"] == pytest.approx(0.575 / 2)
-    assert scratch["BWT"] is scratch["FWT"] is scratch["intransigence"] is None
-    assert card["sgd"]["continual_task"] is None
-    assert card["sgd"]["task_incremental"] is None
-
-
-def test_task_incremental_accuracies_have_their_own_entries():
-    sgd = score(timeline(example(acc_task=True))).to_dict()["methods"]["sgd"]
-    assert sgd["task_incremental"]["SC_patch"]["mean"] == pytest.approx(0.8)
-    assert sgd["task_incremental"]["T1"]["mean"] == pytest.approx(0.3)
-    assert sgd["task_incremental"]["T1_after_T1"]["mean"] == pytest.approx(0.7)
-    assert sgd["continual_task"]["average_accuracy"]["mean"] == pytest.approx((0.3 + 0.65) / 2)
-    assert sgd["continual"]["average_accuracy"]["mean"] == pytest.approx((0.2 + 0.55) / 2)

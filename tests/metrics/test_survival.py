@@ -61,15 +61,15 @@ def test_by_hand():
     result = survival(sgd, scratch)
     assert (result.budget, result.events, result.n, result.median) == (10, 2, 3, 4.0)
     assert result.restricted_mean == pytest.approx(16 / 3)
-    assert result.difference == pytest.approx(16 / 3 - 28 / 3)
+    assert result.restricted_mean_difference.value == pytest.approx(16 / 3 - 28 / 3)
     welch = stats.ttest_ind([2, 4, 10], [8, 10, 10], equal_var=False).confidence_interval()
-    assert result.ci95 == pytest.approx((welch.low, welch.high))
+    assert result.restricted_mean_difference.ci95 == pytest.approx((welch.low, welch.high))
 
 
 def test_no_event_no_median():
     result = survival({1: TimeToThreshold(None, 5), 2: TimeToThreshold(None, 5)})
     assert (result.events, result.median, result.restricted_mean) == (0, None, 5.0)
-    assert (result.difference, result.ci95) == (None, None)
+    assert (result.restricted_mean_difference.value, result.restricted_mean_difference.ci95) == (None, None)
 
 
 def test_unequal_budgets_are_compared_up_to_the_shorter():
@@ -77,7 +77,7 @@ def test_unequal_budgets_are_compared_up_to_the_shorter():
     scratch = {1: TimeToThreshold(None, 6), 2: TimeToThreshold(3, 6)}
     result = survival(sgd, scratch)
     assert result.budget == 6
-    assert result.difference == pytest.approx(6 - 4.5)
+    assert result.restricted_mean_difference.value == pytest.approx(6 - 4.5)
 
 
 def test_only_common_seeds_are_compared():
@@ -85,8 +85,11 @@ def test_only_common_seeds_are_compared():
     scratch = {1: TimeToThreshold(5, 10), 8: TimeToThreshold(1, 10)}
     result = survival(sgd, scratch)
     assert result.restricted_mean == pytest.approx(5.5)
-    assert (result.difference, result.ci95) == (pytest.approx(-3.0), None)  # one common seed: no interval
-    assert survival(sgd, {8: TimeToThreshold(1, 10)}).difference is None
+    assert (result.restricted_mean_difference.value, result.restricted_mean_difference.ci95) == (
+        pytest.approx(-3.0),
+        None,
+    )  # one common seed: no interval
+    assert survival(sgd, {8: TimeToThreshold(1, 10)}).restricted_mean_difference.value is None
     assert survival({}, scratch) is None
 
 
@@ -94,8 +97,10 @@ def test_swapping_flips_the_difference():
     a = {1: TimeToThreshold(2, 10), 2: TimeToThreshold(None, 10)}
     b = {1: TimeToThreshold(5, 10), 2: TimeToThreshold(6, 10)}
     there, back = survival(a, b), survival(b, a)
-    assert there.difference == pytest.approx(-back.difference)
-    assert there.ci95 == pytest.approx((-back.ci95[1], -back.ci95[0]))
+    assert there.restricted_mean_difference.value == pytest.approx(-back.restricted_mean_difference.value)
+    assert there.restricted_mean_difference.ci95 == pytest.approx(
+        (-back.restricted_mean_difference.ci95[1], -back.restricted_mean_difference.ci95[0])
+    )
 
 
 def test_runs_that_all_agree_have_an_interval_without_width_and_nothing_warns():
@@ -103,5 +108,5 @@ def test_runs_that_all_agree_have_an_interval_without_width_and_nothing_warns():
         warnings.simplefilter("error")
         same = {seed: TimeToThreshold(4, 10) for seed in (1, 2, 3)}
         never = {seed: TimeToThreshold(None, 10) for seed in (1, 2, 3)}
-        assert survival(same, never).ci95 == (-6.0, -6.0)
+        assert survival(same, never).restricted_mean_difference.ci95 == (-6.0, -6.0)
         assert survival({1: TimeToThreshold(0.5, 0.5)}).median == 0.5

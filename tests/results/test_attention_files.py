@@ -9,7 +9,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.results.attention_files import ROLLOUT, read_attention, read_maps, read_readings
-from tests.report.attention_made import attention_files, corner_map, share, weight, write_attention
+from tests.diagnoses.rigidity.attention_made import attention_files, corner_map, share, weight, write_attention
 
 RUNS = [("sgd", 1), ("sgd", 2)]
 HEAD = "phase,epoch,split,n,layer,head,AS,boxed,entropy,ADI\n"

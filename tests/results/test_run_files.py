@@ -9,7 +9,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.results.run_files import find_pictures, read_pictures, read_predictions
-from tests.report.hand_made import prediction_frame, write_pictures
+from tests.diagnoses.rigidity.hand_made import prediction_frame, write_pictures
 
 HEAD = "split,index,label,prediction\n"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.figures import catalogue
-from einstellung.report.figures.canvas import drawing
 from einstellung.diagnoses.rigidity.figures.pictures import draw_pictures, sheet
+from einstellung.diagnoses.rigidity.score import score
+from einstellung.report.figures.canvas import drawing
 from einstellung.report.figures.samples import in_grey
 from einstellung.results.run_files import RunPictures
 from einstellung.timeline import Timeline

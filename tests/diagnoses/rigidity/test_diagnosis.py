@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 
 import pytest
+from einstellung.report.study import report_study, report_sweep
 
+from einstellung.diagnoses.rigidity.figures import catalogue
 from einstellung.errors import InputError
 from einstellung.files import write_json
 from einstellung.report import study as study_report
-from einstellung.diagnoses.rigidity.figures import catalogue
-from einstellung.report.study import report_study, report_sweep
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.sweep import Sweep, write_sweep

@@ -10,7 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from einstellung.diagnoses.rigidity.card import RigidityCard
+
 T_95 = {2: 12.7062, 3: 4.3027, 4: 3.1824, 5: 2.7764}
+CONTINUAL = ("average_accuracy", "BWT", "FWT", "forgetting", "intransigence")
 KEYS = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1", "SC_clean", "NSC_patched")
 
 
@@ -29,6 +32,11 @@ def estimate(values: list[float | None]) -> dict[str, Any]:
 def seed(E: float | None, patch: float | None, mask: float | None, **more: Any) -> dict[str, Any]:  # noqa: N803
     """One run's own values; what compares it with the baseline is worked out by :func:`scorecard`."""
     return {"E": E, "SC_patch": patch, "SC_mask": mask, **more}
+
+
+def typed(values: dict[str, Any]) -> RigidityCard:
+    """The card of plain values, such as a test may have changed."""
+    return RigidityCard.model_validate(values)
 
 
 def scorecard(runs: dict[str, dict[str, dict[str, Any]]], **methods: dict[str, Any]) -> dict[str, Any]:
@@ -72,8 +80,8 @@ def _record(name: str, own: dict[str, dict[str, Any]], reference: dict[str, dict
         **facets,
         "task_incremental": None,
         "AD_tau": {
-            "0.50": {"mean": None if is_baseline else -1.0, "n": 0 if is_baseline else len(paired), "censored": {}},
-            "0.60": {"mean": facets["AD"]["mean"], "n": facets["AD"]["n"], "censored": censored},
+            "0.50": {"mean": None if is_baseline else -1.0, "sd": None, "n": len(paired), "censored": {}},
+            "0.60": {key: facets["AD"][key] for key in ("mean", "sd", "n", "censored")},
         },
         "pattern": None if is_baseline else "ambiguous",
         "certainty": None if is_baseline else "leans",
@@ -83,7 +91,7 @@ def _record(name: str, own: dict[str, dict[str, Any]], reference: dict[str, dict
         "next_probe": None,
         "tests": {key: {"test": "paired t", "n": facets[key]["n"], **undefined} for key in ("PD", "SFR_rel", "AD")},
         "survival": None,
-        "continual": {},
+        "continual": dict.fromkeys(CONTINUAL, estimate([])),
         "per_seed": rows,
     }
 

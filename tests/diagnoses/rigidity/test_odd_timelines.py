@@ -11,11 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from einstellung.guide.score import guide_score
-from einstellung.diagnoses.rigidity.score import ScoreSettings, score
-from einstellung.report import render_terminal, write_report
-from einstellung.diagnoses.rigidity.figures import catalogue
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.reporting import Scored, write_report
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.score import score
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.report.figures import plan
 from einstellung.report.figures.canvas import settle
+from einstellung.report.terminal import print_overview
 from einstellung.timeline import SC_MASK, SC_PATCH, Timeline
 
 SPLITS = (SC_PATCH, SC_MASK, "T2_nonshortcut_normal", "T1_all", "T2_val", "another")
@@ -41,12 +44,12 @@ def odd_timelines(draw):
 @settings(max_examples=40, deadline=None)
 @given(odd_timelines(), st.sampled_from(["trailing", "centred", "none"]))
 def test_every_valid_timeline_is_scored_and_printed(timeline, smoothing):
-    choice = ScoreSettings(smoothing=smoothing)
+    choice = RigiditySettings(smoothing=smoothing)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        for card in (score(timeline, choice).to_dict(), guide_score(timeline, choice).to_dict()):
-            assert json.loads(json.dumps(card, allow_nan=False)) == card
-            render_terminal(card, Console(file=io.StringIO()))
+        card = score(timeline, choice)
+        assert json.loads(json.dumps(card.to_json(), allow_nan=False)) == card.to_json()
+        print_overview(Console(file=io.StringIO()), Rigidity().overview(card), card.checks, card.warnings)
 
 
 @settings(max_examples=8, deadline=None)
@@ -56,9 +59,10 @@ def test_every_valid_timeline_has_a_page(tmp_path_factory, timeline):
         settle(figure)
         return {"svg": b"<svg/>"}
 
-    save, catalogue.save = catalogue.save, look
+    save, plan.save = plan.save, look
     try:
-        page = write_report(tmp_path_factory.getbasetemp() / "odd", timeline, score(timeline).to_dict())
+        scored = Scored(Rigidity(), Evidence(timeline), score(timeline))
+        page = write_report(tmp_path_factory.getbasetemp() / "odd", scored)
     finally:
-        catalogue.save = save
+        plan.save = save
     assert page.stat().st_size > 0

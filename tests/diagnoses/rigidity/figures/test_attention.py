@@ -7,23 +7,23 @@ import pytest
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from einstellung.diagnoses.rigidity.attention_summary import attention_summary
-from einstellung.diagnoses.rigidity.curves import band
+from einstellung.diagnoses.rigidity.attention import attention_summary
+from einstellung.diagnoses.rigidity.figures.attention import attention_plans
 from einstellung.diagnoses.rigidity.figures.attention_epochs import box_area, draw_attention_epochs, shares_over_epochs
 from einstellung.diagnoses.rigidity.figures.attention_heads import draw_attention_heads
 from einstellung.diagnoses.rigidity.figures.attention_maps import draw_attention_maps, moments_shown, share_in
-from einstellung.diagnoses.rigidity.figures.attention_plans import attention_plans
+from einstellung.metrics.bands import band
 from einstellung.report.figures.canvas import drawing, render, settle
 from einstellung.report.notation import number
 from einstellung.results.attention_files import AttentionRun, Reading
-
-from .attention_made import PULLS, attention_files, share, wavy_map, weight
+from tests.diagnoses.rigidity.attention_made import PULLS, attention_files, share, wavy_map, weight
+from tests.diagnoses.rigidity.hand_made import scorecard, seed, typed
 
 SEEDS = (1, 2, 3)
 
 
-def made(method, seed):
-    rows, arrays = attention_files(method, seed)
+def made(method, number):
+    rows, arrays = attention_files(method, number)
     readings = {
         ((row.phase, row.epoch), row.split, (str(row.layer), str(row.head))): Reading(
             row.n, row.AS, bool(row.boxed), row.entropy, row.ADI
@@ -35,12 +35,18 @@ def made(method, seed):
 
 @pytest.fixture(scope="module")
 def runs():
-    return {(method, seed): made(method, seed) for method in PULLS for seed in SEEDS}
+    return {(method, one): made(method, one) for method in PULLS for one in SEEDS}
 
 
 def card_of(runs):
     methods = dict.fromkeys(method for method, _ in runs)
-    return {"baseline": "scratch_t2", "methods": methods, "attention": attention_summary(runs)}
+    card = typed(scorecard({method: {"1": seed(4, 0.6, 0.3)} for method in methods}))
+    return card.model_copy(update={"attention": attention_summary(runs)})
+
+
+def heads_of(runs):
+    card = card_of(runs)
+    return draw_attention_heads(card, card.attention)
 
 
 def texts_of(figure):
@@ -94,14 +100,14 @@ def test_panels_hold_mean_and_band_of_their_own_split(runs):
 
 def test_a_single_moment_gets_a_bar(runs):
     last = {
-        ("scratch_t2", seed): AttentionRun(
-            {key: value for key, value in runs["scratch_t2", seed].readings.items() if key[0] == ("T2", 8.0)}
+        ("scratch_t2", one): AttentionRun(
+            {key: value for key, value in runs["scratch_t2", one].readings.items() if key[0] == ("T2", 8.0)}
         )
-        for seed in SEEDS
+        for one in SEEDS
     }
     with drawing():
         figure = draw_attention_epochs(last, card_of(last))
-    shares = [share(weight("scratch_t2", "T2", 8.0, "T2_shortcut_normal", seed)) for seed in SEEDS]
+    shares = [share(weight("scratch_t2", "T2", 8.0, "T2_shortcut_normal", one)) for one in SEEDS]
     segments = [part for bars in figure.axes[0].collections for part in getattr(bars, "get_segments", list)()]
     ends = sorted(segments[0][:, 1])
     assert ends == pytest.approx([np.mean(shares) - np.std(shares, ddof=1), np.mean(shares) + np.std(shares, ddof=1)])
@@ -110,13 +116,13 @@ def test_a_single_moment_gets_a_bar(runs):
 def test_cells_hold_the_means_of_their_head(runs):
     card = card_of(runs)
     with drawing():
-        figure = draw_attention_heads(card)
+        figure = draw_attention_heads(card, card.attention)
     words = texts_of(figure)
     for method in PULLS:
-        for place in card["attention"]["methods"][method]["heads"]:
-            if place["head"] != "mean":
-                assert number(place["AS_cue"]["mean"]) in words
-                gain = place["SAG"]["mean"]
+        for place in card.attention.methods[method].heads:
+            if place.head != "mean":
+                assert number(place.AS_cue.mean) in words
+                gain = place.SAG.mean
                 assert number(gain, digits=2 if gain < 10 else 0, signed=True) in words
     assert {"scratch_t2", "sgd", "derpp", "layer", "head"} <= set(words)
     cells = [patch for axes in figure.axes for patch in axes.patches if isinstance(patch, Rectangle)]
@@ -130,7 +136,7 @@ def test_without_clean_images_there_is_no_gain_to_draw(runs):
         for run, found in runs.items()
     }
     with drawing():
-        figure = draw_attention_heads(card_of(some))
+        figure = heads_of(some)
     assert not any("SAG" in words for words in texts_of(figure))
     assert any("AS" in words for words in texts_of(figure))
 
@@ -202,7 +208,7 @@ def test_plans_name_every_figure_and_say_why_one_is_missing(runs):
     assert reasons["attention_epochs"] == "no split has a box of the cue"
     assert "was not measured at the end of T2" in reasons["attention_heads"]
     assert reasons["attention_maps_sgd"].startswith("no examples with their maps were stored")
-    assert list(attention_plans({}, {"methods": {}})) == []
+    assert list(attention_plans({}, card_of(runs))) == []
 
 
 def test_the_first_seed_that_has_examples_is_shown(runs):
@@ -212,7 +218,7 @@ def test_the_first_seed_that_has_examples_is_shown(runs):
 
 
 def test_a_single_seed_has_no_band(runs):
-    alone, both = ({("sgd", seed): runs["sgd", seed] for seed in seeds} for seeds in ((1,), (1, 2)))
+    alone, both = ({("sgd", one): runs["sgd", one] for one in seeds} for seeds in ((1,), (1, 2)))
     captions = [next(attention_plans(some, card_of(some))).caption for some in (alone, both)]
     assert "a single seed" in captions[0]
     assert ["standard deviation" in caption for caption in captions] == [False, True]
@@ -238,5 +244,5 @@ def test_many_heads_and_long_names_stay_inside():
     } | {(("T2", 5.0), "T2_shortcut_normal", ("rollout", "")): Reading(9, 0.2, True, 1.0, 0.2)}
     runs = {(f"a_very_long_name_$of$_method_number_{place}", 1): AttentionRun(readings) for place in range(3)}
     with drawing():
-        assert cut_off(draw_attention_heads(card_of(runs))) == []
+        assert cut_off(heads_of(runs)) == []
         assert cut_off(draw_attention_epochs(runs, card_of(runs))) == []

@@ -1,4 +1,4 @@
-"""One report for all tests of this room (it takes seconds), and a scorecard worked out by hand."""
+"""One report for all tests of the rigidity index (it takes seconds), and a card worked out by hand."""
 
 from __future__ import annotations
 
@@ -8,11 +8,14 @@ from typing import Any
 
 import pytest
 
-from einstellung.diagnoses.rigidity.per_image import per_image
-from einstellung.diagnoses.rigidity.score import score
-from einstellung.report import write_report
-from einstellung.diagnoses.rigidity.reported import reported_numbers
-from einstellung.results.run_files import RunPictures
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.reporting import Scored, write_report
+from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.published import reported_numbers
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.results.config import build_config
+from einstellung.results.run_files import RunFiles, run_folder
 from einstellung.timeline import Timeline
 
 from .hand_made import prediction_frame, scorecard, seed, timeline_frame, write_pictures, write_samples
@@ -32,8 +35,8 @@ class Written:
     """A report on disk and what it was made from."""
 
     folder: Path
-    timeline: Timeline
-    card: dict[str, Any]
+    evidence: Evidence
+    card: RigidityCard
     html: str
 
 
@@ -42,26 +45,27 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Written:
     folder = tmp_path_factory.mktemp("report")
     frame = timeline_frame()
     timeline = Timeline(frame.assign(acc_task=(frame["acc"] + 0.1).clip(upper=1)))
-    card = score(timeline).to_dict()
-    card["per_image"] = per_image({run: prediction_frame() for run in timeline.runs})
-    card["reported"] = reported_numbers(card["methods"])
+    for run in timeline.runs:
+        run_folder(folder, run).mkdir(parents=True)
+        prediction_frame().to_csv(run_folder(folder, run) / "predictions.csv", index=False)
+    write_samples(folder / "samples.npz")
+    write_pictures(run_folder(folder, ("derpp", 42)) / "pictures.npz")
+    config = build_config({"stream": {"name": "shapes", "note": "<demo>"}, "methods": list(timeline.methods)})
+    evidence = Evidence(timeline, PROOF, config, RunFiles(folder, timeline.runs))
+    card = Rigidity().score(evidence, RigiditySettings())
+    card = card.model_copy(update={"reported": reported_numbers(card.methods)})
     page = write_report(
         folder,
-        timeline,
-        card,
-        proof=PROOF,
-        provenance={"command": "einstellung demo", "packages": {"torch": "2.13.0"}, "git_commit": None},
-        configuration="name: <demo>\n",
-        samples=write_samples(folder / "samples.npz"),
-        pictures=[RunPictures("derpp", 42, write_pictures(folder / "pictures.npz"))],
+        Scored(Rigidity(), evidence, card),
         title="A & B <report>",
+        provenance={"command": "einstellung demo", "packages": {"torch": "2.13.0"}, "git_commit": None},
     )
-    return Written(folder, timeline, card, page.read_text(encoding="utf-8"))
+    return Written(folder, evidence, card, page.read_text(encoding="utf-8"))
 
 
 @pytest.fixture
 def card() -> dict[str, Any]:
-    """Three seeds. ewc_on crosses 0.6 in two of them; gpm never does and has no T1 rows."""
+    """Plain values, for a test to change. Three seeds; ewc_on crosses 0.6 in two of them; gpm never does and has no T1 rows."""
     return scorecard(
         {
             "scratch_t2": {

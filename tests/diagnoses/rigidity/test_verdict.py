@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from einstellung.diagnoses.rigidity.card import Delay
 from einstellung.diagnoses.rigidity.patterns import decide
 from einstellung.diagnoses.rigidity.settings import Margins
+from einstellung.diagnoses.rigidity.verdict import Case, Ends, next_probe, verdict
 from einstellung.metrics.statistics import Summary
-from einstellung.diagnoses.rigidity.verdict import Case, Delay, Ends, next_probe, verdict
 
 UNDEFINED = Summary(None, None, 0, None, "none")
 
@@ -29,7 +30,11 @@ def case(n=5, paired=(1, 2, 3, 4, 5), half=0.001, **means):
         paired=paired,
         facets=facets,
         censored={},
-        delays={0.3: Delay(-4.0, 1.0, 5), 0.45: Delay(-7.0, 1.0, 3), 0.55: Delay(-9.0, None, 1)},
+        delays={
+            0.3: Delay(mean=-4.0, sd=1.0, n=5),
+            0.45: Delay(mean=-7.0, sd=1.0, n=3),
+            0.55: Delay(mean=-9.0, sd=None, n=1),
+        },
         tau=0.6,
         budget=50.0,
         margins=margins,
@@ -98,7 +103,7 @@ def test_an_undefined_delay_says_why_and_what_to_run():
     assert next_probe(undefined) == (
         "lower tau to 0.45, where AD = -7.0 on 3 of 5 seeds, or train longer than 50 effective epochs"
     )
-    nothing = replace(undefined, delays={0.3: Delay(None, None, 0)})
+    nothing = replace(undefined, delays={0.3: Delay(mean=None, sd=None, n=0)})
     assert next_probe(nothing) == "train longer than 50 effective epochs, or lower tau: 0.6 is out of reach"
 
 

@@ -8,7 +8,7 @@ from statistics import fmean, stdev
 import numpy as np
 import pytest
 
-from einstellung.diagnoses.rigidity.attention_summary import KEYS, attention_of_run, attention_summary, judge
+from einstellung.diagnoses.rigidity.attention import KEYS, attention_of_run, attention_summary, judge
 from einstellung.results.attention_files import ROLLOUT, AttentionRun, read_attention
 
 from .attention_made import PULLS, SPLITS, corner_map, share, weight, write_attention
@@ -25,6 +25,10 @@ def runs(tmp_path_factory):
     found, problems = read_attention(folder, [(method, seed) for method in PULLS for seed in SEEDS])
     assert problems == []
     return found
+
+
+def plain(runs):
+    return attention_summary(runs).model_dump(mode="json")
 
 
 def cosine(one, other):
@@ -50,7 +54,7 @@ def by_hand(method, seed, factor=1):
 
 @pytest.mark.parametrize("method", ["sgd", "derpp"])
 def test_every_measure_is_that_of_its_formula(runs, method):
-    record = attention_summary(runs)["methods"][method]
+    record = plain(runs)["methods"][method]
     expected = {seed: by_hand(method, seed) for seed in SEEDS}
     assert record["n_seeds"] == 3
     assert record["why_undefined"] == {}
@@ -66,7 +70,7 @@ def test_every_measure_is_that_of_its_formula(runs, method):
 
 
 def test_heads_have_their_own_values(runs):
-    heads = {(place["layer"], place["head"]): place for place in attention_summary(runs)["methods"]["sgd"]["heads"]}
+    heads = {(place["layer"], place["head"]): place for place in plain(runs)["methods"]["sgd"]["heads"]}
     assert list(heads) == [("1", "1"), ("1", "2"), ("1", "mean"), ("2", "1"), ("2", "2"), ("2", "mean")]
     for (layer, head), factor in {("1", "2"): 2, ("2", "2"): 4}.items():
         for key in KEYS:
@@ -77,7 +81,7 @@ def test_heads_have_their_own_values(runs):
 
 
 def test_a_model_without_a_first_phase_has_no_similarity(runs):
-    record = attention_summary(runs)["methods"]["scratch_t2"]
+    record = plain(runs)["methods"]["scratch_t2"]
     assert record["rollout"]["CTAS"] == {"mean": None, "sd": None, "n": 0}
     assert record["rollout"]["AS_cue"]["n"] == 3
     assert set(record["why_undefined"]) == {"CTAS", "CTAS_own"}
@@ -85,9 +89,9 @@ def test_a_model_without_a_first_phase_has_no_similarity(runs):
 
 
 def test_the_summary_is_strict_json(runs):
-    summary = attention_summary(runs)
+    summary = plain(runs)
     assert json.loads(json.dumps(summary, allow_nan=False)) == summary
-    assert attention_summary({}) == {"at": "the end of T2", "methods": {}}
+    assert plain({}) == {"at": "the end of T2", "methods": {}}
 
 
 def without(run, splits=(), maps=True):
@@ -126,7 +130,7 @@ def test_a_single_image_has_no_diversity(runs):
 
 def test_seeds_that_lack_something_are_counted_out_and_said(runs):
     some = {("sgd", 1): runs["sgd", 1], ("sgd", 2): without(runs["sgd", 2], maps=False)}
-    record = attention_summary(some)["methods"]["sgd"]
+    record = plain(some)["methods"]["sgd"]
     assert (record["rollout"]["CTAS"]["n"], record["rollout"]["AS_cue"]["n"]) == (1, 2)
     assert record["why_undefined"]["CTAS"] == "no maps were stored"
 

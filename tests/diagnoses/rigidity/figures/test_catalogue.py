@@ -7,20 +7,20 @@ import sys
 
 import numpy as np
 import pytest
+from einstellung.diagnoses.rigidity.curves import PhaseTwoCurves, band
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from einstellung.diagnoses.rigidity.score import score
-from einstellung.metrics.survival import SurvivalCurve
-from einstellung.diagnoses.rigidity.curves import PhaseTwoCurves, band
-from einstellung.report.figures import canvas, catalogue
 from einstellung.diagnoses.rigidity.figures.accuracy import draw_accuracy
-from einstellung.report.figures.canvas import drawing, render, settle, spread
 from einstellung.diagnoses.rigidity.figures.delays import HATCHES, draw_delay_grid
-from einstellung.report.figures.samples import draw_samples
-from einstellung.report.figures.style import PALETTE, method_styles
 from einstellung.diagnoses.rigidity.figures.survival import step_at
 from einstellung.diagnoses.rigidity.figures.verdict import draw_verdict
+from einstellung.diagnoses.rigidity.score import score
+from einstellung.metrics.survival import SurvivalCurve
+from einstellung.report.figures import canvas, catalogue
+from einstellung.report.figures.canvas import drawing, render, settle, spread
+from einstellung.report.figures.samples import draw_samples
+from einstellung.report.figures.style import PALETTE, method_styles
 from einstellung.report.notation import baseline_first, short_names, write
 from einstellung.timeline import Timeline
 

@@ -6,11 +6,11 @@ import csv
 import json
 
 import pytest
+from einstellung.report.study import report_study
 
-from einstellung.files import write_json
 from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF, attention_head_table, attention_table
 from einstellung.diagnoses.rigidity.figures import catalogue
-from einstellung.report.study import report_study
+from einstellung.files import write_json
 from einstellung.report.table_formats import to_latex, to_markdown
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder

@@ -5,57 +5,38 @@ from __future__ import annotations
 import base64
 import json
 import re
-from html.parser import HTMLParser
 
+import jsonschema
 import pytest
 
-from einstellung.report.markup import plain, symbols, typeset
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.reporting import Scored, write_report
+from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.tables import table_one
 from einstellung.report.notation import epochs, number
-from einstellung.report.page import report_page
-from einstellung.diagnoses.rigidity.table_catalogue import make_tables
-from einstellung.report.tables import table_one
+from einstellung.timeline import Timeline
+from tests.report.reader import Reader
 
-from .hand_made import scorecard, seed, timeline_frame
-
-
-class Reader(HTMLParser):
-    """Attributes that load something, ids, links within the page, and the visible text."""
-
-    VOID = ("meta", "link", "img", "br", "hr", "input")
-
-    def __init__(self, html):
-        super().__init__()
-        self.loads, self.ids, self.links, self.words, self.open, self.quiet = [], [], [], [], [], False
-        self.feed(html)
-
-    def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        self.loads += [found[name] for name in ("src", "srcset", "data", "action", "poster") if name in found]
-        self.ids += [found["id"]] if "id" in found else []
-        if "href" in found:
-            (self.links if tag == "a" else self.loads).append(found["href"])
-        self.quiet = tag in ("style", "script", "title")
-        assert tag not in ("script", "iframe", "object", "embed", "base")
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-        self.quiet = False
-
-    def handle_data(self, data):
-        if not self.quiet:
-            self.words.append(data)
-
-    @property
-    def text(self):
-        return " ".join(" ".join(self.words).split())
+from .hand_made import scorecard, seed, timeline_frame, typed
 
 
-def page_of(card, **options):
-    options = {"proof": None, "provenance": None, "configuration": None, "title": "t"} | options
-    tables, no_table = make_tables(card, options["proof"])
-    return report_page(timeline_frame(), card, [], tables, no_figure=[], no_table=no_table, **options)
+class Undrawn(Rigidity):
+    """How figures look is looked at elsewhere."""
+
+    def figures(self, evidence, card):
+        return ()
+
+
+@pytest.fixture
+def page_of(tmp_path):
+    """The page of plain values."""
+
+    def made(values):
+        scored = Scored(Undrawn(), Evidence(Timeline(timeline_frame())), typed(values))
+        return write_report(tmp_path, scored).read_text(encoding="utf-8")
+
+    return made
 
 
 def test_the_page_asks_for_nothing_from_outside(written):
@@ -86,12 +67,12 @@ def test_every_facet_of_the_scorecard_is_on_the_page(written):
     text = Reader(written.html).text
     for method in ("sgd", "derpp"):
         for facet in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S"):
-            estimate = written.card["methods"][method][facet]
-            if estimate["mean"] is None:
+            estimate = written.card.methods[method].facet(facet)
+            if estimate.mean is None:
                 continue
             show = epochs if facet == "AD" else number
-            assert f"{show(estimate['mean'], signed=True)} ± {show(estimate['sd'])}" in text, (method, facet)
-            low, high = (show(bound, signed=True) for bound in estimate["ci95"])
+            assert f"{show(estimate.mean, signed=True)} ± {show(estimate.sd)}" in text, (method, facet)
+            low, high = (show(bound, signed=True) for bound in estimate.ci95)
             assert f"[{low}, {high}]" in text, (method, facet)
     for cell in (cell for row in table_one(written.card).rows for cell in row):
         assert cell.text in text
@@ -100,7 +81,7 @@ def test_every_facet_of_the_scorecard_is_on_the_page(written):
 def test_undefined_is_a_dash_with_its_reason(written):
     text = Reader(written.html).text
     assert "– τ = 0.60 not reached by derpp in seeds" in text
-    assert written.card["methods"]["derpp"]["AD"]["mean"] is None
+    assert written.card.methods["derpp"].AD.mean is None
     assert not re.search(r"\b(nan|NaN|None|inf)\b", text)
 
 
@@ -113,9 +94,9 @@ def test_failed_checks_come_first_and_loud(written):
     assert "3 of 600 masks lie beside it" in section
 
 
-def test_names_and_titles_are_escaped(written):
+def test_names_and_titles_are_escaped(written, page_of):
     assert "<h1>A &amp; B &lt;report&gt;</h1>" in written.html
-    assert "name: &lt;demo&gt;" in written.html
+    assert "note: &lt;demo&gt;" in written.html
     name = "<img src=x onerror=alert(1)>"
     html = page_of(scorecard({"scratch_t2": {"1": seed(8, 0.6, 0.4)}, name: {"1": seed(4, 0.7, 0.3)}}))
     assert name not in html
@@ -146,20 +127,20 @@ def test_captions_say_what_was_measured(written):
 
 
 @pytest.mark.parametrize(("seeds", "warned"), [(("1", "2"), True), (("1", "2", "3"), False)])
-def test_fewer_than_three_seeds_are_announced(seeds, warned):
+def test_fewer_than_three_seeds_are_announced(seeds, warned, page_of):
     runs = {
         name: {label: seed(4, value, 0.3) for label in seeds} for name, value in (("scratch_t2", 0.6), ("sgd", 0.7))
     }
     assert ("Fewer than three seeds: not enough to tell." in page_of(scorecard(runs))) == warned
 
 
-def test_a_pattern_is_a_word_not_only_a_colour(card):
+def test_a_pattern_is_a_word_not_only_a_colour(card, page_of):
     text = Reader(page_of(card)).text
     assert "red-flag: shortcut-induced rigidity" in text
     assert "ambiguous: the data do not decide" in text
 
 
-def test_what_decided_is_written_with_its_bound(card):
+def test_what_decided_is_written_with_its_bound(card, page_of):
     card["methods"]["ewc_on"]["conditions"] = [
         {"facet": "AD", "relation": "<=", "bound": -1.0, "value": -5.0, "met": True, "sure": None},
         {"facet": "SFR_rel", "relation": "|.| <", "bound": 0.02, "value": 0.003, "met": True, "sure": False},
@@ -172,28 +153,38 @@ def test_what_decided_is_written_with_its_bound(card):
     assert "AD rests on n = 2; 3 are needed to tell" in text
 
 
-def test_a_card_has_a_badge_where_nothing_was_learned(card):
+def test_a_card_has_a_badge_where_nothing_was_learned(card, page_of):
     badge = "shortcut classes not learned, even with the cue"
     assert badge not in page_of(card)
     card["methods"]["ewc_on"]["unlearned"] = True
     assert page_of(card).count(badge) == 1
 
 
-def test_one_seed_is_counted_once_per_value():
+def test_one_seed_is_counted_once_per_value(page_of):
     text = Reader(page_of(scorecard({name: {"1": seed(4, 0.6, 0.3)} for name in ("scratch_t2", "sgd")}))).text
     assert "no interval, n = 1" in text
     assert "n = 1: no interval, n = 1" not in text
 
 
-def test_warnings_of_the_scorecard_are_shown(card):
+def test_warnings_of_the_scorecard_are_shown(card, page_of):
     card["warnings"] = ["seed 3 & others <odd>"]
     html = page_of(card)
     assert "Worth knowing" in html
     assert "seed 3 &amp; others &lt;odd&gt;" in html
 
 
+def test_score_json_obeys_its_schema(written):
+    stored = json.loads((written.folder / "score.json").read_text())
+    schema = RigidityCard.json_schema()
+    jsonschema.Draft202012Validator.check_schema(schema)
+    jsonschema.validate(stored, schema)
+    assert RigidityCard.model_validate(stored) == written.card
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(stored | {"kind": "confounding"}, schema)
+
+
 def test_the_scorecard_lies_beside_the_page(written):
-    assert json.loads((written.folder / "score.json").read_text()) == json.loads(json.dumps(written.card))
+    assert json.loads((written.folder / "score.json").read_text()) == written.card.to_json()
     tables = {path.name for path in (written.folder / "tables").iterdir()}
     names = (
         "table1",
@@ -208,12 +199,6 @@ def test_the_scorecard_lies_beside_the_page(written):
     )
     assert tables == {f"{name}.{kind}" for name in names for kind in ("md", "tex", "csv")}
     assert not list(written.folder.rglob("*.writing*"))
-
-
-def test_markup_escapes_before_it_decorates():
-    assert str(symbols("SFR_rel <b>")) == "SFR<sub>rel</sub> &lt;b&gt;"
-    assert str(typeset("AD = -5.0 <= -1, within +-0.02, t-test")) == "AD = −5.0 ≤ −1, within ±0.02, t-test"
-    assert plain({"a": 1}) == "{'a': 1}"
 
 
 def test_single_images_have_their_section(written):
@@ -235,7 +220,7 @@ def test_reported_stands_beside_measured(written):
     assert "Table I. Measured: this study." in section
 
 
-def test_what_could_not_be_made_says_why(card):
+def test_what_could_not_be_made_says_why(card, page_of):
     text = Reader(page_of(card)).text
     assert "Not shown: What the cue does (no predictions of single images were stored with these results)." in text
     assert "Not shown: Class-incremental and task-incremental accuracy (the timeline has no column acc_task)." in text

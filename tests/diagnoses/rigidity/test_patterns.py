@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 import pytest
 
 from einstellung.diagnoses.rigidity.patterns import TRIPLET, candidates, decide, high_rigidity, holds
@@ -57,7 +59,7 @@ def test_the_table(values, name):
 def test_margins_are_the_user_s():
     table = facets(AD=-5.0, PD=-0.1, SFR_rel=0.1, delta=0.05)
     assert decide(table, Margins(AD=6), 5).pattern == "ambiguous"
-    assert decide(table, Margins(SFR=0.2), 5).pattern == "ambiguous"
+    assert decide(table, Margins(SFR_rel=0.2), 5).pattern == "ambiguous"
     assert decide(facets(PD=0.05, SFR_rel=-0.1), Margins(PD=0.06), 5).pattern == "ambiguous"
 
 
@@ -91,7 +93,7 @@ def test_ambiguity_knows_how_many_seeds_were_paired():
 
 def test_conditions_carry_numbers_and_bounds():
     conditions = decide(facets(), Margins(), 5).conditions
-    assert conditions[0].to_dict() == {
+    assert asdict(conditions[0]) == {
         "facet": "AD",
         "relation": "<=",
         "bound": -1.0,

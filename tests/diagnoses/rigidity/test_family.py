@@ -4,22 +4,27 @@ from __future__ import annotations
 
 import csv
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 from matplotlib.text import Text
 
+from einstellung.checks import Check
+from einstellung.diagnoses.contract import Members
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.family import SweptStudies, sweep_record, sweep_table
+from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep, positions
 from einstellung.errors import InputError
+from einstellung.metrics.statistics import Summary
+from einstellung.report.family import Study, write_family_page
 from einstellung.report.figures import canvas
 from einstellung.report.figures.canvas import drawing, settle
 from einstellung.report.figures.style import method_styles
-from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep, positions
-from einstellung.diagnoses.rigidity.sweep import write_sweep_report
-from einstellung.diagnoses.rigidity.sweep_points import Sweep, sweep_record, sweep_table
+from tests.report.reader import Reader
 
-from .hand_made import scorecard, seed
-from .test_page import Reader
+from .hand_made import scorecard, seed, typed
 
 
 def study(strength, *, crosses=True, methods=("sgd", "gpm")):
@@ -31,11 +36,17 @@ def study(strength, *, crosses=True, methods=("sgd", "gpm")):
             "1": seed(4 if own else None, 0.8, 0.8 - strength),
             "2": seed(5 if own else None, 0.82, 0.82 - strength),
         }
-    return scorecard(runs)
+    return typed(scorecard(runs))
+
+
+def changed(card, method, **facets):
+    """The same card with other facets of one method."""
+    record = card.methods[method].model_copy(update=facets)
+    return card.model_copy(update={"methods": {**card.methods, method: record}})
 
 
 def sizes():
-    return Sweep.of("cue.size", [(8, study(0.4)), (2, study(0.1, crosses=False)), (4, study(0.3))])
+    return SweptStudies.of("cue.size", [(8, study(0.4)), (2, study(0.1, crosses=False)), (4, study(0.3))])
 
 
 def drawn(sweep):
@@ -57,16 +68,16 @@ def marks(axes, marker, colour):
 def test_numbers_rise_and_words_keep_their_order():
     assert [point.label for point in sizes().points] == ["2", "4", "8"]
     assert positions(sizes()).tolist() == [2, 4, 8]
-    words = Sweep.of("cue.place", [("top-left", study(0.1)), ("centre", study(0.2)), ([14, 14], study(0.2))])
+    words = SweptStudies.of("cue.place", [("top-left", study(0.1)), ("centre", study(0.2)), ([14, 14], study(0.2))])
     assert [point.label for point in words.points] == ["top-left", "centre", "14,14"]
     assert positions(words).tolist() == [0, 1, 2]
 
 
 def test_a_value_given_twice_or_none_at_all_is_refused():
     with pytest.raises(InputError, match="holds the value 4 twice"):
-        Sweep.of("cue.size", [(4, study(0.1)), ("4", study(0.2))])
+        SweptStudies.of("cue.size", [(4, study(0.1)), ("4", study(0.2))])
     with pytest.raises(InputError, match="at least one value"):
-        Sweep.of("cue.size", [])
+        SweptStudies.of("cue.size", [])
 
 
 def test_means_are_drawn_at_their_values_in_the_colours_of_every_report():
@@ -84,9 +95,8 @@ def test_means_are_drawn_at_their_values_in_the_colours_of_every_report():
 
 def test_intervals_are_those_of_the_scorecard():
     """PD of both seeds is -.10: no width. AD: 4 - 8, 5 - 9: no width. Δ of one seed apart: t interval by hand."""
-    card = study(0.3)
-    card["methods"]["sgd"]["delta"] = {"mean": 0.3, "sd": 0.05, "n": 2, "ci95": [0.21, 0.39], "interval": "t"}
-    delta = drawn(Sweep.of("cue.size", [(4, card), (8, study(0.4))])).axes[3]
+    card = changed(study(0.3), "sgd", delta=Summary(0.3, 0.05, 2, (0.21, 0.39), "t"))
+    delta = drawn(SweptStudies.of("cue.size", [(4, card), (8, study(0.4))])).axes[3]
     bars = [line.get_ydata() for line in delta.lines if len(line.get_xdata()) == 2 and np.ptp(line.get_xdata()) == 0]
     assert any(np.allclose(bar, [0.21, 0.39]) for bar in bars)
 
@@ -106,15 +116,15 @@ def test_what_was_not_reached_is_marked_and_not_left_out():
 
 
 def test_a_split_that_was_not_measured_is_marked_too():
-    blind = scorecard({"scratch_t2": {"1": seed(8, 0.7, None)}, "sgd": {"1": seed(4, 0.8, None)}})
-    figure = drawn(Sweep.of("cue.size", [(2, blind), (4, study(0.2, methods=("sgd",)))]))
+    blind = typed(scorecard({"scratch_t2": {"1": seed(8, 0.7, None)}, "sgd": {"1": seed(4, 0.8, None)}}))
+    figure = drawn(SweptStudies.of("cue.size", [(2, blind), (4, study(0.2, methods=("sgd",)))]))
     assert [text.get_text() for axes in figure.axes for text in axes.texts] == ["undefined", "undefined"]
 
 
 def test_open_marks_where_only_some_seeds_count():
     card = study(0.3)
-    card["methods"]["sgd"]["AD"] |= {"n": 1, "ci95": None}
-    delay = drawn(Sweep.of("cue.size", [(2, card), (4, study(0.3))])).axes[0]
+    card = changed(card, "sgd", AD=replace(card.methods["sgd"].AD, n=1, ci95=None))
+    delay = drawn(SweptStudies.of("cue.size", [(2, card), (4, study(0.3))])).axes[0]
     sgd = method_styles(["scratch_t2", "sgd", "gpm"], "scratch_t2")["sgd"]
     faces = [
         to_hex(line.get_markerfacecolor())
@@ -126,16 +136,18 @@ def test_open_marks_where_only_some_seeds_count():
 
 CASES = {
     "numbers": sizes,
-    "one value": lambda: Sweep.of("cue.size", [(4, study(0.3))]),
-    "words": lambda: Sweep.of(
+    "one value": lambda: SweptStudies.of("cue.size", [(4, study(0.3))]),
+    "words": lambda: SweptStudies.of(
         "cue.place", [("bottom-right", study(0.3)), ("per-index_$x$", study(0.1, crosses=False))]
     ),
-    "ten methods with long names": lambda: Sweep.of(
+    "ten methods with long names": lambda: SweptStudies.of(
         "learners.experience_replay.buffer",
         [(size, study(0.3, methods=[f"a_long_name_$of$_method_{number}" for number in range(9)])) for size in (1, 2)],
     ),
-    "only the baseline": lambda: Sweep.of("cue.size", [(4, study(0.3, methods=())), (6, study(0.3, methods=()))]),
-    "nobody crosses": lambda: Sweep.of(
+    "only the baseline": lambda: SweptStudies.of(
+        "cue.size", [(4, study(0.3, methods=())), (6, study(0.3, methods=()))]
+    ),
+    "nobody crosses": lambda: SweptStudies.of(
         "cue.share",
         [(0.5, study(0.2, crosses=False, methods=("gpm",))), (1.0, study(0.2, crosses=False, methods=("gpm",)))],
     ),
@@ -166,11 +178,13 @@ def test_the_table_has_a_row_for_every_value_and_method_and_a_reason_for_every_d
 
 def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypatch):
     monkeypatch.setattr(canvas, "FORMATS", ("svg", "png"))
-    failing = study(0.3)
-    failing["checks"] = [{"name": "masking changes something", "passed": False, "detail": "<b>"}]
-    failing["warnings"] = ["seed 9 is alone"]
-    points = [([255, 0, 255], failing), ([0, 0, 0], study(0.1, crosses=False))]
-    page = write_sweep_report(tmp_path, "cue.colour", points)
+    checks = (Check("masking changes something", False, "<b>"),)
+    failing = study(0.3).model_copy(update={"checks": checks, "warnings": ("seed 9 is alone",)})
+    cards = {"cue.colour=255-0-255": failing, "cue.colour=0-0-0": study(0.1, crosses=False)}
+    values = {"cue.colour=255-0-255": [255, 0, 255], "cue.colour=0-0-0": [0, 0, 0], "cue.colour=9-9-9": [9, 9, 9]}
+    made = Rigidity().family(Members(cards, ("cue.colour=9-9-9",), "cue.colour", values))
+    studies = [Study(name, card.checks, card.warnings, card.fewest_seeds) for name, card in cards.items()]
+    page = write_family_page(tmp_path, made, studies)
     assert page == tmp_path / "sweep.html"
     reader = Reader(page.read_text(encoding="utf-8"))
     assert reader.open == []
@@ -179,8 +193,9 @@ def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypat
     for words in (
         "The index against cue.colour",
         "sgd from +0.300 to +0.100",
-        "cue.colour = 255,0,255: masking changes something: <b>",
-        "cue.colour = 255,0,255: seed 9 is alone",
+        "cue.colour=255-0-255: masking changes something: <b>",
+        "cue.colour=255-0-255: seed 9 is alone",
+        "cue.colour=9-9-9 has no finished run yet",
         "Fewer than three seeds: not enough to tell.",
         "τ = 0.60 not reached by gpm in seeds 1 and 2",
     ):

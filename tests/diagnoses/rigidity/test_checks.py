@@ -18,8 +18,7 @@ from einstellung.diagnoses.rigidity.checks import (
     t1_was_learned,
 )
 from einstellung.timeline import SC_MASK, SC_PATCH
-
-from .timelines import rows, run, timeline
+from tests.metrics.timelines import rows, run, timeline
 
 
 def sound():
