@@ -27,7 +27,7 @@ FILES = ("attention.csv", "attention.npz")
 
 
 def attention_splits(config: AttentionConfig, stream: Stream) -> list[str]:
-    """The splits to look at: those that were named, or the usual ones that the stream has."""
+    """The splits to measure: those that are named, or the usual ones of the stream."""
     there = [split.name for split in stream.splits]
     if config.splits is None:
         return [name for name in USUAL_SPLITS if name in there]
@@ -38,7 +38,7 @@ def attention_splits(config: AttentionConfig, stream: Stream) -> list[str]:
 
 
 def check_attention(config: AttentionConfig, stream: Stream, net: nn.Module, one: Tensor, epochs: int) -> None:
-    """Refuse what could not be measured before anything is trained; ``one`` is an image as the net sees it."""
+    """Refuse settings that cannot be measured before anything is trained; ``one`` is a network input."""
     if stream.cue is None:
         raise InputError(
             f"attention is measured at a planted cue, and the stream '{stream.name}' plants none; leave the section out"
@@ -53,7 +53,7 @@ def check_attention(config: AttentionConfig, stream: Stream, net: nn.Module, one
 
 
 class AttentionLog:
-    """Measures without changing the net, and remembers; its state goes into a run's checkpoint."""
+    """Measures attention without changing the net; its state is part of a run's checkpoint."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class AttentionLog:
         return last or epoch in self.config.epochs
 
     def measure(self, net: nn.Module, phase: Phase, epoch: float) -> None:
-        """Look at every split."""
+        """Measure every split."""
         moment = self.maps.setdefault(phase.name, {}).setdefault(f"{epoch:g}", {})
         probe = AttentionProbe(net, batch_size=self.config.batch_size)
         with self.autocast():
@@ -97,7 +97,7 @@ class AttentionLog:
         self.rows, self.maps = list(state["rows"]), dict(state["maps"])
 
     def write(self, folder: Path) -> list[str]:
-        """Both files; their names."""
+        """Write both files and return their names."""
         table, arrays = FILES
         write_text(folder / table, pd.DataFrame(self.rows).to_csv(index=False, lineterminator="\n"))
         write_bytes(folder / arrays, self._archive())
@@ -127,7 +127,7 @@ class AttentionLog:
     def _batches(self, images: ImageSet) -> Iterator[tuple[Tensor, Tensor | None]]:
         size = self.config.batch_size
         batches = [torch.arange(start, min(start + size, len(images))) for start in range(0, len(images), size)]
-        # A share of nothing would mean nothing: where an image has no place for the cue, the split is unboxed.
+        # Without a cue region the attention share is undefined: a split with such an image is unboxed.
         boxed = all(bool(self._region(images.take(rows)).flatten(1).any(dim=1).all()) for rows in batches)
         for rows in batches:
             some = images.take(rows)
@@ -139,7 +139,7 @@ class AttentionLog:
 
 
 def _spread(total: int, wanted: int) -> Tensor:
-    """Rows at equal distances."""
+    """Equally spaced rows."""
     return torch.linspace(0, total - 1, wanted).long()
 
 

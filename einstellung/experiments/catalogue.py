@@ -1,4 +1,4 @@
-"""What can be named in a configuration, each with a line about it and its options."""
+"""Everything that a configuration can name, with a summary and options."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from einstellung.results.config import PRESETS, preset_names
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Entries of one kind: name, summary, options with their defaults, and where those come from.
+    """Entries of one kind: name, summary, options with their defaults, and the sources of those.
 
     >>> [entry["name"] for entry in catalogue("presets") if entry["name"] == "demo"]
     ['demo']
@@ -69,7 +69,7 @@ def _options(thing: Any) -> dict[str, Any]:
 
 
 def _sources(thing: Any) -> dict[str, str]:
-    """Where defaults come from, for options that say so."""
+    """The sources of defaults, for options that name one."""
     options = getattr(thing, "Options", thing)
     if not is_dataclass(options):
         return {}

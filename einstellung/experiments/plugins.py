@@ -1,4 +1,4 @@
-"""Files of the user's own that register learners, streams, cues, covers or backbones."""
+"""Plug-ins: the user's own files that register learners, streams, cues, covers, backbones or launchers."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from einstellung.errors import InputError
 from einstellung.results.config import PluginConfig
 
 _PREFIX = "einstellung_plugin_"
-_loaded: dict[str, PluginConfig] = {}  # by the name of the module that a file became
+_loaded: dict[str, PluginConfig] = {}  # by module name
 
 
 def load_plugins(plugins: Iterable[PluginConfig]) -> tuple[PluginConfig, ...]:
-    """Run each file once in this process; the same plug-ins with the hash of what was run."""
+    """Run each file once in this process; returns the plug-ins with their hashes."""
     return tuple(_load(plugin) for plugin in plugins)
 
 
 def plugins_behind(things: Iterable[Any]) -> dict[str, str]:
-    """Which plug-ins these registered things come from: name of the file -> hash, for the key of what they shape."""
+    """The plug-ins that registered these entries, as file name -> hash: part of the key of a run that uses them."""
     behind = [_loaded[module] for thing in things if (module := getattr(thing, "__module__", "")) in _loaded]
     return {Path(plugin.file).name: str(plugin.sha256) for plugin in behind}
 
@@ -57,7 +57,7 @@ def _run(path: Path, name: str) -> None:
     if spec is None or spec.loader is None:
         raise InputError(f"plugins: {path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module  # before it runs: dataclasses look their module up
+    sys.modules[name] = module  # before it runs: dataclasses look up their module
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:

@@ -1,4 +1,4 @@
-"""Files to watch a run by while it goes on: a table of its measurements, and TensorBoard's events."""
+"""Live logs of a run: a table of its measurements, and TensorBoard events."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from einstellung.files import write_text
 
 
 class RunLog:
-    """Hears of every measurement. A run that goes on from a checkpoint writes the past it kept, and no more, anew."""
+    """Writes every measurement. A resumed run rewrites the log from the rows in its checkpoint."""
 
     def __init__(self, folder: Path, kinds: Sequence[str]) -> None:
         self.folder = folder
@@ -25,7 +25,7 @@ class RunLog:
         self._board: Any = None
 
     def start(self, past: Iterable[dict[str, Any]] = ()) -> None:
-        """Begin with what was measured before this process."""
+        """Begin with the rows of a resumed run."""
         if "tensorboard" in self.kinds:
             place = self.folder / "tensorboard"
             shutil.rmtree(place, ignore_errors=True)
@@ -50,7 +50,7 @@ class RunLog:
             self._board.close()
 
     def _write_events(self, row: dict[str, Any], lr: float | None) -> None:
-        # Steps are whole numbers there: thousandths of an effective epoch.
+        # TensorBoard's steps are integers: thousandths of an effective epoch.
         step = round(1000 * row["epoch"])
         for measure in ("acc", "loss"):
             self._board.add_scalar(f"{row['phase']}/{measure}/{row['split']}", row[measure], step)

@@ -1,1 +1,1 @@
-"""A results folder on disk: its configuration, where its numbers come from, its run files, and what is finished."""
+"""A results folder on disk: configuration, provenance, run files, and which runs are finished."""

@@ -1,4 +1,4 @@
-"""Attention that runs left behind: ``attention.csv`` and ``attention.npz``, read and checked. Nothing is ever unpickled."""
+"""Read and check the attention files of runs, ``attention.csv`` and ``attention.npz``. Nothing is ever unpickled."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True)
 class AttentionRun:
-    """What one run left: readings by moment, split and place; arrays by their names, none where the file is not usable."""
+    """The attention of one run: readings by moment, split and place, and arrays by name (none if the file is unusable)."""
 
     readings: Mapping[tuple[Moment, str, Place], Reading]
     arrays: Mapping[str, Array] = field(default_factory=dict)
@@ -60,11 +60,11 @@ class AttentionRun:
         return sorted({place for _, _, place in self.readings}, key=_order)
 
     def end(self, phase: str) -> Moment | None:
-        """The last moment of a phase that was measured; None where there is no such phase."""
+        """The last measured moment of a phase; None where there is no such phase."""
         return max((moment for moment in self.moments if moment[0] == phase), default=None)
 
     def mean_map(self, moment: Moment, split: str, place: Place) -> Array | None:
-        """The mean map over the images of a split, of one head, of one layer (mean over its heads) or rolled out."""
+        """The mean map over the images of a split, of one head, of one layer (mean over its heads) or of the roll-out."""
         kind = "mean_rollout" if place == ROLLOUT else "mean_heads"
         stored = self.array(kind, moment, split)
         if stored is None or place == ROLLOUT:
@@ -88,7 +88,7 @@ def attention_of(files: RunFiles) -> tuple[dict[Run, AttentionRun], list[str]]:
 
 
 def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, AttentionRun], list[str]]:
-    """Attention of every run that has it, and a sentence for every file that is missing or odd.
+    """Attention of every run that has it, and a sentence for every file that is missing or invalid.
 
     Where no run left such a file nobody asked for attention, and nothing is said.
     """
@@ -167,7 +167,7 @@ def _are_maps(array: Array, dimensions: int) -> bool:
 
 
 def _check_examples(arrays: Mapping[str, Array]) -> None:
-    """The same images in the same order everywhere, so one region fits all of them."""
+    """All examples must be the same images in the same order: one region serves all of them."""
     images = {name: array for name, array in arrays.items() if name.startswith("example_images/")}
     for name, array in images.items():
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[-1] != 3 or 0 in array.shape:
@@ -186,7 +186,7 @@ def _check_examples(arrays: Mapping[str, Array]) -> None:
 
 
 def _is_place(layer: str, head: str) -> bool:
-    """Whether a layer and a head are named as they should be.
+    """Whether the names of a layer and a head are valid.
 
     >>> _is_place("2", "1"), _is_place("2", "mean"), _is_place("rollout", ""), _is_place("2", "")
     (True, True, True, False)

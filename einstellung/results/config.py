@@ -37,7 +37,7 @@ class _Section(BaseModel):
 
 
 class _Named(BaseModel):
-    """A registered thing by name; its other keys are its own options, checked by whoever owns them."""
+    """A registered entry by name; its other keys are its own options, which it checks itself."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str
@@ -121,7 +121,7 @@ class TrainingConfig(_Section):
     @field_validator("threads", mode="wrap")
     @classmethod
     def _number_or_auto(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        """Of two possible forms, pydantic would complain about the first one only."""
+        """Pydantic would name only the first of the two possible forms."""
         try:
             return check(value)
         except ValidationError:
@@ -130,7 +130,7 @@ class TrainingConfig(_Section):
     @field_validator("milestones", mode="wrap")
     @classmethod
     def _either_form(cls, value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-        """Of two possible forms, pydantic would complain about the first one only."""
+        """Pydantic would name only the first of the two possible forms."""
         try:
             return check(value)
         except ValidationError:
@@ -176,7 +176,7 @@ class AttentionConfig(_Section):
 
 
 class PluginConfig(_Section):
-    """A Python file of the user's that registers learners, streams, cues, covers or backbones; its hash once it was read."""
+    """A Python file that registers learners, streams, cues, covers, backbones or launchers; its hash once it was read."""
 
     file: str
     sha256: str | None = None
@@ -305,7 +305,7 @@ def read_preset(name: str) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The mapping in a YAML file; ``preset: NAME`` in it starts from that preset, paths are read from where it lies."""
+    """The mapping in a YAML file; ``preset: NAME`` starts from that preset, relative paths start at the file's folder."""
     values = with_combinations_apart(_paths_from(path.parent, _read_yaml(path)))
     if "preset" in values:
         values = merged(read_preset(str(values["preset"])), {k: v for k, v in values.items() if k != "preset"})
@@ -313,7 +313,7 @@ def read_config(path: Path) -> dict[str, Any]:
 
 
 def _paths_from(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
-    """The same values, with relative paths of the user's own files (plug-ins, pictures, weights) made absolute."""
+    """Make relative paths of the user's files (plug-ins, pictures, weights) absolute."""
 
     def found(one: Any) -> Any:
         return str((folder / Path(one).expanduser()).absolute()) if isinstance(one, str) and one else one
@@ -336,7 +336,7 @@ def _read_yaml(path: Path) -> dict[str, Any]:
         raise InputError(f"no such configuration: {path}; 'einstellung ls presets' lists the built-in ones") from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: what looks like a date and is none
+    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date
         raise InputError(f"{path} is not valid YAML: {error}") from None
     if values is None:
         values = {}
@@ -382,7 +382,7 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
 
 
 def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
-    """One setting changed, by its dotted key.
+    """Change one setting, by its dotted key.
 
     >>> with_value({"cue": {"size": 4, "share": 1.0}}, "cue.size", 6)
     {'cue': {'size': 6, 'share': 1.0}}
@@ -393,7 +393,7 @@ def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any
 
 
 def build_config(values: Mapping[str, Any], where: str | None = "the configuration") -> StudyConfig:
-    """Check everything that can be checked without torch; the first problem is named with its key, after ``where`` it is."""
+    """Check everything that can be checked without torch; an error names the first problem by ``where`` and its key."""
     try:
         return StudyConfig.model_validate(dict(values))
     except ValidationError as error:
@@ -405,12 +405,12 @@ def _describe(problem: Mapping[str, Any]) -> str:
     place = [str(part) for part in problem["loc"]]
     key = ".".join(place)
     if problem["type"] == "extra_forbidden":
-        return f"unknown key '{key}': {suggestion(place[-1], _keys_beside(place[:-1]))}"
+        return f"unknown key '{key}': {suggestion(place[-1], _keys_at(place[:-1]))}"
     message = str(problem["msg"]).removeprefix("Value error, ")
     return f"{key}: {message[0].lower()}{message[1:]} (got {problem.get('input')!r})"
 
 
-def _keys_beside(place: Sequence[str]) -> list[str]:
+def _keys_at(place: Sequence[str]) -> list[str]:
     model: Any = StudyConfig
     for part in place:
         if part not in model.model_fields:

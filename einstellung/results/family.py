@@ -1,4 +1,4 @@
-"""A family: studies that belong together, each a change of a common configuration, in folders of their own below one root."""
+"""A family: studies that vary a common configuration, each in its own folder below one root."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _TAKEN = (
     "figures",
     "first_phases",
     "tables",
-)  # what else lies in the root
+)  # other files in the root
 
 
 @dataclass(frozen=True)
 class Family:
-    """What is common, and what each member changes, by the name of its folder."""
+    """The common configuration, and the changes of each member by the name of its folder."""
 
     common: Mapping[str, Any]
     members: Mapping[str, Mapping[str, Any]]
@@ -72,7 +72,7 @@ class Family:
         return result
 
     def some(self, names: Sequence[str], where: str) -> Family:
-        """The same family with no other members than these, in its own order.
+        """The family with these members only, in its own order.
 
         >>> family = Family({}, {"a": {}, "b": {}, "c": {}})
         >>> list(family.some(["c", "a"], "x.yaml").members)

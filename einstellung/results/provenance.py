@@ -1,4 +1,4 @@
-"""Where numbers come from: code, packages, data, machine, command, times."""
+"""Provenance of results: code, packages, data, machine, command, times."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PACKAGES = ("torch", "numpy", "pandas", "scipy", "matplotlib", "pydantic", "saf
 
 
 def provenance(command: str, digests: dict[str, str]) -> dict[str, Any]:
-    """Everything about this moment that a reader of the numbers may want to know."""
+    """All that is needed to trace a number back to the code, data and machine that produced it."""
     return {
         "command": command,
         "started": now(),
@@ -42,7 +42,7 @@ def now() -> str:
 
 
 def code_hash() -> str:
-    """A hash over the package's own source files: two results with the same one came from the same code."""
+    """A hash of the package's source files: equal hashes mean equal code."""
     root = Path(einstellung.__file__).parent
     hasher = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
@@ -57,13 +57,13 @@ def file_hashes(files: Iterable[Path]) -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """The commit of the checkout the package runs from, marked where files differ from it; None outside a checkout."""
+    """The commit of the checkout that the package runs from, marked if files differ; None outside a checkout."""
     root = Path(einstellung.__file__).parent
     try:
         commit = _git(root, "rev-parse", "--short=12", "HEAD")
         changed = _git(root, "status", "--porcelain", "--", ".")
     except (OSError, subprocess.SubprocessError):
-        return None  # no git here, or not a checkout: the code hash still tells versions apart
+        return None  # no git, or no checkout: the code hash still identifies the version
     return f"{commit} with changes" if changed else commit
 
 

@@ -1,4 +1,4 @@
-"""What a report reads from the runs' own folders: predictions of single images, and pictures that a learner made."""
+"""Read the files of runs: predictions of single images, and pictures that a learner made."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from einstellung.timeline import Run
 
 @dataclass(frozen=True)
 class RunPictures:
-    """Where a run left its pictures."""
+    """The picture file of a run."""
 
     method: str
     seed: int
@@ -56,7 +56,7 @@ def run_folder(results: Path, run: Run) -> Path:
 def read_predictions(
     results: Path, runs: Iterable[Run], last: bool = False, so: str = "tests on single images leave {run} out"
 ) -> tuple[Predictions, list[str]]:
-    """The predictions of every run that has them, and a sentence for every file that is missing or odd.
+    """The predictions of every run that has them, and a sentence for every file that is missing or invalid.
 
     They are those of the chosen checkpoint or, where a run has them, of the ``last`` epoch. ``so``: what follows for the report.
     """
@@ -98,7 +98,7 @@ def read_prediction_file(path: Path) -> pd.DataFrame:
 
 
 def find_pictures(results: Path, runs: Iterable[Run]) -> list[RunPictures]:
-    """One file of pictures per method: that of its first run which left one."""
+    """One picture file per method: that of its first run that has one."""
     first: dict[str, RunPictures] = {}
     for method, seed in runs:
         path = run_folder(results, (method, seed)) / "pictures.npz"

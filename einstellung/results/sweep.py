@@ -1,4 +1,4 @@
-"""A sweep: the same study once for every value of one setting, with first phases shared where they are the same."""
+"""A sweep: a study for every value of one setting; equal first phases are shared."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Sweep:
         return Sweep(key, tuple(values))
 
     def studies(self, values: Mapping[str, Any], where: str) -> dict[str, StudyConfig]:
-        """A configuration for every value, by the name of its folder; all are checked before the first is run."""
+        """A configuration for every value, by the name of its folder; all are checked before the first runs."""
         return {
             folder_name(self.key, value): build_config(with_value(values, self.key, value), where)
             for value in self.values

@@ -15,7 +15,9 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.files import write_bytes
 
-_HEADER = "einstellung"  # one key only: safetensors writes several in any order, and equal states must be equal bytes
+_HEADER = (
+    "einstellung"  # one key only: safetensors writes several in arbitrary order, and equal states must give equal bytes
+)
 
 
 def save_state(path: Path, state: Mapping[str, Any]) -> Path:
@@ -27,7 +29,7 @@ def state_bytes(state: Mapping[str, Any]) -> bytes:
     """What :func:`save_state` writes."""
     tensors: dict[str, Tensor] = {}
     plain = _split(state, "", tensors)
-    # safetensors knows no memory layout; elementwise arithmetic must find the same one after loading
+    # safetensors does not store the memory layout, which elementwise arithmetic depends on
     permuted = sorted(key for key, value in tensors.items() if _is_channels_last(value))
     content = {key: value.detach().cpu().contiguous() for key, value in tensors.items()}
     header = json.dumps({"plain": plain, "channels_last": permuted}, allow_nan=False)
@@ -45,7 +47,7 @@ def loaded_state(content: bytes) -> dict[str, Any]:
 
 
 def load_state(path: Path) -> dict[str, Any]:
-    """The inverse of :func:`save_state`, on the CPU; a file that is cut short is named."""
+    """The inverse of :func:`save_state`, on the CPU; an error names a truncated file."""
     try:
         with safe_open(str(path), framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
@@ -53,16 +55,16 @@ def load_state(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         raise InputError(f"{path} is missing") from None
     except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
+        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part again") from None
 
 
 def check_whole(path: Path) -> None:
-    """Read the header only: it knows how long the file must be. Raises the same error as :func:`load_state`."""
+    """Check a file's length by its header. Raises the same error as :func:`load_state`."""
     try:
         with safe_open(str(path), framework="pt"):
             pass
     except (SafetensorError, OSError) as error:
-        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part anew") from None
+        raise InputError(f"{path} is damaged or cut short ({error}); delete it to train that part again") from None
 
 
 def _split(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:

@@ -1,4 +1,4 @@
-"""Where a run computes: the device by name, the settings under which it repeats itself, what is worth knowing of it."""
+"""Devices: lookup by name, deterministic settings, and facts for the record."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from einstellung.errors import InputError
 
 
 def resolve_device(name: str) -> torch.device:
-    """The device by name; ``auto`` is a CUDA device, else an Apple GPU, else the CPU. What this machine lacks is named.
+    """The device by name; ``auto`` is a CUDA device, else an Apple GPU, else the CPU. An absent device is an error.
 
     >>> resolve_device("cpu")
     device(type='cpu')
@@ -34,7 +34,7 @@ def resolve_device(name: str) -> torch.device:
 
 
 def computes_in_bf16(device: torch.device) -> bool:
-    """Whether the hardware has instructions for bfloat16; of Apple's GPUs torch does not tell."""
+    """Whether the hardware has bfloat16 instructions; for Apple GPUs torch does not say."""
     if device.type == "cuda":
         with torch.cuda.device(device):
             return bool(torch.cuda.is_bf16_supported(including_emulation=False))
@@ -44,7 +44,7 @@ def computes_in_bf16(device: torch.device) -> bool:
 
 
 def prepare_device(device: torch.device, matmul: str) -> None:
-    """Have torch give the same numbers for the same configuration, in the precision that ``training.matmul`` says.
+    """Make torch deterministic, with the matrix precision of ``training.matmul``.
 
     On a CUDA device this means no algorithm chosen by its speed on the day, none whose sums come in the order in which threads
     end, and convolutions in TF32 only where products of matrices are: torch would otherwise use it for convolutions on its
@@ -55,11 +55,11 @@ def prepare_device(device: torch.device, matmul: str) -> None:
         return
     os.environ.setdefault(
         "CUBLAS_WORKSPACE_CONFIG", ":4096:8"
-    )  # read at the first product; cuBLAS repeats itself only so
+    )  # read at the first product; cuBLAS needs it to be deterministic
     torch.backends.cudnn.allow_tf32 = matmul != "highest"
     torch.backends.cudnn.benchmark = False
     torch.backends.cudnn.deterministic = True
-    # filling memory before its first use costs time, and nothing here reads such memory
+    # filling uninitialised memory costs time, and nothing here reads it
     torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.use_deterministic_algorithms(True, warn_only=True)
     torch.cuda.reset_peak_memory_stats(device)
@@ -84,7 +84,7 @@ def accelerator_facts(device: torch.device) -> dict[str, Any]:
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """So many threads for torch, and afterwards as many as before."""
+    """Set torch's number of threads, and restore it."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:

@@ -1,4 +1,4 @@
-"""Measuring a net on the stream's splits, without touching its training."""
+"""Evaluation of a net on the stream's splits, without any effect on its training."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from einstellung.streams.stream import EvaluationSplit, Stream
 
 @dataclass(frozen=True)
 class SplitMetrics:
-    """One split, one moment. Accuracies are averaged over the classes of the split.
+    """Metrics of one split at one moment. Accuracies are averaged over the classes of the split.
 
     ``acc_task`` is that of logits limited to the classes of the split's phase; None where these are not known.
     """
@@ -42,7 +42,7 @@ class Measurement(SplitMetrics):
 class Evaluator:
     """Evaluates splits in batches of a fixed size, in evaluation mode, without gradients and without random numbers.
 
-    Where a split lies within another one of its phase, its images are shown once for both.
+    Where a split is a subset of another one of its phase, its images are evaluated once for both.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class Evaluator:
         self.batch_size = batch_size
 
     def measure(self, net: nn.Module, names: Sequence[str]) -> list[Measurement]:
-        """One measurement per named split; what is said of a split does not depend on which others are named."""
+        """One measurement per named split, independent of which others are named."""
         splits = [self.stream.split(name) for name in names]
         if not splits:
             return []
@@ -76,7 +76,7 @@ class Evaluator:
         return contained(self.stream.splits)
 
     def _home(self, split: EvaluationSplit) -> EvaluationSplit:
-        """The split in whose batches the images of this one are shown."""
+        """The split in whose batches the images of this one are evaluated."""
         return self._within[split.name].home if split.name in self._within else split
 
     def _of_split(self, split: EvaluationSplit, logits: dict[str, Tensor]) -> Tensor:
@@ -87,11 +87,11 @@ class Evaluator:
     def _logits(self, net: nn.Module, splits: Sequence[EvaluationSplit]) -> tuple[Tensor, ...]:
         """The logits of every split, on the CPU."""
         batches: list[Tensor] = []
-        for split in splits:  # a batch never holds images of two splits: in small ones rounding depends on the size
+        for split in splits:  # a batch never mixes two splits: with small batches rounding depends on the size
             for pixels in split.images.images.split(self.batch_size):
                 with self.autocast():
                     batches.append(net(self.presentation.normalised(pixels)).float())
-        # One copy for all: each of them waits until an accelerator has done all that it was told to do.
+        # One copy for all splits: each copy waits for an accelerator to finish.
         logits = torch.cat(batches).cpu()
         return torch.split(logits, [len(split.images) for split in splits])
 
@@ -101,7 +101,7 @@ class Evaluator:
 
 
 def split_metrics(logits: Tensor, labels: Tensor, classes: Sequence[int] | None) -> SplitMetrics:
-    """What is told of a split, from the logits of its images [N, outputs]; ``classes`` are those of its phase.
+    """The metrics of a split from the logits of its images [N, outputs]; ``classes`` are those of its phase.
 
     >>> split_metrics(torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), torch.tensor([0, 1]), (1, 2)).acc
     0.5

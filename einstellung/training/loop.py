@@ -1,4 +1,4 @@
-"""The loop: a learner goes through the epochs of a phase, and a listener hears where it stands."""
+"""The training loop: a learner goes through the epochs of a phase, and callbacks follow it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from einstellung.streams.transfer import to_device
 
 @dataclass(frozen=True)
 class LoopSettings:
-    """How long and how fast a stage of a phase is learned.
+    """Epochs, batch size and learning rate of a stage of a phase.
 
     ``epochs`` is how often the images of the learner's sources are gone through; with a broken number the last time is cut
     short. ``before``: the epochs of the phase's earlier stages, after which its own are counted.
@@ -55,7 +55,7 @@ class LoopSettings:
 
     @property
     def rounds(self) -> int:
-        """The number of epochs, a last short one included.
+        """The number of epochs, including a last short one.
 
         >>> LoopSettings(11.7, 32, 0.01).rounds
         12
@@ -98,10 +98,10 @@ class PhaseLoop:
         self._source_of = torch.arange(len(sources)).repeat_interleave(sizes)
 
     def run(self, done: int = 0) -> None:
-        """Learn the epochs of the stage after the first ``done`` ones."""
+        """Train the epochs of the stage after the first ``done`` ones."""
         before = self.settings.before
         for epoch in range(before + done + 1, before + self.settings.rounds + 1):
-            # what a net itself draws, such as dropout, comes from torch's global generator: it gets an address, too
+            # layers such as dropout draw from torch's global generator: it is seeded for every epoch
             with seeded_globally(self.learner.context.seed, "net", self.phase.name, epoch):
                 self._epoch(epoch)
             self.on_epoch(epoch, self.consumed / len(self.phase.train))
@@ -119,8 +119,8 @@ class PhaseLoop:
         batches = self._batches(epoch)
         measured = self.consumed
         end = measured + sum(self._taken(rows)[phase.name] for rows in batches)
-        # An accelerator is only told what to do and works it off by itself: while it is busy with one batch, the next is
-        # prepared here. That holds as long as nothing asks for a number, so the loss is looked at once, at the end.
+        # An accelerator works asynchronously: while it computes one batch, the next is prepared here. Reading a number would
+        # wait for it, so the loss is read once, at the end.
         for step, rows in enumerate(batches, start=1):
             raw = self._images.take(rows)
             inputs = presentation.training(raw, augmentation, cue)
@@ -141,7 +141,7 @@ class PhaseLoop:
         require_finite(float(loss), f"after epoch {epoch} of {phase.name}")
 
     def _batches(self, epoch: int) -> list[Tensor]:
-        """Rows of every step of an epoch; a last one that is cut short ends after its share of the sources' images."""
+        """Rows of every step of an epoch; a fractional last epoch ends after its share of the sources' images."""
         batches = list(self.learner.batches(self.phase, epoch, self.settings.batch_size))
         left = self.settings.epochs - (epoch - self.settings.before) + 1
         if left > 1 - 1e-9:
@@ -159,6 +159,6 @@ class PhaseLoop:
 
 
 def require_finite(loss: float, where: str) -> None:
-    """Stop a run that has diverged: whatever it measured from there on would mean nothing."""
+    """Stop a run that has diverged: later measurements would be meaningless."""
     if not math.isfinite(loss):
         raise FloatingPointError(f"the loss is {loss} {where}: lower training.lr or the method's own weights")

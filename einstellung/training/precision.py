@@ -43,7 +43,7 @@ class Precision:
 
 
 def _lacks_for_bf16(device: torch.device) -> str | None:
-    """Why torch would not compute in bf16 on the device, not even slowly."""
+    """Why torch cannot compute in bf16 on the device, not even slowly; None if it can."""
     if device.type == "cuda":
         with torch.cuda.device(device):
             return None if torch.cuda.is_bf16_supported() else f"{torch.cuda.get_device_name(device)} has no bf16"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -16,16 +17,20 @@ from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.study import prepare_study
 from einstellung.results.config import build_config, merged
 
-from . import in_process
 from .conftest import SMALL, results, study, typed
+from .in_process import InProcessLauncher
 
 TINY = {"stream": {"size": 8}, "training": {"epochs": [1, 1]}, "methods": ["scratch_t2", "sgd"]}
 
 
+PAGE = Path(__file__).parents[2] / "docs" / "performance.md"
+
+
 def plugin(folder: Path) -> Path:
-    """The launcher of these tests under another name, as a file of the user's own."""
+    """The launcher of the documentation, as a file of the user's own."""
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
     file = folder / "my_launcher.py"
-    file.write_text(Path(in_process.__file__).read_text().replace('"in_process"', '"toy"'))
+    file.write_text(code)
     return file
 
 
@@ -34,13 +39,13 @@ def test_a_launcher_from_a_plug_in_file_gives_the_same_bytes(small_config, tmp_p
     study(small_config, tmp_path / "local", workers=2, **TINY)
     words = ("run", small_config, "--set", "stream.size=8", "--set", "training.epochs=[1, 1]")
     words += ("--set", f"plugins=[{plugin(tmp_path)}]", "--methods", "scratch_t2,sgd", "--out", tmp_path / "toy")
-    assert typed(monkeypatch, *words, "--launcher", "toy") == 0
+    assert typed(monkeypatch, *words, "--launcher", "same-process") == 0
     assert "done   sgd seed 1 " in capsys.readouterr().err
     assert results(tmp_path / "toy") == results(tmp_path / "local")
     assert {path.name for path in (tmp_path / "toy" / "first_phases").iterdir()} == {
         path.name for path in (tmp_path / "local" / "first_phases").iterdir()
     }
-    assert yaml.safe_load((tmp_path / "toy" / "config.yaml").read_text())["launcher"] == "toy"
+    assert yaml.safe_load((tmp_path / "toy" / "config.yaml").read_text())["launcher"] == "same-process"
     again = study(small_config, tmp_path / "toy", **TINY)  # another launcher takes the folder over
     assert (again.ran, again.reused) == (0, 2)
 
@@ -67,6 +72,7 @@ def test_the_launcher_is_no_part_of_a_runs_key():
 
 
 def test_an_unknown_launcher_is_named():
+    assert launchers["in_process"] is InProcessLauncher
     assert "local" in launchers
     with pytest.raises(InputError, match="unknown launcher 'locl': did you mean 'local'"):
         prepare_study(build_config(merged(SMALL, {"launcher": "locl"})))

@@ -19,7 +19,7 @@ from einstellung.guide.score import (
     performance_deficit,
     shortcut_feature_reliance,
 )
-from tests.timelines import rows, run, timeline
+from tests.metrics.timelines import rows, run, timeline
 
 unit = st.floats(0, 1)
 
