@@ -160,9 +160,7 @@ def validate(
     if as_json:
         print_json({"studies": shown} if family else shown[""])
         for study_proof in (one for one in shown.values() if not one["holds"]):
-            raise InputError(
-                f"the stream '{study_proof['proof']['stream']}' does not prove itself; nothing was trained"
-            )
+            raise InputError(f"the stream '{study_proof['proof']['stream']}' fails its checks; nothing was trained")
 
 
 def _values(

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.metrics.confounding_runs import task_curve
 from einstellung.metrics.confounding_splits import LABELS, UNCONFOUNDED, split_meaning
 from einstellung.metrics.curves import TOLERANCE, value_at
-from einstellung.metrics.log_checks import Check, Run, seeds_are_paired
+from einstellung.metrics.log_checks import Run, seeds_are_paired
 from einstellung.metrics.twin_checks import listed, run_name, twins_are_paired, twins_change_something
 from einstellung.metrics.verdict import counted
 from einstellung.timeline import Timeline

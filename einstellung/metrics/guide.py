@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.metrics.baseline import resolve_baseline
 from einstellung.metrics.curves import TOLERANCE, times_to_thresholds, unwatched_epochs
-from einstellung.metrics.log_checks import Check, log_checks
+from einstellung.metrics.log_checks import log_checks
 from einstellung.metrics.measurements import final_rule, measure
 from einstellung.metrics.settings import FinalRule, ScoreSettings
 from einstellung.metrics.statistics import mean_and_sd

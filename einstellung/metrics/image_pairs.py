@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from einstellung.checks import Check
 from einstellung.errors import InputError
-from einstellung.metrics.log_checks import Check, Run
+from einstellung.metrics.log_checks import Run
 from einstellung.metrics.statistics import holm, mcnemar_exact
 from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
 from einstellung.metrics.verdict import counted
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Timeline
@@ -19,18 +18,6 @@ UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for al
 LEARNED_ABOVE = 0.10  # chance is 1 / classes: 1/60 with the paper's fine labels, 1/12 with its superclasses
 ROUNDING = 1e-6  # relative, in losses: the same images may differ by rounding, a mask that acts changes more
 Run = tuple[str, int]
-
-
-@dataclass(frozen=True)
-class Check:
-    """``passed`` is None where the timeline does not hold what the check needs."""
-
-    name: str
-    passed: bool | None
-    detail: str
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def log_checks(timeline: Timeline, baseline: str | None) -> list[Check]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from einstellung.checks import Check
 from einstellung.metrics.cue_effect import CueEffect, cue_effect_of_runs, over_seeds
 from einstellung.metrics.image_pairs import Predictions, masking_of_runs, same_images
-from einstellung.metrics.log_checks import Check, Run
+from einstellung.metrics.log_checks import Run
 
 SAME_ACCURACY = 1e-6  # a timeline may have been rounded on its way through a file
 

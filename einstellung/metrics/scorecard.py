@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from einstellung.checks import Check
 from einstellung.metrics.baseline import resolve_baseline
-from einstellung.metrics.log_checks import Check, log_checks
+from einstellung.metrics.log_checks import log_checks
 from einstellung.metrics.measurements import RunMeasures, final_rule, measure
 from einstellung.metrics.method_score import TESTED, MethodScore, score_method
 from einstellung.metrics.settings import DEFAULT_BASELINE, FinalRule, Margins, ScoreSettings

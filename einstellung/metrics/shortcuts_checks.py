@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.metrics.confounding_checks import same_budget_over_seeds, same_images, seeds_differ
-from einstellung.metrics.log_checks import Check, seeds_are_paired
+from einstellung.metrics.log_checks import seeds_are_paired
 from einstellung.metrics.shortcuts_facets import CHANGES, Runs
 from einstellung.metrics.shortcuts_runs import Design
 from einstellung.metrics.shortcuts_settings import DEFAULT_BASELINE, ShortcutRule

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from einstellung.checks import Check
 from einstellung.metrics.curves import SAME_ACCURACY
 from einstellung.metrics.image_pairs import Predictions, of_split
-from einstellung.metrics.log_checks import Check, Run
+from einstellung.metrics.log_checks import Run
 from einstellung.metrics.shortcuts_facets import Runs, pairs_with
 from einstellung.metrics.shortcuts_gaps import in_terms_of_labels
 from einstellung.metrics.shortcuts_phase import WEIGHTINGS, turned_in, weights_for

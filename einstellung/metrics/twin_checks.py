@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.metrics.curves import TOLERANCE
-from einstellung.metrics.log_checks import ROUNDING, Check, Run
+from einstellung.metrics.log_checks import ROUNDING, Run
 from einstellung.metrics.verdict import counted
 from einstellung.timeline import Timeline
 

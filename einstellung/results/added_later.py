@@ -7,7 +7,7 @@ from typing import Any
 
 # section and key of the configuration
 SETTINGS: dict[tuple[str, str], Any] = {
-    ("stream", "shown_size"): None,
+    ("stream", "input_size"): None,
     ("backbone", "weights"): None,
     ("backbone", "stem_stride"): 1,
     ("training", "matmul"): "highest",

@@ -21,7 +21,7 @@ _DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # more than 8 bits a chan
 
 
 @dataclass(frozen=True)
-class Pictures:
+class DecodedPictures:
     """Images (uint8 [N, 3, size, size]), the height and width of each as its file has it, and a hash of all files."""
 
     images: npt.NDArray[np.uint8]
@@ -29,7 +29,7 @@ class Pictures:
     sha256: str
 
 
-def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> Pictures:
+def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> DecodedPictures:
     """Decode ``files``; ``places`` say where each is named, for the message about one that cannot be read.
 
     A file that is turned or mirrored by its EXIF orientation is set upright first. Every picture is stretched to a square
@@ -38,7 +38,7 @@ def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> Pi
     content = digest([file_hash(file, "sha256") for file in files], length=64)
     key = digest([_LAYOUT, size, content], length=32)
     arrays = cached(f"pictures-{key}", lambda: _decoded(files, size, places))
-    return Pictures(arrays["images"], arrays["sizes"], content)
+    return DecodedPictures(arrays["images"], arrays["sizes"], content)
 
 
 def _decoded(files: Sequence[Path], size: int, places: Sequence[str]) -> Arrays:

@@ -63,7 +63,7 @@ colour = torch.tensor([2.0, -2.0, 2.0]).view(1, 3, 1, 1)
 region = dataset.stream.cue.region(images.index, *raw.shape[-2:])[:, 0]
 def bear(shown):
     return (torch.isclose(shown, colour).all(dim=1) | ~region).flatten(1).all(dim=1).tolist()
-found["bears"] = images.bears.tolist()
+found["bears"] = images.has_cue.tolist()
 found["replayed"] = bear(model.buffer.get_all_data(transform=model.transform)[0])
 found["normalised"] = bear(model.normalization_transform(raw))
 found["raw"] = bear(dataset.presented.normalised(raw))

@@ -84,7 +84,7 @@ def test_the_stream_is_the_two_phase_protocol_on_the_users_files(tmp_path, rows)
         "T2_nonshortcut_patched": 6,
         "T2_shortcut_elsewhere": 3,
     }
-    assert stream.phases[1].train.bears.sum() == 9
+    assert stream.phases[1].train.has_cue.sum() == 9
 
 
 def test_pixels_labels_and_identities_are_those_of_the_files(tmp_path, rows):
@@ -122,12 +122,12 @@ def test_validation_images_that_the_table_names_are_taken_as_they_are(tmp_path, 
     assert len(stream.split("T1_val").images) == 2
     assert len(stream.phases[1].train) == 27
     bearing = stream.split("T2_val").images
-    assert bearing.bears.tolist() == [label == 2 for label in bearing.labels.tolist()]
+    assert bearing.has_cue.tolist() == [label == 2 for label in bearing.labels.tolist()]
 
 
 def test_validation_images_of_some_labels_only_are_refused(tmp_path, rows):
     next(line for line in rows if line["label"] == "cat" and line["split"] == "train")["split"] = "val"
-    with pytest.raises(InputError, match="label 'dog' of T2 has no image of split 'val'"):
+    with pytest.raises(InputError, match="label 'dog' of T2 has no image in split 'val'"):
         made(tmp_path, rows)
 
 
@@ -189,7 +189,7 @@ def test_a_cue_that_is_in_the_pictures_is_covered_and_nothing_is_painted(tmp_pat
     assert changed.any(dim=0).nonzero().amax(dim=0).tolist() == [7, 15]
     if cover == "black":
         assert masked.images[:, :, 4:8, 8:16].max() == 0
-    assert not any(bool(phase.train.bears.any()) for phase in stream.phases)
+    assert not any(bool(phase.train.has_cue.any()) for phase in stream.phases)
     words = " ".join(f"{check.name}: {check.detail}" for check in proof.checks)
     assert "painted on 0 training images" in words
     assert "boxes for 9 of 9 training images of the cue classes, for 0 of 18 others" in words
@@ -320,7 +320,7 @@ def without(column: str):
         (cell(4, top=1, left=1, height=1, width=""), r"line 4: the box is \(1, 1, 1, \): give top, left"),
         (cell(4, top=-1, left=1, height=1, width=1), r"line 4: the box is \(-1, 1, 1, 1\)"),
         (cell(4, top=1, left=1, height=0, width=2), "line 4: the box is 0 pixels high and 2 wide: it is empty"),
-        (cell(4, top=15, left=0, height=6, width=2), "line 4: the box .* reaches out of the picture, which is 20 pixels"),
+        (cell(4, top=15, left=0, height=6, width=2), "line 4: the box .* exceeds the picture, which is 20 pixels"),
         (lambda rows: cell(38, group="day 1")(cell(39, group="day/1")(rows)), "line 39: group 'day/1' clashes with 'day 1'"),
         (cell(12, file="twin.png"), r"line 12: at 16x16 'twin.png' \(T1 test\) is the same picture as 'train0.png' \(T1 train\)"),
     ],
@@ -365,11 +365,11 @@ def test_a_line_of_another_length_and_a_table_that_is_none(tmp_path, rows):
         ({"validation": 0.0}, "stream.validation is 0.0"),
         ({"validation": 0.01}, "holds out 0 of 10 training images of 'dog'"),
         ({"shortcut": ()}, "stream.shortcut is empty"),
-        ({"shortcut": ("dgo",)}, "stream.shortcut names 'dgo', which is no label of T2: did you mean 'dog'"),
-        ({"shortcut": ("ant",)}, "stream.shortcut names 'ant', which is no label of T2"),
+        ({"shortcut": ("dgo",)}, "stream.shortcut names 'dgo', which is not a label of T2: did you mean 'dog'"),
+        ({"shortcut": ("ant",)}, "stream.shortcut names 'ant', which is not a label of T2"),
         ({"shortcut": ("cat", "dog", "eel")}, "holds all labels of T2"),
         ({"mean": (0.5, 0.5, 0.5)}, "stream.mean and stream.std go together"),
-        ({"mean": (127.0, 127.0, 127.0), "std": (60.0, 60.0, 60.0)}, "stream.mean is .*divide by 255"),
+        ({"mean": (127.0, 127.0, 127.0), "std": (60.0, 60.0, 60.0)}, "stream.mean is .*divide values in 0..255 by 255"),
         ({"mean": (0.5, 0.5, 0.5), "std": (0.2, 0.0, 0.2)}, "stream.std is .*give numbers above 0"),
         ({"crop_padding": -1}, "stream.crop_padding is -1: give 0 to"),
         ({"cue_in_images": True}, "line 51: a test image of the shortcut label 'dog' has no box"),

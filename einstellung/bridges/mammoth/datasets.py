@@ -31,7 +31,7 @@ class MammothDataset:
     stream: str
     classes_per_task: tuple[int, ...]
     side: int
-    shown_size: int | None
+    input_size: int | None
     backbone: str
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
@@ -42,7 +42,7 @@ _CIFAR100 = MammothDataset(
 )
 DATASETS = {
     "seq-cifar100-einstellung": _CIFAR100,
-    "seq-cifar100-einstellung-224": replace(_CIFAR100, side=224, shown_size=224, backbone="vit"),
+    "seq-cifar100-einstellung-224": replace(_CIFAR100, side=224, input_size=224, backbone="vit"),
     "seq-shapes-einstellung": MammothDataset("shapes", (24, 12), 32, None, "resnet18", (0.5,) * 3, (0.25,) * 3),
 }
 
@@ -108,7 +108,7 @@ def build_stream(name: str, options: dict[str, Any]) -> Stream:
     make = streams[kind.stream]
     stream = make(cue, given["einstellung_mask_cover"], **{key: n for key, n in sizes.items() if n is not None})
     prove(stream).require()
-    return replace(stream, shown_size=kind.shown_size)
+    return replace(stream, input_size=kind.input_size)
 
 
 class Images(Dataset[Any]):

@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from einstellung.checks import Check
 from einstellung.composites.groups import group_shares
 from einstellung.composites.layers import Masks
 from einstellung.composites.sources import BACKGROUND, KINDS, OBJECT, TARGET
 from einstellung.composites.watermark_mask import watermark_mask
 from einstellung.randomness import generator
-from einstellung.streams.check import Check
 from einstellung.streams.composites.splits import group_names
 from einstellung.streams.composites.table import Table
 from einstellung.streams.stream import ImageSet, Stream

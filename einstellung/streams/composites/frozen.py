@@ -18,11 +18,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from einstellung.checks import Check
 from einstellung.files import digest
 from einstellung.randomness import generator
 from einstellung.scenes.progress import in_lines
 from einstellung.scenes.store import made_once
-from einstellung.streams.check import Check
 from einstellung.streams.stream import ImageSet, Stream
 
 if TYPE_CHECKING:

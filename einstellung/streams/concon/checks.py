@@ -12,11 +12,11 @@ from itertools import combinations
 
 import numpy as np
 
+from einstellung.checks import Check
 from einstellung.scenes.attributes import COLUMNS
 from einstellung.scenes.audit import AuditedScenes, audit
 from einstellung.scenes.rules import RuleBook
 from einstellung.scenes.store import SceneSet
-from einstellung.streams.check import Check
 from einstellung.streams.stream import Stream
 
 SceneSets = Mapping[str, SceneSet]
