@@ -18,9 +18,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.plan import plan
 from einstellung.results.config import build_config, read_config
-from einstellung.sources.pictures import read_pictures
 from einstellung.streams import Stream, folder, prove
-from einstellung.streams.boxed import scaled_box
 
 LABELS = {"ant": "T1", "bee": "T1", "cat": "T2", "dog": "T2", "eel": "T2"}
 
@@ -205,60 +203,6 @@ def test_the_proof_sees_a_leak_of_pictures_that_bear_their_cue(tmp_path, rows):
     leaking = replace(stream, phases=(t1, replace(t2, train=replace(t2.train, images=images))))
     with pytest.raises(InputError, match="training and evaluation share no image: 1 shared"):
         prove(leaking).require()
-
-
-@pytest.mark.parametrize(
-    ("box", "size", "expected"),
-    [
-        ((0, 0, 10, 10), 5, (0, 0, 5, 5)),
-        ((3, 0, 1, 1), 5, (1, 0, 1, 1)),
-        ((1, 1, 2, 2), 5, (0, 0, 2, 2)),
-        ((9, 9, 1, 1), 20, (18, 18, 2, 2)),
-    ],
-)
-def test_a_box_at_another_size_holds_every_pixel_that_it_touched(box, size, expected):
-    assert scaled_box(box, 10, 10, size) == expected
-
-
-def test_no_pixel_outside_a_scaled_box_knows_what_is_in_it(tmp_path):
-    """Two pictures that differ inside a box only are equal outside the scaled box, whatever the sizes."""
-    draws = np.random.default_rng(0)
-    for case in range(12):
-        height, width, size = (int(value) for value in draws.integers(9, 60, 3))
-        top, left = int(draws.integers(0, height - 3)), int(draws.integers(0, width - 3))
-        box = (top, left, int(draws.integers(1, height - top)), int(draws.integers(1, width - left)))
-        files = []
-        for shade in (0, 255):
-            pixels = np.full((height, width, 3), 120, dtype=np.uint8)
-            pixels[top : top + box[2], left : left + box[3]] = shade
-            files.append(tmp_path / f"{case}-{shade}.png")
-            Image.fromarray(pixels).save(files[-1])
-        one, other = read_pictures(files, size, ["", ""]).images
-        row, col, high, wide = scaled_box(box, height, width, size)
-        differs = (one != other).any(axis=0)
-        differs[row : row + high, col : col + wide] = False
-        assert not differs.any()
-
-
-def test_files_are_set_upright_and_made_rgb(tmp_path):
-    pixels = np.zeros((8, 16, 3), dtype=np.uint8)
-    pixels[:, :8] = (200, 0, 0)
-    turned = Image.fromarray(pixels)
-    exif = Image.Exif()
-    exif[0x0112] = 6  # shown turned by 90 degrees clockwise: what is left in the file is at the top
-    turned.save(tmp_path / "turned.png", exif=exif)
-    Image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png")
-    clear = np.dstack([pixels, np.repeat(np.array([[255, 0]], dtype=np.uint8), 8, axis=0).repeat(8, axis=1)])
-    Image.fromarray(clear).save(tmp_path / "clear.png")
-    files = [tmp_path / name for name in ("turned.png", "grey.png", "clear.png")]
-    found = read_pictures(files, 8, ["", "", ""])
-    assert found.sizes.tolist() == [[16, 8], [8, 16], [8, 16]]
-    turned_image, grey, transparent = found.images
-    assert turned_image[0, :4].tolist() == [[200] * 8] * 4
-    assert turned_image[0, 4:].max() == 0
-    assert grey[:, :, :4].tolist() == [[[200] * 4] * 8] * 3
-    assert transparent[0, :, :4].min() == 200
-    assert transparent[:, :, 4:].max() == 0
 
 
 def test_files_are_decoded_once_and_again_when_one_changes(tmp_path, rows, monkeypatch):
