@@ -107,7 +107,7 @@ def test_a_copy_that_is_no_picture_is_named(make, stream, folder, tmp_path):
     first = int(stream.phases[0].train.index[0])
     (broken / f"{first}.png").write_text("no picture")
     learner = make(NAME, folder=str(broken))
-    with pytest.raises(InputError, match=rf"'{first}\.png' is no picture that can be read"):
+    with pytest.raises(InputError, match=rf"'{first}\.png' is not a readable picture"):
         learner.begin_phase(stream.phases[0])
 
 
