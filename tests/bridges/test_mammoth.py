@@ -208,9 +208,9 @@ def test_what_goes_wrong_ends_the_run(mammoth, tmp_path):
     with pytest.raises(InputError, match="are the model's outputs finite"):
         run(arguments(model="diverging"), results=tmp_path)
     assert moments(Timeline.read(tmp_path / "diverging-seed1" / "timeline.csv")) == [("T1", 0.0)]
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         enable_einstellung_integration(arguments(model="diverging"), results=tmp_path)
-    with pytest.raises(InputError, match="'task-aware' needs to be told the task"):
+    with pytest.raises(InputError, match="'task-aware' needs the task of every image"):
         run(arguments(model="task-aware"))
 
 
@@ -307,7 +307,7 @@ def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_the
     assert torch.allclose(presented.unaugmented(both.float() / 255), expected, atol=1e-5)
     assert torch.equal(presented.unaugmented(test.images), ours.normalised(test.images))
     assert torch.allclose(presented.normalised(train.images.float() / 255), ours.normalised(train.images), atol=1e-5)
-    with pytest.raises(InputError, match="no training image of the stream"):
+    with pytest.raises(InputError, match="not a training image of the stream"):
         presented.augmented(both)
 
 
@@ -327,7 +327,7 @@ def test_twins_are_refused_where_only_one_bears_the_cue(stream):
     images = t1.train.images.clone()
     images[0] = t2.train.images[bearing]
     twin = replace(stream, phases=(replace(t1, train=replace(t1.train, images=images)), t2))
-    with pytest.raises(InputError, match="only one bears the cue"):
+    with pytest.raises(InputError, match="only one has the cue"):
         TrainingImages(twin)
 
 
@@ -354,7 +354,7 @@ def test_every_option_of_the_datasets_makes_its_difference(mammoth, option, valu
 def test_options_that_cannot_be_read_are_named(mammoth):
     with pytest.raises(InputError, match="neither yes"):
         arguments(einstellung_apply_shortcut="perhaps")
-    with pytest.raises(InputError, match="no list of whole numbers"):
+    with pytest.raises(InputError, match="not a list of whole numbers"):
         arguments(einstellung_patch_color="magenta")
 
 
@@ -379,7 +379,7 @@ def test_the_launcher_trains_and_leaves_a_timeline(mammoth, monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "datasets.seq_clip", None)  # put back when the test is over
     del sys.modules["datasets.seq_clip"]
     launched(monkeypatch, "--mammoth", checkout, "--results", results, "--seed", 3, "--", "--model", "er", *own)
-    assert sys.modules["datasets.seq_clip"].__doc__ == "Left out: it needs open_clip."
+    assert sys.modules["datasets.seq_clip"].__doc__ == "Skipped: it needs open_clip."
     assert "datasets.seq_mnist" not in sys.modules
     timeline = Timeline.read(results / "er-seed3" / "timeline.csv")
     assert moments(timeline) == [("T1", 0.0), ("T1", 1.0), ("T2", 0.0), ("T2", 1.0)]
@@ -411,14 +411,14 @@ def test_an_interrupted_training_is_no_finished_run(mammoth, monkeypatch, tmp_pa
         launched(monkeypatch, "--mammoth", stand_in.folder(tmp_path / "mammoth"), "--results", tmp_path, "--", *words)
     assert stopped.value.code == 2
     printed = capsys.readouterr()
-    assert "the training was stopped in T1, so" in printed.err
+    assert "training was interrupted in T1: " in printed.err
     assert "next: einstellung score" not in printed.out
 
 
 def test_the_launcher_says_in_a_line_what_is_wrong(mammoth, monkeypatch, tmp_path, capsys):
     checkout = stand_in.folder(tmp_path / "mammoth")
     for words, expected in (
-        (("--mammoth", tmp_path, "--"), "is no checkout of Mammoth: it has no main.py, datasets"),
+        (("--mammoth", tmp_path, "--"), "is not a checkout of Mammoth: it has no main.py, datasets"),
         (("--mammoth", checkout, "--", "--seed=4"), "give --seed before the --"),
         (("--",), "Missing option '--mammoth'"),
     ):
