@@ -62,7 +62,7 @@ def own_names() -> Iterator[None]:
     from einstellung.probes.attention import attention_adapters
     from einstellung.streams import streams
 
-    kept = [registry._things for registry in (learners, streams, cues, covers, backbones, attention_adapters)]
+    kept = [registry._entries for registry in (learners, streams, cues, covers, backbones, attention_adapters)]
     before = [dict(things) for things in (*kept, plugins._loaded)]
     yield
     for things, earlier in zip((*kept, plugins._loaded), before, strict=True):

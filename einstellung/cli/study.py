@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import look_for_data_in, names, whole_numbers, workers_from
+from einstellung.arguments import add_data_location, names, whole_numbers, workers_from
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_card, show_guide
 from einstellung.errors import InputError
 
@@ -74,7 +74,7 @@ def run(
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import Sweep
 
-    look_for_data_in(data)
+    add_data_location(data)
     values, where = _values(config, preset, methods, seeds, assignments)
     if len(sweeps) > 1:
         raise InputError("--sweep is given twice: a sweep is over one setting")
@@ -134,7 +134,7 @@ def validate(
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
 
-    look_for_data_in(data)
+    add_data_location(data)
     values, where = _values(config, preset, None, None, assignments)
     family = Family.of(values, where)
     studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
