@@ -1,4 +1,4 @@
-"""Values of command-line options: lists of names and numbers, grids, how many workers, where data lie."""
+"""Parse command-line options: lists of names and numbers, grids, numbers of workers, data folders."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from einstellung.errors import InputError
 from einstellung.experiments.machine import Workers
 
-_LONGEST_GRID = 200
+_MAX_GRID_STEPS = 200
 
 
 def numbers(option: str, text: str, count: int | None = None) -> list[float]:
-    """A comma list of finite numbers, exactly ``count`` of them where that is given.
+    """Finite numbers separated by commas; exactly ``count`` of them if given.
 
     >>> numbers("--margins", "1,0.02,0.02", 3)
     [1.0, 0.02, 0.02]
@@ -28,7 +28,7 @@ def numbers(option: str, text: str, count: int | None = None) -> list[float]:
 
 
 def names(option: str, text: str) -> list[str]:
-    """A comma list of names.
+    """Names separated by commas.
 
     >>> names("--methods", "sgd, derpp")
     ['sgd', 'derpp']
@@ -40,7 +40,7 @@ def names(option: str, text: str) -> list[str]:
 
 
 def whole_numbers(option: str, text: str) -> list[int]:
-    """A comma list of whole numbers.
+    """Whole numbers separated by commas.
 
     >>> whole_numbers("--seeds", "42, 9007199254740991")
     [42, 9007199254740991]
@@ -55,7 +55,7 @@ def whole_numbers(option: str, text: str) -> list[int]:
 
 
 def grid(option: str, text: str) -> tuple[float, ...]:
-    """``first:last:step`` with both ends, or a comma list.
+    """Numbers as ``first:last:step``, both ends included, or separated by commas.
 
     >>> grid("--tau-grid", "0.3:0.4:0.05")
     (0.3, 0.35, 0.4)
@@ -63,15 +63,15 @@ def grid(option: str, text: str) -> tuple[float, ...]:
     if ":" not in text:
         return tuple(numbers(option, text))
     first, last, step = numbers(option, text.replace(":", ","), 3)
-    if step <= 0 or last < first or (last - first) / step > _LONGEST_GRID:
+    if step <= 0 or last < first or (last - first) / step > _MAX_GRID_STEPS:
         raise InputError(
-            f"{option} {text}: write first:last:step with at most {_LONGEST_GRID} steps, e.g. 0.3:0.6:0.05"
+            f"{option} {text}: write first:last:step with at most {_MAX_GRID_STEPS} steps, e.g. 0.3:0.6:0.05"
         )
     return tuple(round(first + position * step, 10) for position in range(int((last - first) / step + 1e-9) + 1))
 
 
 def workers_from(option: str, value: str | int | None) -> Workers | None:
-    """How many runs at a time: a number from 1, ``auto``, or nothing.
+    """The number of parallel runs: a number from 1, ``auto``, or None.
 
     >>> workers_from("--workers", "4"), workers_from("--workers", "auto"), workers_from("--workers", None)
     (4, 'auto', None)
@@ -90,11 +90,11 @@ def workers_from(option: str, value: str | int | None) -> Workers | None:
     return number
 
 
-def look_for_data_in(place: Path | None) -> None:
-    """``--data`` comes before what the environment variable names; worker processes inherit the variable."""
-    if place is None:
+def add_data_location(path: Path | None) -> None:
+    """Put ``--data`` first in ``EINSTELLUNG_DATA``, which worker processes inherit."""
+    if path is None:
         return
-    if not place.exists():
-        raise InputError(f"--data {place}: no such file or folder")
-    named = os.environ.get("EINSTELLUNG_DATA")
-    os.environ["EINSTELLUNG_DATA"] = os.pathsep.join([str(place.resolve()), *([named] if named else [])])
+    if not path.exists():
+        raise InputError(f"--data {path}: no such file or folder")
+    present = os.environ.get("EINSTELLUNG_DATA")
+    os.environ["EINSTELLUNG_DATA"] = os.pathsep.join([str(path.resolve()), *([present] if present else [])])

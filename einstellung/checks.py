@@ -1,4 +1,4 @@
-"""What a check is, of a stream's proof and of a log."""
+"""The result of one check, of a stream or of a timeline."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Check:
-    """One thing that was verified. ``passed`` is None where what the check needs is not there."""
+    """What was checked and what was found; ``passed`` is None where the data needed for the check are missing."""
 
     name: str
     passed: bool | None

@@ -1,4 +1,4 @@
-"""Files that are either whole or not there: every file of a results folder is written through here."""
+"""Atomic writes: a file of a results folder is either complete or absent."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from einstellung.errors import InputError
 
 
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
-    """Let ``write`` fill a temporary file beside ``path``, then put it in place in one step.
+    """Let ``write`` fill a temporary file next to ``path``, then move it into place.
 
-    A reader never sees half a file, and a failed write leaves what was there before. A full disk becomes one clear line.
+    A reader never sees half a file, and a failed write leaves the previous one. A full disk is reported in one line.
 
     >>> import tempfile
     >>> folder = Path(tempfile.mkdtemp())
@@ -46,21 +46,21 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
 
 def _as_input_error(error: OSError, path: Path) -> InputError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return InputError(f"no space left while writing {path}: free some room and run the same command again")
+        return InputError(f"no space left while writing {path}: free some space and run the same command again")
     return InputError(f"cannot write {path}: {error.strerror or error}; choose a folder you can write to")
 
 
 def require_writable(folder: Path) -> None:
-    """Refuse a folder into which nothing can be written, be it there or still to be made; nothing is made yet."""
-    there = next(place for place in (folder, *folder.absolute().parents) if os.path.lexists(place))
-    if not there.is_dir():
-        raise InputError(f"{there} is a file; choose a folder for --out")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write into {there}; choose another folder for --out")
+    """Refuse a folder, existing or not, that cannot be written to; nothing is created."""
+    existing = next(path for path in (folder, *folder.absolute().parents) if os.path.lexists(path))
+    if not existing.is_dir():
+        raise InputError(f"{existing} is a file; choose a folder for --out")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write into {existing}; choose another folder for --out")
 
 
 def write_text(path: Path | str, text: str) -> Path:
-    """Write ``text`` as UTF-8 with unix line ends, atomically."""
+    """Write ``text`` as UTF-8 with Unix line endings, atomically."""
     return write_atomically(path, lambda temporary: temporary.write_bytes(text.encode("utf-8")))
 
 
@@ -70,12 +70,12 @@ def write_bytes(path: Path | str, content: bytes) -> Path:
 
 
 def write_json(path: Path | str, value: Any) -> Path:
-    """Write ``value`` as strict JSON (NaN is refused: undefined is null), atomically."""
+    """Write ``value`` as strict JSON, atomically; NaN is refused, as undefined values are null."""
     return write_text(path, to_json(value) + "\n")
 
 
 def to_json(value: Any) -> str:
-    """Strict, readable JSON.
+    """Strict, indented JSON.
 
     >>> print(to_json({"mean": None}))
     {
@@ -86,7 +86,7 @@ def to_json(value: Any) -> str:
 
 
 def read_json(path: Path | str) -> Any:
-    """Read JSON; a missing or broken file is named."""
+    """Read JSON; an error names a missing or broken file."""
     path = Path(path)
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -95,14 +95,14 @@ def read_json(path: Path | str) -> Any:
     except (
         ValueError,
         RecursionError,
-    ) as error:  # ValueError: of the text, of its encoding, of a number with too many digits
+    ) as error:  # ValueError: bad syntax, bad encoding or a number with too many digits
         raise InputError(f"{path} is not valid JSON ({error}); delete it or restore it") from None
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 def digest(value: Any, length: int = 16) -> str:
-    """A short hash of any JSON value, the same in every process and on every machine.
+    """A short hash of a JSON value, the same in every process and on every machine.
 
     >>> digest({"b": 1, "a": 2}) == digest({"a": 2, "b": 1})
     True

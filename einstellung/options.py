@@ -1,4 +1,4 @@
-"""Options of registered things, checked against the signature of whatever they are handed to."""
+"""Check options against the signature of the function or class that takes them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from einstellung.registry import suggestion
 def checked_options(
     make: Callable[..., Any], section: str, given: Mapping[str, Any], taken: Collection[str] = ()
 ) -> dict[str, Any]:
-    """All options of ``make``: the given ones in the type it declares, the others as its defaults say.
+    """All options of ``make``: the given ones converted to the declared type, the others at their defaults.
 
-    A wrong key or value is named. ``taken`` are parameters that do not come from a configuration.
+    An error names a wrong key or value. ``taken`` are parameters that do not come from a configuration.
 
     >>> def net(width: int = 64, depth: int = 3) -> None: ...
     >>> checked_options(net, "backbone", {"width": "8"})
@@ -41,10 +41,12 @@ def checked_options(
             checked[key] = TypeAdapter(hints[key], config=ConfigDict(allow_inf_nan=False)).validate_python(value)
         except ValidationError as error:
             message = str(error.errors()[0]["msg"])
-            words = f"{message[0].lower()}{message[1:]}"
+            problem = f"{message[0].lower()}{message[1:]}"
             if get_origin(hints[key]) is not Literal:
-                words = words.partition(",")[0]
-                if not isinstance(hints[key], type):  # of several possible forms, the first complaint tells little
-                    words = f"it should be {hints[key]}"
-            raise InputError(f"{section}.{key} is {value!r}: {words}") from None
+                problem = problem.partition(",")[0]
+                if not isinstance(
+                    hints[key], type
+                ):  # for a union, pydantic's first message covers one alternative only
+                    problem = f"it should be {hints[key]}"
+            raise InputError(f"{section}.{key} is {value!r}: {problem}") from None
     return checked

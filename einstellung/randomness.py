@@ -1,7 +1,7 @@
-"""Who draws random numbers, and from what: every consumer owns a generator with an address.
+"""Random generators by address: every consumer of random numbers has its own.
 
-An address is (seed, purpose, where...), for instance ``(42, "order", "T2", 7)``. Nothing process-dependent enters it, so the
-same address gives the same numbers in every process, and nobody's draws shift anybody else's.
+An address is (seed, purpose, where...), for instance ``(42, "order", "T2", 7)``. It does not depend on the process, so the same
+address gives the same numbers everywhere, and no consumer's draws affect another's.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ def seed_of(seed: int, purpose: str, *where: int | str) -> int:
 
 
 def generator(seed: int, purpose: str, *where: int | str) -> torch.Generator:
-    """A generator of its own for one consumer at one address."""
+    """A new generator for one address."""
     return torch.Generator().manual_seed(seed_of(seed, purpose, *where))
 
 
 @contextmanager
 def seeded_globally(seed: int, purpose: str, *where: int | str) -> Iterator[None]:
-    """Seed torch's global generator for code that knows no other (weight initialisation), and put it back afterwards."""
+    """Seed torch's global generator within the context, for code that uses no other (weight initialisation)."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed_of(seed, purpose, *where))
         yield
 
 
 def uniform_by_index(index: Tensor, salt: int) -> Tensor:
-    """A number in [0, 1) for every index: the same for the same (index, salt), whatever else is in the batch.
+    """A number in [0, 1) per index that depends only on (index, salt), not on the rest of the batch.
 
-    The finaliser of the SplitMix64 generator, on torch's wrapping 64-bit integers.
+    The finaliser of SplitMix64, on torch's wrapping 64-bit integers.
 
     >>> both = uniform_by_index(torch.tensor([3, 8]), salt=1)
     >>> bool(uniform_by_index(torch.tensor([8]), salt=1)[0] == both[1])

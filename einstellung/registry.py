@@ -1,4 +1,4 @@
-"""One registry for everything that can be named in a configuration: learners, streams, cues, backbones."""
+"""The registry behind everything that a configuration names: learners, streams, cues, backbones."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """``; did you mean 'derpp'?`` or the list of what there is.
+    """The closest known name as a question, or the list of known names.
 
     >>> suggestion("derp", ["sgd", "derpp"])
     "did you mean 'derpp'?"
@@ -27,10 +27,10 @@ def suggestion(name: str, known: Iterable[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Names to things, with suggestions for a misspelt name and entry points for other packages.
+    """Maps names to objects, with suggestions for misspelt names and entry points for other packages.
 
-    Another package adds a learner by declaring an entry point in the group ``einstellung.learners``; nothing is imported
-    until its name is asked for.
+    Another package adds a learner by declaring an entry point in the group ``einstellung.learners``; it is imported when its
+    name is first looked up.
 
     >>> shapes = Registry[int]("shape")
     >>> _ = shapes.add("square", 4)
@@ -44,37 +44,37 @@ class Registry(Generic[T]):
     def __init__(self, kind: str, group: str | None = None) -> None:
         self.kind = kind
         self.group = group
-        self._things: dict[str, T] = {}
+        self._entries: dict[str, T] = {}
 
-    def add(self, name: str, thing: T) -> T:
-        """Register ``thing``; a name taken by something else is an error, never a silent replacement."""
-        if self._things.get(name, thing) is not thing:
+    def add(self, name: str, entry: T) -> T:
+        """Register ``entry``; a name that is already in use is an error."""
+        if self._entries.get(name, entry) is not entry:
             raise ValueError(f"two {self.kind}s are named '{name}'")
-        self._things[name] = thing
-        return thing
+        self._entries[name] = entry
+        return entry
 
     def register(self, name: str) -> Callable[[T], T]:
         """Decorator form of :meth:`add`."""
-        return lambda thing: self.add(name, thing)
+        return lambda entry: self.add(name, entry)
 
     def names(self) -> list[str]:
-        return sorted({*self._things, *self._from_elsewhere()})
+        return sorted({*self._entries, *self._entry_points()})
 
     def __getitem__(self, name: str) -> T:
-        if name in self._things:
-            return self._things[name]
-        elsewhere = self._from_elsewhere()
-        if name in elsewhere:
-            return self.add(name, elsewhere[name]())
+        if name in self._entries:
+            return self._entries[name]
+        external = self._entry_points()
+        if name in external:
+            return self.add(name, external[name]())
         raise InputError(f"unknown {self.kind} '{name}': {suggestion(name, self.names())}")
 
     def __contains__(self, name: str) -> bool:
-        return name in self._things or name in self._from_elsewhere()
+        return name in self._entries or name in self._entry_points()
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.names())
 
-    def _from_elsewhere(self) -> dict[str, Callable[[], T]]:
+    def _entry_points(self) -> dict[str, Callable[[], T]]:
         if self.group is None:
             return {}
         return {point.name: point.load for point in entry_points(group=self.group)}

@@ -64,7 +64,7 @@ def own_names() -> Iterator[None]:
     from einstellung.streams import streams
 
     registries = (learners, streams, cues, covers, backbones, launchers, attention_adapters)
-    kept = [registry._things for registry in registries]
+    kept = [registry._entries for registry in registries]
     before = [dict(things) for things in (*kept, plugins._loaded)]
     yield
     for things, earlier in zip((*kept, plugins._loaded), before, strict=True):

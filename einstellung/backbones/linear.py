@@ -1,4 +1,4 @@
-"""A net that is a last layer and nothing else, for features that another net has found already."""
+"""A linear classifier on features of another net."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from einstellung.errors import InputError
 
 @backbones.register("linear")
 class LinearClassifier(nn.Module):
-    """One linear layer over all ``inputs`` numbers of an image, for instance 1280 features as an image of [1280, 1, 1].
+    """One linear layer on all ``inputs`` values of an image, for instance 1280 features as an image of [1280, 1, 1].
 
     >>> import torch
     >>> LinearClassifier(2, inputs=5)(torch.zeros(3, 5, 1, 1)).shape
@@ -24,7 +24,7 @@ class LinearClassifier(nn.Module):
         self.head = nn.Linear(inputs, n_outputs)
 
     def features(self, x: Tensor) -> Tensor:
-        """What the head sees."""
+        """The input of the head."""
         return x.flatten(1)
 
     def forward(self, x: Tensor) -> Tensor:

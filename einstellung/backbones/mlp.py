@@ -1,4 +1,4 @@
-"""Fully connected layers on top of features that another net has found already."""
+"""A multi-layer perceptron on features of another net."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from einstellung.errors import InputError
 
 @backbones.register("mlp")
 class MultiLayerPerceptron(nn.Module):
-    """``layers`` hidden layers of ``hidden`` rectified units over all ``inputs`` numbers of an image, then a last layer.
+    """``layers`` hidden layers of ``hidden`` ReLU units on all ``inputs`` values of an image, then a linear head.
 
     >>> import torch
     >>> net = MultiLayerPerceptron(2, inputs=5, hidden=3)
@@ -32,7 +32,7 @@ class MultiLayerPerceptron(nn.Module):
         self.head = nn.Linear(hidden, n_outputs)
 
     def features(self, x: Tensor) -> Tensor:
-        """What the head sees."""
+        """The input of the head."""
         out: Tensor = self.body(x.flatten(1))
         return out
 

@@ -1,4 +1,4 @@
-"""Backbones by name, with weights drawn from an address of their own."""
+"""Build backbones by name, with weights determined by the seed."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ backbones: Registry[Callable[..., nn.Module]] = Registry("backbone", group="eins
 
 
 def build_backbone(name: str, options: Mapping[str, Any], n_outputs: int, seed: int) -> nn.Module:
-    """A fresh net; the same (name, options, seed) gives the same weights whatever was drawn before."""
+    """A newly initialised net; its weights depend only on (name, options, seed)."""
     checked = backbone_options(name, options)
     with seeded_globally(seed, "initialisation"):
         return backbones[name](n_outputs, **checked)
 
 
 def backbone_options(name: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """All options of a backbone; a wrong key or value is named."""
+    """All options of a backbone; an error names a wrong key or value."""
     return checked_options(backbones[name], "backbone", given, taken=("n_outputs",))

@@ -1,9 +1,9 @@
-"""Set transformer (Lee et al., 2019), in the form in which the neuro-symbolic concept learner reads the objects of a scene.
+"""Set transformer (Lee et al., 2019), as the neuro-symbolic concept learner uses it on the objects of a scene.
 
-Two blocks of self-attention among the objects, pooling by attention from one learned seed, a linear head; dropout before and
-after the pooling (Stammer et al., 2021). As in the published code of theirs and of ConCon, the logits of attention are divided
-by the root of the whole width instead of a head's, what attention finds is added to the projected queries, and a slot without
-an object is a row of zeros that takes part like any other.
+Two self-attention blocks over the objects, attention pooling from one learned seed, a linear head; dropout before and after the
+pooling (Stammer et al., 2021). As in their published code and ConCon's, attention logits are divided by the square root of the
+full width instead of a head's, the attention output is added to the projected queries, and an empty slot is a row of zeros that
+takes part like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from einstellung.errors import InputError
 
 
 class SetAttention(nn.Module):
-    """What queries find in a set, head by head: h = norm(q + softmax(q k^T / sqrt(dim)) v), then norm(h + relu(W h))."""
+    """Multi-head attention of queries to a set: h = norm(q + softmax(q k^T / sqrt(dim)) v), then norm(h + relu(W h))."""
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -34,7 +34,7 @@ class SetAttention(nn.Module):
 
 
 class SelfAttention(nn.Module):
-    """Every object looks at all of them."""
+    """Self-attention over the objects."""
 
     def __init__(self, inputs: int, dim: int, heads: int) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class SelfAttention(nn.Module):
 
 
 class AttentionPooling(nn.Module):
-    """One learned seed looks at all objects: the set as one vector."""
+    """Attention from one learned seed to all objects: the set as one vector."""
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -62,9 +62,9 @@ class AttentionPooling(nn.Module):
 
 @backbones.register("set_transformer")
 class SetTransformer(nn.Module):
-    """Over tables [N, 1, objects, columns]: ``dim`` channels in ``heads`` heads; a set's order does not matter.
+    """For tables [N, 1, objects, columns]: ``dim`` channels in ``heads`` heads; invariant to the order of objects.
 
-    The defaults are those of ConCon's published code, where torch's own default is the dropout.
+    The defaults are those of ConCon's published code, which uses torch's default dropout.
 
     >>> SetTransformer(2)(torch.zeros(3, 1, 4, 16)).shape
     torch.Size([3, 2])
@@ -84,7 +84,7 @@ class SetTransformer(nn.Module):
         self.head = nn.Linear(dim, n_outputs)
 
     def features(self, x: Tensor) -> Tensor:
-        """What the head sees."""
+        """The input of the head."""
         objects = self.blocks(x.squeeze(1))
         return self.dropout(self.pool(self.dropout(objects)))
 

@@ -1,6 +1,6 @@
 """Vision transformers (Dosovitskiy et al., 2021): pre-norm blocks, class token, learned positions.
 
-Parameters carry the names that are usual for this architecture, so that weights made elsewhere can be loaded.
+Parameters have timm's names, so that weights from elsewhere can be loaded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Mlp(nn.Module):
 
 
 class Block(nn.Module):
-    """Attention, then a two-layer perceptron, each after a layer norm and with a residual."""
+    """Attention, then a two-layer perceptron, each with pre-norm and a residual connection."""
 
     def __init__(self, dim: int, heads: int) -> None:
         super().__init__()
@@ -109,7 +109,7 @@ class VisionTransformer(nn.Module):
             load_weights(self, weights)
 
     def features(self, x: Tensor) -> Tensor:
-        """The class token after the last norm: what the head sees."""
+        """The class token after the last norm: the input of the head."""
         tokens = self.patch_embed(x)
         tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], dim=1) + self.pos_embed
         return self.norm(self.blocks(tokens))[:, 0]

@@ -1,8 +1,8 @@
-"""Weights from a file on this machine, under the names that other libraries gave them.
+"""Load weights from a local file, with the parameter names of other libraries.
 
-A file is safetensors or torch's zip archive (read with ``weights_only``: nothing in it can run). For our transformers, the names
-of timm (which are ours), of torchvision and of Hugging Face, before and after its version 5, are understood; Hugging Face's
-layer norms add 1e-12 to the variance where ours add 1e-6. For ResNet-18, our names and the usual ones for 32x32 images.
+A file is safetensors or torch's zip archive (read with ``weights_only``, so that nothing in it is executed). Transformers: the
+names of timm (which are ours), torchvision and Hugging Face, before and after its version 5; note that Hugging Face's layer
+norms use an epsilon of 1e-12, ours 1e-6. ResNet-18: our names and the usual ones for 32x32 images.
 """
 
 from __future__ import annotations
@@ -73,13 +73,13 @@ _UNREADABLE = (
 
 
 def load_weights(net: nn.Module, path: str) -> None:
-    """Fill ``net`` from the file. A head of another size keeps its fresh weights, with a warning; all else must fit."""
+    """Load the file into ``net``. A head of another size keeps its initial weights, with a warning; all else must fit."""
     own = net.state_dict()
     given = usual_names(read_weights(path))
     _check_positions(path, own, given)
     fresh_head = _fresh_head(own, given)
     if fresh_head is not None:
-        # what stands between the body and another task's head belongs to that head
+        # a pooler before another task's head belongs to that head
         given = {name: value for name, value in given.items() if not name.startswith(("head.", "pooler."))}
         own = {name: value for name, value in own.items() if not name.startswith("head.")}
     for name, value in own.items():
@@ -95,11 +95,11 @@ def load_weights(net: nn.Module, path: str) -> None:
         for name, value in own.items():
             value.copy_(given[name])
     if fresh_head is not None:
-        warnings.warn(f"{path} holds {fresh_head}: its head keeps its fresh weights", stacklevel=2)
+        warnings.warn(f"{path} holds {fresh_head}: the net's head keeps its initial weights", stacklevel=2)
 
 
 def _fresh_head(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str | None:
-    """Why the head cannot come from the file; None where it can."""
+    """Why the head cannot be loaded from the file; None if it can."""
     outputs = own["head.bias"].numel()
     if not any(name.startswith("head.") for name in given):
         return f"no head, the net has {outputs} outputs"
@@ -109,12 +109,12 @@ def _fresh_head(own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> str |
 
 
 def _check_positions(path: str, own: Mapping[str, Tensor], given: Mapping[str, Tensor]) -> None:
-    """Positions of another grid get a sentence of their own: it is the image's size that does not fit."""
+    """Report position embeddings of another grid separately: it is the image size that does not fit."""
     if "pos_embed" in own and "pos_embed" in given and given["pos_embed"].dim() == 3:
         patches, wanted = (state["pos_embed"].shape[1] - 1 for state in (given, own))
         if patches != wanted:
             raise InputError(
-                f"{path}: its positions (pos_embed) are for {patches} patches, the net has {wanted}: "
+                f"{path}: its position embeddings (pos_embed) are for {patches} patches, the net has {wanted}: "
                 "take weights for images and patches of the same size"
             )
 
@@ -143,7 +143,7 @@ def read_weights(path: str) -> State:
 
 
 def usual_names(state: Mapping[str, Tensor]) -> State:
-    """The same weights under our names; a name that is not known stays, and is refused by whoever knows the net.
+    """The same weights under our names; unknown names are kept, and refused when the net is filled.
 
     >>> list(usual_names({"conv_proj.bias": torch.zeros(2), "class_token": torch.zeros(1, 1, 2)}))
     ['patch_embed.proj.bias', 'cls_token']
@@ -160,7 +160,7 @@ def usual_names(state: Mapping[str, Tensor]) -> State:
 
 
 def weights_digest(path: str) -> str:
-    """The sha256 of the file's content: other weights under the same name are another net.
+    """The sha256 of the file's content.
 
     >>> import tempfile
     >>> with tempfile.NamedTemporaryFile() as empty:
@@ -174,7 +174,7 @@ def weights_digest(path: str) -> str:
 def _existing(path: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
-        raise InputError(f"backbone.weights: {path} is no file; give the path of a file of weights")
+        raise InputError(f"backbone.weights: {path} is not a file; give the path of a weights file")
     return file
 
 
@@ -185,7 +185,7 @@ def _renamed(name: str, names: Names) -> str:
 
 
 def _joined(state: Mapping[str, Tensor]) -> State:
-    """Queries, keys and values in one matrix, in this order, wherever all three are there and alike."""
+    """Queries, keys and values concatenated in this order, where all three exist with the same shape."""
     joined = dict(state)
     separate = [re.fullmatch(r"(blocks\.\d+\.attn\.)q\.(weight|bias)", name) for name in state]
     for found in separate:

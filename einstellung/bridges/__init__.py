@@ -1,4 +1,4 @@
-"""Other people's training loops and frameworks, each ending in a timeline."""
+"""Bridges from other training loops and frameworks to a timeline."""
 
 from einstellung.bridges.recorder import Recorder
 

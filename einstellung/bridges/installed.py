@@ -1,4 +1,4 @@
-"""Other people's frameworks are imported when they are used, and their absence is one clear line."""
+"""Import optional frameworks on demand; a missing one is reported in one line."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ import torch
 
 from einstellung.errors import InputError
 
-# What torchvision describes to torch in Python whether or not its compiled part could be loaded.
+# The operators that torchvision's Python code refers to, whether or not its compiled part could be loaded.
 _OPERATORS = (
     "nms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
     "qnms(Tensor dets, Tensor scores, float iou_threshold) -> Tensor",
 )
-_declared: list[torch.library.Library] = []  # torch forgets a declaration with its library
+_declared: list[torch.library.Library] = []  # a declaration lives as long as its library object
 
 
-def needed(module: str, package: str) -> ModuleType:
-    """Import ``module``, or say in one line which package to install.
+def import_framework(module: str, package: str) -> ModuleType:
+    """Import ``module``, or raise an error that names the package to install.
 
-    >>> needed("json", "json").__name__
+    >>> import_framework("json", "json").__name__
     'json'
-    >>> needed("no_such_framework.plugins", "no-such-framework")
+    >>> import_framework("no_such_framework.plugins", "no-such-framework")
     Traceback (most recent call last):
     einstellung.errors.InputError: this bridge needs no-such-framework: pip install no-such-framework
     """
@@ -33,7 +33,7 @@ def needed(module: str, package: str) -> ModuleType:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == module.partition(".")[0]:
             raise InputError(f"this bridge needs {package}: pip install {package}") from error
-        raise InputError(f"{package} cannot be imported: it misses '{error.name}'; install that too") from error
+        raise InputError(f"{package} cannot be imported: '{error.name}' is missing; install it too") from error
     except RuntimeError as error:
         if "torchvision::" not in str(error):
             raise
@@ -44,11 +44,11 @@ def needed(module: str, package: str) -> ModuleType:
 
 
 def declare_torchvision_operators() -> bool:
-    """Make torchvision importable where its compiled part cannot be loaded; whether that was necessary.
+    """Make torchvision importable if its compiled part cannot be loaded; returns whether that was necessary.
 
-    A torchvision that was built for CUDA does not load beside a torch without it, and stops at its first import because two
-    operators are unknown. They are declared here without any content: what does not use them (avalanche, timm, lightning)
-    works, and whoever calls them is told by torch that there is nothing behind them. Call it before torchvision is imported.
+    A torchvision built for CUDA cannot be loaded with a CPU-only torch: its import fails because two operators are unknown.
+    They are declared here without an implementation. Code that does not use them (avalanche, timm, lightning) works, and
+    calling them raises torch's own error. Call this before torchvision is imported.
     """
     spec = find_spec("torchvision")
     if spec is None or _declared:

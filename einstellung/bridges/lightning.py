@@ -1,11 +1,11 @@
-"""Lightning: a callback that ends in a timeline.
+"""Lightning: a callback that records a timeline.
 
     from einstellung.bridges.lightning import ERICallback
 
     trainer = Trainer(max_epochs=20, callbacks=[ERICallback("my-method", 1, "my_logs", stream, phase="T2")])
     trainer.fit(module, train_loader)
 
-Works with ``lightning`` or ``pytorch_lightning`` 2.x; whichever is there is imported when the name is used.
+Works with ``lightning`` or ``pytorch_lightning`` 2.x, imported when the name is first used.
 """
 
 from __future__ import annotations
@@ -18,33 +18,33 @@ from typing import TYPE_CHECKING, Any
 
 from torch import Tensor
 
-from einstellung.bridges.installed import needed
+from einstellung.bridges.installed import import_framework
 from einstellung.bridges.measuring import Splits
 from einstellung.bridges.recorder import Recorder
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 
 if TYPE_CHECKING:
-    from einstellung.bridges.lightning import Recording as ERICallback
+    from einstellung.bridges.lightning import LightningRecording as ERICallback
 
 __all__ = ["ERICallback"]
 
 
 def __getattr__(name: str) -> Any:
-    """``ERICallback`` is a subclass of Lightning's own class, so it exists only where Lightning does."""
+    """``ERICallback`` subclasses Lightning's ``Callback``, so it exists only if Lightning is installed."""
     if name == "ERICallback":
         return callback_class()
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
 
 
-class Recording:
-    """What :class:`ERICallback` does: all splits before the first step and after every ``every`` epochs of a phase.
+class LightningRecording:
+    """The hooks of :class:`ERICallback`: measure all splits before the first step and after every ``every`` epochs.
 
-    ``splits`` is one of our streams or a mapping as :meth:`Recorder.evaluate` takes it; the module's ``forward`` gives the
-    logits. Effective epochs are samples in the batches that were trained on / size of the training set (``samples``, by
-    default that of the trainer's data loader), whatever the trainer accumulates or limits. ``count`` tells how many real
-    samples a batch holds, where that is not its length: replayed ones do not count. Only the process of rank zero measures
-    and writes. ``resume`` continues the run's timeline: after T1, or from a checkpoint.
+    ``splits`` is one of our streams or a mapping as in :meth:`Recorder.evaluate`; the module's ``forward`` must return logits.
+    Effective epochs are trained samples / size of the training set (``samples``, by default that of the trainer's data
+    loader), whatever the trainer accumulates or limits. ``count`` returns the number of real samples in a batch if that is
+    not its length: replayed samples do not count. Only rank zero measures and writes. ``resume`` continues the run's timeline
+    after T1 or from a checkpoint.
     """
 
     def __init__(
@@ -84,11 +84,11 @@ class Recording:
         )
         self.recorder.saw(self._seen)
         self._measured = self.recorder.effective_epoch
-        if self._seen == 0:  # not where a checkpoint is taken up
+        if self._seen == 0:  # not when resuming from a checkpoint
             self._measure(trainer, pl_module)
 
     def on_train_batch_end(self, trainer: Any, pl_module: Any, outputs: Any, batch: Any, batch_idx: int) -> None:
-        # Every process goes through as many samples: that is what a distributed sampler sees to.
+        # a distributed sampler gives every process the same number of samples
         count = self.count(batch) * int(trainer.world_size)
         self._seen += count
         self.recorder.saw(count)
@@ -105,7 +105,7 @@ class Recording:
 
     @property
     def state_key(self) -> str:
-        return f"ERICallback of {self.phase}"  # what a checkpoint of T1 counted does not count for T2
+        return f"ERICallback of {self.phase}"  # T2 must not inherit the counts of a checkpoint of T1
 
     def state_dict(self) -> dict[str, int]:
         return {"seen": self._seen, "epochs": self._epochs}
@@ -117,12 +117,12 @@ class Recording:
         self._measured = self.recorder.effective_epoch
         if not trainer.is_global_zero:
             return
-        with trainer.precision_plugin.forward_context():  # as the trainer's own validation would run
+        with trainer.precision_plugin.forward_context():  # the precision of the trainer's own validation
             self.recorder.evaluate(pl_module, self.splits, device=pl_module.device, classes=self.classes)
 
 
 def length(batch: Any) -> int:
-    """How many samples a batch holds: the length of the first tensor in it.
+    """The number of samples in a batch: the length of the first tensor in it.
 
     >>> import torch
     >>> length((torch.zeros(8, 3), torch.zeros(8))), length({"image": torch.zeros(4, 3)})
@@ -141,14 +141,14 @@ def length(batch: Any) -> int:
 def _training_samples(trainer: Any) -> int:
     data = getattr(trainer.train_dataloader, "dataset", None)
     if data is None or not hasattr(data, "__len__"):
-        raise InputError("the size of the training set is not known from the trainer's data loader: give samples=...")
+        raise InputError("the trainer's data loader does not know the size of the training set: give samples=...")
     return len(data)
 
 
 @cache
 def callback_class() -> type[Any]:
-    """``ERICallback``: :class:`Recording` as a callback of Lightning's own kind."""
+    """``ERICallback``: :class:`LightningRecording` as a subclass of Lightning's ``Callback``."""
     older = find_spec("lightning") is None and find_spec("pytorch_lightning") is not None
-    lightning = needed("pytorch_lightning" if older else "lightning.pytorch", "lightning")
-    own = {"__module__": "einstellung.bridges.lightning", "__doc__": Recording.__doc__}
-    return type("ERICallback", (Recording, lightning.Callback), own)
+    lightning = import_framework("pytorch_lightning" if older else "lightning.pytorch", "lightning")
+    attributes = {"__module__": "einstellung.bridges.lightning", "__doc__": LightningRecording.__doc__}
+    return type("ERICallback", (LightningRecording, lightning.Callback), attributes)

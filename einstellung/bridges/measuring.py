@@ -1,4 +1,4 @@
-"""A model of anybody's, measured on splits of anybody's, and left exactly as it was."""
+"""Measure any model on any splits without changing it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Batches = Iterable[tuple[Any, Tensor]]
 
 @dataclass(frozen=True)
 class SplitData:
-    """One split as batches of (inputs, labels), and the classes of its phase where they are known."""
+    """A split as batches of (inputs, labels), and the classes of its phase if known."""
 
     name: str
     batches: Callable[[], Batches]
@@ -34,7 +34,7 @@ class SplitData:
 def split_data(
     splits: Splits, classes: Mapping[str, Sequence[int]] | None, batch_size: int, device: torch.device | None
 ) -> list[SplitData]:
-    """The splits in one form. A split belongs to the phase that its name begins with: T2_val to T2."""
+    """The splits in a common form. A split's name starts with its phase: T2_val belongs to T2."""
     if isinstance(splits, Stream):
         return _of_stream(splits, batch_size, device)
     if not isinstance(splits, Mapping) or not splits:
@@ -81,7 +81,7 @@ def _pair(name: str, batch: Any) -> tuple[Any, Tensor]:
 def measure(
     model: Model, split: SplitData, device: torch.device | None, autocast: Callable[[], AbstractContextManager[Any]]
 ) -> SplitMetrics:
-    """The split's metrics, as :class:`einstellung.training.Evaluator` gives them for our own nets."""
+    """Metrics of a split, as :class:`einstellung.training.Evaluator` computes them for our own nets."""
     outputs, targets = [], []
     for inputs, labels in split.batches():
         with autocast():
@@ -99,7 +99,7 @@ def measure(
 
 
 def _logits(output: Any, name: str) -> Tensor:
-    """The logits in whatever a model returns: a tensor, an object or mapping with ``logits``, or a tuple's first."""
+    """The logits in a model's output: a tensor, an object or mapping with ``logits``, or the first element of a tuple."""
     if hasattr(output, "logits"):
         output = output.logits
     elif isinstance(output, Mapping) and "logits" in output:
@@ -140,7 +140,7 @@ def _check_classes(split: SplitData, labels: Tensor, outputs: int) -> None:
 
 
 def autocast_to(amp: torch.dtype | None, device: torch.device | None) -> Callable[[], AbstractContextManager[Any]]:
-    """Automatic mixed precision in the given type, or whatever the caller has set."""
+    """Automatic mixed precision with the given type; None keeps the caller's setting."""
     if amp is None:
         return nullcontext
     return lambda: torch.autocast((device or torch.device("cpu")).type, amp)

@@ -1,4 +1,4 @@
-"""``Recorder``: a few lines in any training loop, and it ends in a timeline that ``score`` and ``report`` take.
+"""``Recorder``: record a timeline for ``score`` and ``report`` with a few lines in any training loop.
 
     recorder = Recorder("my-method", seed=1, folder="my_logs")
     with recorder.phase("T2", samples=len(train_set)):
@@ -7,7 +7,7 @@
             train(model)
             recorder.evaluate(model, splits, epoch=epoch)
 
-A baseline recorded under the name ``scratch_t2`` into the same folder makes ``einstellung score my_logs`` complete.
+For ``einstellung score my_logs``, record a baseline named ``scratch_t2`` into the same folder.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _Moment = tuple[str, float, str]  # phase, effective epoch, split
 
 
 class Recorder:
-    """Measures one run (a method with a seed) and keeps its timeline whole on disk after every measurement.
+    """Measures one run (a method with a seed) and writes its complete timeline after every measurement.
 
-    Measuring changes nothing: weights, gradients, every module's mode and all generators stay as they are.
-    Phases go forward (T1, T2, ...) and epochs rise within a phase.
+    Measuring changes nothing: weights, gradients, the mode of every module and all random generators stay as they are.
+    Phases must come in order (T1, T2, ...), and epochs must increase within a phase.
 
     >>> recorder = Recorder("sgd", seed=1)
     >>> with recorder.phase("T2", samples=100):
@@ -54,7 +54,7 @@ class Recorder:
     ) -> None:
         if not re.fullmatch(r"\w[\w.+ -]*", method):
             raise InputError(
-                f"the method's name is '{method}': it names a folder, so use letters, digits, '-', '_', '.'"
+                f"the method is named '{method}': as it names a folder, use letters, digits, '-', '_', '.'"
             )
         if not _is_whole(seed):
             raise InputError(f"the seed is {seed!r}: give a whole number")
@@ -63,7 +63,7 @@ class Recorder:
         self.method = method
         self.seed = int(seed)
         self.batch_size = batch_size
-        #: The timeline's file, or None where it is kept in memory only; one place, even if the working directory changes.
+        #: The timeline's file, or None to keep it in memory; absolute, as the working directory may change.
         self.path = None if folder is None else Path(folder).absolute() / f"{method}-seed{self.seed}" / "timeline.csv"
         self._rows: dict[_Moment, dict[str, Any]] = {}
         self._earlier: set[_Moment] = set()
@@ -74,14 +74,12 @@ class Recorder:
         self._seen = 0
         if self.path is not None and self.path.exists():
             if not resume:
-                raise InputError(
-                    f"{self.path} is there already: choose another folder, or continue it with resume=True"
-                )
-            self._take_up(self.path)
+                raise InputError(f"{self.path} exists already: choose another folder, or continue it with resume=True")
+            self._resume(self.path)
 
     @contextmanager
     def phase(self, name: str, samples: int | None = None) -> Iterator[Recorder]:
-        """What is recorded inside belongs to this phase; ``samples`` is the size of its real training set."""
+        """Everything recorded within the context belongs to this phase; ``samples`` is the size of its training set."""
         self.begin_phase(name, samples)
         try:
             yield self
@@ -89,7 +87,7 @@ class Recorder:
             self.end_phase()
 
     def begin_phase(self, name: str, samples: int | None = None) -> None:
-        """The phase's first half, for frameworks that call back at its begin and at its end."""
+        """Begin a phase; for frameworks with callbacks, instead of :meth:`phase`."""
         number = re.fullmatch(r"T([1-9]\d*)", name)
         if number is None:
             raise InputError(f"the phase is named '{name}': write T1, T2, ...")
@@ -103,12 +101,12 @@ class Recorder:
         self._samples, self._seen, self._last_epoch = None if samples is None else int(samples), 0, 0.0
 
     def end_phase(self) -> None:
-        """The phase's second half."""
+        """End the current phase."""
         self._current()
         self._phase = None
 
     def saw(self, count: int) -> None:
-        """So many real samples of the phase's training set were trained on; replayed ones do not count."""
+        """Count samples of the phase's training set that were trained on; replayed samples do not count."""
         self._current()
         if not _is_whole(count) or count < 0:
             raise InputError(f"saw({count!r}): give a whole number of samples, not below 0")
@@ -132,12 +130,12 @@ class Recorder:
         amp: torch.dtype | None = None,
         classes: Mapping[str, Sequence[int]] | None = None,
     ) -> dict[str, float]:
-        """Measure all splits, record them, and return their accuracies (means over the classes of each split).
+        """Measure and record all splits, and return their accuracies (means over the classes of each split).
 
         ``model`` is any callable from inputs to logits. ``splits`` maps names to (inputs, labels), to batches of them (a
-        DataLoader) or to a data set, or is one of our streams. ``epoch`` is the effective epoch, by default the one that
-        :meth:`saw` has counted. ``device``: by default where the model is. ``amp``: a type for automatic mixed precision.
-        ``classes`` names the labels of each phase, for the accuracy within the phase; a stream knows them itself.
+        DataLoader) or to a data set, or is one of our streams. ``epoch`` is the effective epoch, by default the one counted
+        by :meth:`saw`. ``device`` defaults to the model's. ``amp`` is a type for automatic mixed precision. ``classes`` lists
+        the labels of each phase, for the accuracy within the phase; a stream knows them.
         """
         moment = self._moment(epoch)
         place = torch.device(device) if device is not None else device_of(model)
@@ -161,7 +159,7 @@ class Recorder:
         acc_task: float | None = None,
         top5: float | None = None,
     ) -> None:
-        """Take down what was measured elsewhere, as numbers or tensors of one; accuracies lie in 0..1."""
+        """Record a measurement made elsewhere, as numbers or one-element tensors; accuracies lie in 0..1."""
         moment = self._moment(epoch)
         given = {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "top5": top5}
         values = {name: one.item() if isinstance(one, torch.Tensor) else one for name, one in given.items()}
@@ -186,16 +184,16 @@ class Recorder:
         phase = self._current()
         epoch = self.effective_epoch if epoch is None else float(epoch)
         if not (math.isfinite(epoch) and epoch >= 0):
-            raise InputError(f"{phase}: the epoch is {epoch}; give 0 for before the phase, then what has been trained")
+            raise InputError(f"{phase}: the epoch is {epoch}; give 0 before training, then the epochs trained so far")
         if round(epoch, EPOCH_DECIMALS) < round(self._last_epoch, EPOCH_DECIMALS):
-            raise InputError(f"{phase}: epoch {epoch:g} comes after epoch {self._last_epoch:g}; epochs rise in a phase")
+            raise InputError(f"{phase}: epoch {epoch:g} comes after epoch {self._last_epoch:g}; epochs must increase")
         return epoch
 
     def _key(self, epoch: float, split: str) -> _Moment:
         return self._current(), round(epoch, EPOCH_DECIMALS), split
 
-    def _point_out_slips(self, splits: Iterable[str]) -> None:
-        """Once a name: other splits than ours are welcome, but a slip of the pen would cost the index."""
+    def _warn_about_misspelt_splits(self, splits: Iterable[str]) -> None:
+        """Warn once per name: splits of other names are allowed, but a misspelt one is missing in the index."""
         for split in {*splits} - self._names_seen - {*KNOWN_SPLITS}:
             if (meant := meant_split(split)) is not None:
                 warnings.warn(f"split '{split}' is none of the index's: did you mean '{meant}'?", stacklevel=4)
@@ -207,25 +205,25 @@ class Recorder:
             if key in self._rows and key not in self._earlier:
                 raise InputError(
                     f"split '{split}' was recorded at epoch {epoch:g} of {self._phase} already: "
-                    "give epoch=, or tell saw(number) what was trained on in between"
+                    "give epoch=, or count the samples trained on in between with saw(number)"
                 )
 
     def _add(self, epoch: float, values: Mapping[str, Mapping[str, Any]]) -> None:
-        self._point_out_slips(values)
+        self._warn_about_misspelt_splits(values)
         rows = dict(self._rows)
         who = {"method": self.method, "seed": self.seed, "phase": self._current(), "epoch": epoch}
         for split, given in values.items():
             rows[self._key(epoch, split)] = {**who, "split": split, **given}
-        timeline = Timeline(_frame(rows))  # checked as a whole before anything of it is kept
+        timeline = Timeline(_frame(rows))  # validated as a whole before anything is kept
         if self.path is not None:
             timeline.write(self.path)
         self._rows, self._last_epoch = rows, epoch
         self._earlier -= {self._key(epoch, split) for split in values}
 
-    def _take_up(self, path: Path) -> None:
+    def _resume(self, path: Path) -> None:
         timeline = Timeline.read(path)
         if timeline.runs != ((self.method, self.seed),):
-            raise InputError(f"{path} does not hold {self.method}, seed {self.seed} alone: it cannot be continued")
+            raise InputError(f"{path} holds other runs than {self.method}, seed {self.seed}: it cannot be continued")
         for row in timeline.frame.to_dict("records"):
             self._rows[str(row["phase"]), round(float(row["epoch"]), EPOCH_DECIMALS), str(row["split"])] = {
                 str(name): value for name, value in row.items()
@@ -234,7 +232,7 @@ class Recorder:
 
 
 def _is_whole(value: object) -> bool:
-    """Whether a value is a whole number, of Python, numpy or torch.
+    """Whether a value is a whole number of Python, numpy or torch.
 
     >>> _is_whole(3), _is_whole(torch.tensor(3)), _is_whole(2.5), _is_whole("3"), _is_whole(None)
     (True, True, False, False, False)

@@ -1,6 +1,6 @@
-"""Trained image classifiers with their own preprocessing: published weights, timm's models, a user's own net."""
+"""Trained image classifiers with their preprocessing: packaged weights, timm models, user nets."""
 
 from einstellung.classifiers.classifier import Classifier, Extractor
-from einstellung.classifiers.named import KINDS, classifier, extractor
+from einstellung.classifiers.loading import KINDS, load_classifier, load_extractor
 
-__all__ = ["KINDS", "Classifier", "Extractor", "classifier", "extractor"]
+__all__ = ["KINDS", "Classifier", "Extractor", "load_classifier", "load_extractor"]

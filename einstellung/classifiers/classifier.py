@@ -1,8 +1,10 @@
-"""A trained image classifier with its own preprocessing, and the same net as an extractor of features."""
+"""A trained image classifier with its preprocessing, and the same net as a feature extractor."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import torch
@@ -10,20 +12,19 @@ import torch.nn.functional as F
 from PIL import Image
 from torch import Tensor, nn
 
-from einstellung.classifiers.last_layer import last_linear, listening
 from einstellung.classifiers.preprocessing import Preprocessing
 from einstellung.errors import InputError
 from einstellung.files import digest
 
-_BATCH = 8  # on a CPU larger ones take twice the time an image: their activations leave the cache
+_BATCH = 8  # on a CPU larger batches take twice the time per image: their activations do not fit into the cache
 _NOT_THE_LAST = (
-    "{name}: its logits are not what its last linear layer (torch.nn.Linear) gives: no layer can be put in its place"
+    "{name}: its logits are not the output of its last linear layer (torch.nn.Linear), so it cannot be replaced"
 )
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """Bytes in, logits out. ``weights``: a hash of what the net was filled with."""
+    """Bytes in, logits out. ``weights`` is a hash of the net's weights."""
 
     name: str
     net: nn.Module = field(repr=False)
@@ -33,16 +34,16 @@ class Classifier:
 
     @property
     def size(self) -> int:
-        """The side of the images that :meth:`logits` takes."""
+        """The side of the images that :meth:`logits` expects."""
         return self.preprocessing.size
 
     @property
     def digest(self) -> str:
-        """Other weights or another preprocessing are another classifier."""
+        """A hash of weights and preprocessing."""
         return digest([self.weights, self.preprocessing.facts()])
 
     def prepare(self, picture: Image.Image) -> Tensor:
-        """uint8 [3, size, size]: resized and cropped, and not yet normalised."""
+        """uint8 [3, size, size]: resized and cropped, not normalised."""
         return self.preprocessing.prepare(picture)
 
     @torch.no_grad()
@@ -61,7 +62,7 @@ class Classifier:
 
 @dataclass(frozen=True)
 class Extractor:
-    """What a classifier gives to its last layer."""
+    """A classifier's features: the input of its last layer."""
 
     classifier: Classifier
 
@@ -71,7 +72,7 @@ class Extractor:
 
     @property
     def size(self) -> int:
-        """The side to which images are resized."""
+        """The side of the net's input."""
         return self.classifier.size
 
     @property
@@ -80,37 +81,41 @@ class Extractor:
 
     @property
     def last_layer(self) -> nn.Linear:
-        """The trained layer on top of the features."""
+        """The trained linear layer on top of the features."""
         return last_linear(self.classifier.net, self.name)
 
     @property
     def width(self) -> int:
-        """Features of an image."""
+        """The number of features per image."""
         return self.last_layer.in_features
 
     @torch.no_grad()
     def check(self) -> None:
-        """The logits must be what the last layer makes of the features: nothing may come after it or beside it."""
+        """Refuse a net whose logits are not exactly its last layer's output for the features."""
         image = torch.arange(3 * self.size**2).remainder(251).to(torch.uint8).view(1, 3, self.size, self.size)
-        with listening(self.last_layer) as heard:
+        with capture_inputs(self.last_layer) as captured:
             logits = self.classifier.logits(image)
-        if len(heard) != 1 or heard[0].shape != (1, self.width) or self.last_layer.out_features != logits.shape[1]:
+        if (
+            len(captured) != 1
+            or captured[0].shape != (1, self.width)
+            or self.last_layer.out_features != logits.shape[1]
+        ):
             raise InputError(_NOT_THE_LAST.format(name=self.name))
-        made = self.last_layer(heard[0]).float()
-        if not torch.allclose(made, logits, rtol=1e-3, atol=1e-3):
+        recomputed = self.last_layer(captured[0]).float()
+        if not torch.allclose(recomputed, logits, rtol=1e-3, atol=1e-3):
             raise InputError(_NOT_THE_LAST.format(name=self.name))
 
-    @torch.no_grad()  # not inference_mode: what comes out may be learned from
+    @torch.no_grad()  # not inference_mode: the features may be trained on
     def features(self, images: Tensor) -> Tensor:
-        """float32 [N, width] of uint8 [N, 3, H, W], which are resized to the net's size where they have another one."""
-        with listening(self.last_layer) as heard:
+        """float32 [N, width] of uint8 [N, 3, H, W]; images of another size are resized."""
+        with capture_inputs(self.last_layer) as captured:
             for part in images.split(_BATCH):
                 self.classifier._forward(self._resized(part))
-        features = torch.cat(heard)
+        features = torch.cat(captured)
         if features.shape != (len(images), self.width):
             raise InputError(
-                f"the last layer of {self.name} is given {tuple(features.shape)} for {len(images)} images: "
-                "one vector an image is needed"
+                f"the last layer of {self.name} gets {tuple(features.shape)} for {len(images)} images: "
+                "it must get one vector per image"
             )
         return features.float()
 
@@ -121,8 +126,31 @@ class Extractor:
         return resized.round().clamp(0, 255).to(torch.uint8)
 
 
+def last_linear(net: nn.Module, name: str) -> nn.Linear:
+    """The net's classification layer: the last :class:`torch.nn.Linear` in module order.
+
+    >>> last_linear(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)), "a net").in_features
+    3
+    """
+    layers = [module for module in net.modules() if isinstance(module, nn.Linear)]
+    if not layers:
+        raise InputError(f"{name} has no linear layer (torch.nn.Linear): its last layer cannot be found")
+    return layers[-1]
+
+
+@contextmanager
+def capture_inputs(layer: nn.Linear) -> Iterator[list[Tensor]]:
+    """Record the inputs of ``layer`` within the context, in order."""
+    captured: list[Tensor] = []
+    hook = layer.register_forward_pre_hook(lambda _, args: captured.append(args[0].detach()))
+    try:
+        yield captured
+    finally:
+        hook.remove()
+
+
 def state_digest(net: nn.Module) -> str:
-    """A hash of all weights and buffers of a net by name.
+    """A hash of all weights and buffers of a net, by name.
 
     >>> state_digest(nn.Identity())[:16]
     'e3b0c44298fc1c14'

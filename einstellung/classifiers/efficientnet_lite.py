@@ -1,9 +1,9 @@
-"""EfficientNet-Lite 0, 1 and 2: EfficientNet without squeeze-and-excitation, with ReLU6, for small devices.
+"""EfficientNet-Lite 0, 1 and 2: EfficientNet without squeeze-and-excitation and with ReLU6, for small devices.
 
-Stages of inverted bottlenecks (1x1 expand, depthwise k x k, 1x1 project; a short-cut where input and output are alike). Width
-and depth grow with the number of the net, except the stem, the head and the depth of the first and the last stage (Tan and Le
-2019, 'EfficientNet'; the Lite variants of 2020). Convolutions pad as TensorFlow does, where the weights were trained: an odd
-pixel of padding lies at the right and at the bottom. Module names are those of the published state dicts.
+Stages of inverted bottlenecks (1x1 expansion, k x k depthwise, 1x1 projection; a residual connection where input and output
+have the same shape). Width and depth are scaled, except for the stem, the head and the depth of the first and last stage (Tan
+and Le 2019, 'EfficientNet'; the Lite variants of 2020). Convolutions pad like TensorFlow, in which the weights were trained:
+an odd pixel of padding goes to the right and bottom. Module names are those of the published state dicts.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _STEM, _HEAD = 32, 1280
 
 @dataclass(frozen=True)
 class Scaling:
-    """How much wider and deeper than Lite 0 a net is, and the side of the images it was trained for."""
+    """Width and depth multipliers relative to Lite 0, and the input size."""
 
     width: float
     depth: float
@@ -44,18 +44,18 @@ SCALINGS = {
 
 
 def widened(channels: int, width: float) -> int:
-    """The nearest multiple of 8, but never less than nine tenths of what was asked for.
+    """Scaled channels, rounded to a multiple of 8 but never below nine tenths of the target.
 
     >>> widened(40, 1.1), widened(112, 1.1), widened(16, 1.0)
     (48, 120, 16)
     """
-    wanted = channels * width
-    rounded = max(8, int(wanted + 4) // 8 * 8)
-    return rounded + 8 if rounded < 0.9 * wanted else rounded
+    target = channels * width
+    rounded = max(8, int(target + 4) // 8 * 8)
+    return rounded + 8 if rounded < 0.9 * target else rounded
 
 
 class SameConv(nn.Conv2d):
-    """A convolution whose output has ceil(input / stride) pixels a side, padded as TensorFlow's 'SAME'."""
+    """A convolution with TensorFlow's 'SAME' padding: its output has ceil(input / stride) pixels per side."""
 
     def forward(self, x: Tensor) -> Tensor:
         missing = [
@@ -78,7 +78,7 @@ def _norm(channels: int) -> nn.BatchNorm2d:
 
 
 class InvertedBottleneck(nn.Module):
-    """Expand, filter each channel for itself, project."""
+    """Expansion, depthwise convolution, projection."""
 
     def __init__(self, inputs: int, outputs: int, kernel: int, stride: int, expansion: int) -> None:
         super().__init__()
@@ -98,7 +98,7 @@ class InvertedBottleneck(nn.Module):
 
 
 class EfficientNetLite(nn.Module):
-    """The whole net; its last layer is ``_fc``."""
+    """The complete net; its last layer is ``_fc``."""
 
     def __init__(self, scaling: Scaling, classes: int = 1000) -> None:
         super().__init__()
@@ -108,8 +108,8 @@ class EfficientNetLite(nn.Module):
         for number, (count, kernel, stride, expansion, channels) in enumerate(_STAGES):
             outputs = widened(channels, scaling.width)
             fixed = number in (0, len(_STAGES) - 1)
-            for place in range(count if fixed else math.ceil(count * scaling.depth)):
-                blocks.append(InvertedBottleneck(inputs, outputs, kernel, stride if place == 0 else 1, expansion))
+            for block in range(count if fixed else math.ceil(count * scaling.depth)):
+                blocks.append(InvertedBottleneck(inputs, outputs, kernel, stride if block == 0 else 1, expansion))
                 inputs = outputs
         self._blocks = nn.ModuleList(blocks)
         self._conv_head, self._bn1 = _conv(inputs, _HEAD), _norm(_HEAD)

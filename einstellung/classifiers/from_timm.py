@@ -1,4 +1,4 @@
-"""A model of timm by its name, with timm's own data configuration; only where timm is installed and works."""
+"""timm models by name, with timm's data configuration; needs a working installation of timm."""
 
 from __future__ import annotations
 
@@ -9,20 +9,22 @@ from einstellung.classifiers.preprocessing import preprocessing_from
 from einstellung.errors import InputError
 from einstellung.files import digest
 
-_CROPS = {"center": False, "squash": True}  # timm's way of cropping -> whether pictures are squashed
+_CROPS = {"center": False, "squash": True}  # timm's crop mode -> our setting ``squash``
 
 
 def from_timm(name: str) -> Classifier:
-    """``name`` as ``timm.create_model`` takes it, e.g. ``timm:resnet50.a1_in1k`` without the prefix."""
+    """The pretrained model that ``timm.create_model(name)`` builds, e.g. ``resnet50.a1_in1k``."""
     timm = _timm(name)
     try:
         net = timm.create_model(name, pretrained=True).eval()
     except (RuntimeError, ValueError, LookupError, OSError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"timm cannot make '{name}' with its weights ({reason}): see timm.list_pretrained()") from None
+        raise InputError(
+            f"timm cannot create '{name}' with its weights ({reason}): see timm.list_pretrained()"
+        ) from None
     config = timm.data.resolve_model_data_config(net)
     if (crop := config.get("crop_mode", "center")) not in _CROPS:
-        raise InputError(f"timm:{name} crops pictures by '{crop}': only {' and '.join(_CROPS)} are known here")
+        raise InputError(f"timm:{name} uses crop mode '{crop}': only {' and '.join(_CROPS)} are supported")
     size = int(config["input_size"][-1])
     settings = {
         "size": size,
@@ -32,7 +34,7 @@ def from_timm(name: str) -> Classifier:
         "interpolation": config["interpolation"],
         "squash": _CROPS[crop],
     }
-    # the net's code is timm's: another version may compute something else from the same weights
+    # another version of timm may compute something else from the same weights
     weights = digest([state_digest(net), "timm", str(timm.__version__)], length=64)
     return Classifier(f"timm:{name}", net, preprocessing_from(settings, name), int(net.num_classes), weights)
 

@@ -1,4 +1,4 @@
-"""Folders of pictures with their classes: a number at the start of a file's name, a table, or one folder per class."""
+"""Labelled picture folders: class numbers from file names, from a table, or from one folder per class."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
 from einstellung.files import digest
-from einstellung.sources.places import places
+from einstellung.sources.locations import data_locations
 from einstellung.sources.reading import file_hash
 
 ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-_FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # plain decoders: nothing here starts another program
+_FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # decoders that start no other program
 _NUMBERED = re.compile(r"(\d+)(?:[_\-. ](n\d{8}))?(?:[_\- ]([^.]*))?")
 CLASSES = 1000  # of ImageNet
 WNID = re.compile(r"n\d{8}")
 
 
 @dataclass(frozen=True)
-class Labelled:
-    """Picture files and the number of each one's class; names and WordNet ids of classes where they are known.
+class LabelledFiles:
+    """Picture files with their class numbers, and the names and WordNet ids of classes where known.
 
-    ``counted``: how many class folders there were, where a class is nothing but the place of its folder among them.
+    ``folder_count``: the number of class folders, if a class is numbered only by the position of its folder.
     """
 
     files: tuple[Path, ...]
     labels: npt.NDArray[np.int64]
     names: Mapping[int, str] = field(default_factory=dict)
     wnids: Mapping[int, str] = field(default_factory=dict)
-    counted: int | None = None
+    folder_count: int | None = None
 
     def __len__(self) -> int:
         return len(self.files)
@@ -48,83 +48,84 @@ class Labelled:
 
     @property
     def digest(self) -> str:
-        """The same for the same pictures with the same classes, whatever the files are called."""
+        """A hash of the pictures and their classes, independent of file names."""
         return digest(sorted(zip(self.contents, self.labels.tolist(), strict=True)))
 
     def facts(self) -> dict[str, object]:
-        """What a record says of them."""
+        """Plain values for a record."""
         return {"files": len(self), "classes": len(set(self.labels.tolist())), "content": self.digest}
 
-    def only(self, rows: npt.NDArray[np.int64]) -> Labelled:
-        """Some of the pictures."""
+    def take(self, rows: npt.NDArray[np.int64]) -> LabelledFiles:
+        """The given rows."""
         return replace(self, files=tuple(self.files[row] for row in rows), labels=self.labels[rows])
 
     def check(self, classes: int, what: str) -> None:
-        """Every label must be a class of ``what``, and folders that are only counted must be as many as its classes."""
-        if self.counted is not None and self.counted != classes:
+        """Refuse labels that are no class of ``what``, and a number of class folders other than its number of classes."""
+        if self.folder_count is not None and self.folder_count != classes:
             raise InputError(
-                f"{self.files[0].parent.parent} has {self.counted} folders of pictures, and {what} {classes} classes: which is "
-                "which is not known; name folders by WordNet ids and give --wnids FILE, or number the files"
+                f"{self.files[0].parent.parent} has {self.folder_count} folders of pictures but {what} has {classes} classes: "
+                "name folders by WordNet ids and give --wnids FILE, or number the files"
             )
         wrong = np.flatnonzero((self.labels < 0) | (self.labels >= classes))
         if len(wrong):
             file, label = self.files[wrong[0]], self.labels[wrong[0]]
-            raise InputError(f"{file}: its class is {label}, and {what} has {classes} (0 to {classes - 1})")
+            raise InputError(f"{file}: its class is {label}, but {what} has {classes} classes (0 to {classes - 1})")
 
 
-def opened(file: Path) -> Image.Image:
-    """The picture in RGB, as it is stored: ImageNet's classifiers are trained without turning pictures upright."""
+def open_picture(file: Path) -> Image.Image:
+    """The picture in RGB as stored: ImageNet classifiers are trained without applying the EXIF orientation."""
     try:
         with Image.open(file, formats=_FORMATS) as picture:
             return picture.convert("RGB")
     except UnidentifiedImageError:
-        raise InputError(f"{file} is no picture that can be read ({', '.join(_FORMATS)})") from None
+        raise InputError(f"{file} is not a readable picture ({', '.join(_FORMATS)})") from None
     except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
         raise InputError(f"{file} cannot be read as a picture: {error}") from None
 
 
-def pictures_in(folder: Path) -> list[Path]:
-    """The picture files directly in a folder, in the order of their names."""
+def list_pictures(folder: Path) -> list[Path]:
+    """The picture files directly in a folder, sorted by name."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: give a folder of pictures")
+        raise InputError(f"{folder} is not a folder: give a folder of pictures")
     return sorted(file for file in folder.iterdir() if file.suffix.lower() in ENDINGS and file.is_file())
 
 
-def class_folders(folder: Path) -> list[Path]:
-    """The folders in a folder that hold pictures, in the order of their names: one per class."""
+def list_class_folders(folder: Path) -> list[Path]:
+    """The subfolders that hold pictures, sorted by name: one per class."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is no folder: give a folder of pictures")
-    return [inside for inside in sorted(folder.iterdir()) if inside.is_dir() and pictures_in(inside)]
+        raise InputError(f"{folder} is not a folder: give a folder of pictures")
+    return [inside for inside in sorted(folder.iterdir()) if inside.is_dir() and list_pictures(inside)]
 
 
-def located(folder: Path) -> Path:
-    """The folder itself, or where there is none, one of that name where data are looked for."""
-    inside = [place.path / folder for place in places()]
+def locate_folder(folder: Path) -> Path:
+    """The folder itself or, if it does not exist, the one of that name in the data locations."""
+    inside = [location.path / folder for location in data_locations()]
     return next((found for found in [folder, *inside] if found.is_dir()), folder)
 
 
-def labelled(folder: Path, table: Path | None = None, wnids: Mapping[str, int] | None = None) -> Labelled:
-    """Pictures by what is there: a table, numbers at the start of names, or one folder per class.
+def read_labelled(folder: Path, table: Path | None = None, wnids: Mapping[str, int] | None = None) -> LabelledFiles:
+    """Labelled pictures from a table, else from numbers in file names, else from one folder per class.
 
-    Folders named by WordNet ids have the numbers of ``wnids``, where these are given. Any others are numbered in the order of
-    their names, which for ImageNet's 1000 folders is the usual order of classes; :meth:`Labelled.check` refuses another number
-    of folders than a classifier has classes.
+    Folders are numbered by ``wnids`` if given, else in the order of their names, which for ImageNet's 1000 folders is the usual
+    order of classes; :meth:`LabelledFiles.check` refuses a number of folders that differs from the classifier's classes.
     """
     if table is not None:
-        return tabled(folder, table)
-    if files := pictures_in(folder):
-        return numbered(files)
-    if folders := class_folders(folder):
+        return from_table(folder, table)
+    if files := list_pictures(folder):
+        return from_file_names(files)
+    if folders := list_class_folders(folder):
         if wnids:
-            return by_wnid(folder, wnids)
-        return replace(in_folders({inside: number for number, inside in enumerate(folders)}), counted=len(folders))
+            return from_wnid_folders(folder, wnids)
+        return replace(
+            from_class_folders({inside: number for number, inside in enumerate(folders)}), folder_count=len(folders)
+        )
     raise InputError(f"{folder} holds no pictures ({', '.join(ENDINGS)}), nor folders of them")
 
 
-def numbered(files: Sequence[Path]) -> Labelled:
-    """The class is the number at the start of a name; a WordNet id and a class's name after it are read as well.
+def from_file_names(files: Sequence[Path]) -> LabelledFiles:
+    """Class numbers from the start of file names, with the WordNet id and class name that may follow.
 
-    >>> some = numbered([Path("478_n02971356_carton.jpg"), Path("7.png")])
+    >>> some = from_file_names([Path("478_n02971356_carton.jpg"), Path("7.png")])
     >>> some.labels.tolist(), some.names, some.wnids
     ([478, 7], {478: 'carton'}, {478: 'n02971356'})
     """
@@ -141,35 +142,35 @@ def numbered(files: Sequence[Path]) -> Labelled:
             wnids[label] = found[2]
             if found[3]:
                 names[label] = found[3].replace("_", " ")
-    return Labelled(tuple(files), np.array(labels, dtype=np.int64), names, wnids)
+    return LabelledFiles(tuple(files), np.array(labels, dtype=np.int64), names, wnids)
 
 
-def in_folders(numbers: Mapping[Path, int]) -> Labelled:
-    """All pictures of some folders, each folder with the number of its class."""
+def from_class_folders(numbers: Mapping[Path, int]) -> LabelledFiles:
+    """All pictures of the given folders, each folder with its class number."""
     files, labels = [], []
     for folder, number in numbers.items():
-        inside = pictures_in(folder)
+        inside = list_pictures(folder)
         files += inside
         labels += [number] * len(inside)
     wnids = {number: folder.name for folder, number in numbers.items() if WNID.fullmatch(folder.name)}
     names = {number: folder.name for folder, number in numbers.items()}
-    return Labelled(tuple(files), np.array(labels, dtype=np.int64), names, wnids)
+    return LabelledFiles(tuple(files), np.array(labels, dtype=np.int64), names, wnids)
 
 
-def by_wnid(folder: Path, numbers: Mapping[str, int]) -> Labelled:
-    """The pictures of folders that are named by WordNet ids."""
-    folders = class_folders(folder)
+def from_wnid_folders(folder: Path, numbers: Mapping[str, int]) -> LabelledFiles:
+    """Pictures in folders named by WordNet ids."""
+    folders = list_class_folders(folder)
     if not folders:
         raise InputError(f"{folder} holds no folders of pictures: one folder per class, named by its WordNet id")
     for inside in folders:
         if inside.name not in numbers:
-            why = "is no WordNet id" if not WNID.fullmatch(inside.name) else "is a class whose number is not known"
+            why = "is a class whose number is unknown" if WNID.fullmatch(inside.name) else "is not a WordNet id"
             raise InputError(f"{inside}: '{inside.name}' {why}; give all {CLASSES} ids with --wnids FILE")
-    return in_folders({inside: numbers[inside.name] for inside in folders})
+    return from_class_folders({inside: numbers[inside.name] for inside in folders})
 
 
-def tabled(folder: Path, table: Path) -> Labelled:
-    """The pictures that a table names: columns ``file`` (relative to the folder) and ``label``, and ``name`` if wanted."""
+def from_table(folder: Path, table: Path) -> LabelledFiles:
+    """Pictures listed in a table with columns ``file`` (relative to the folder), ``label`` and optionally ``name``."""
     try:
         lines = table.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -186,11 +187,11 @@ def tabled(folder: Path, table: Path) -> Labelled:
             labels.append(int(row["label"]))
         except (TypeError, ValueError):
             raise InputError(
-                f"{table}, line {reader.line_num}: the label is '{row['label']}', not the number of a class"
+                f"{table}, line {reader.line_num}: the label '{row['label']}' is not a class number"
             ) from None
         files.append(file)
         if row.get("name"):
             names[labels[-1]] = str(row["name"])
     if not files:
         raise InputError(f"{table} names no file")
-    return Labelled(tuple(files), np.array(labels, dtype=np.int64), names)
+    return LabelledFiles(tuple(files), np.array(labels, dtype=np.int64), names)

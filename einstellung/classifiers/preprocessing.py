@@ -1,7 +1,6 @@
-"""From a picture to what a net is given: the shorter side resized (or both), the middle cropped, then normalised.
+"""From a picture to a net's input: resize, centre crop, normalise.
 
-Resizing and cropping end in bytes, and normalising starts from them, so that whatever is painted on an image (a watermark)
-is painted in between.
+Resizing and cropping produce bytes and normalisation starts from bytes, so that a watermark can be painted in between.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Three = tuple[float, float, float]
 class Preprocessing:
     """``resize``: the shorter side before the crop of ``size`` x ``size``; ``mean`` and ``std`` for pixels in 0..1.
 
-    ``squash``: both sides are resized to ``resize``, whatever shape the picture has.
+    ``squash``: resize both sides to ``resize``, whatever the aspect ratio.
     """
 
     size: int
@@ -65,13 +64,13 @@ class Preprocessing:
         return (images.float() / 255 - mean) / std
 
     def facts(self) -> dict[str, Any]:
-        """The settings as plain values; squashing only where it is done, so that digests of other nets know nothing of it."""
+        """The settings as plain values; ``squash`` only if it is set, so that digests of other nets do not change."""
         settings = {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
         return settings if self.squash else {name: value for name, value in settings.items() if name != "squash"}
 
 
 def preprocessing_from(settings: Mapping[str, Any], where: str) -> Preprocessing:
-    """Settings by name; ``where`` begins the message about one that is wrong.
+    """Preprocessing from a dictionary of settings; ``where`` prefixes error messages.
 
     >>> preprocessing_from({"size": 224, "mean": [0.5] * 3, "std": [0.5] * 3}, "mine").resize
     256
@@ -91,13 +90,13 @@ def preprocessing_from(settings: Mapping[str, Any], where: str) -> Preprocessing
         ) from None
     interpolation = settings.get("interpolation", "bicubic")
     if interpolation not in _FILTERS:
-        raise InputError(f"{where}: interpolation is '{interpolation}', it can be {', '.join(_FILTERS)}")
+        raise InputError(f"{where}: interpolation is '{interpolation}': give one of {', '.join(_FILTERS)}")
     if not 1 <= size <= resize or not min(std) > 0:
         raise InputError(
             f"{where}: preprocessing needs 1 <= size <= resize and std above 0, not {size}, {resize}, {std}"
         )
     if not isinstance(squash := settings.get("squash", False), bool):
-        raise InputError(f"{where}: squash is {squash!r}, it can be True or False")
+        raise InputError(f"{where}: squash is {squash!r}: give True or False")
     return Preprocessing(size, resize, mean, std, interpolation, squash)
 
 

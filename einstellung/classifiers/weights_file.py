@@ -1,4 +1,4 @@
-"""Filling a net from a file of weights: safetensors, or what torch saves, read with ``weights_only`` (nothing in it runs)."""
+"""Load weights into a net from safetensors or a torch file, read with ``weights_only`` so that nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from einstellung.errors import InputError
 _UNREADABLE = (RuntimeError, pickle.UnpicklingError, SafetensorError, EOFError, OSError, ValueError, LookupError)
 
 
-def fill(net: nn.Module, file: Path, name: str) -> None:
-    """Every weight of the net from the file, and nothing left over."""
+def load_weights_file(net: nn.Module, file: Path, name: str) -> None:
+    """Load every weight of the net from the file; missing and unexpected names are errors."""
     given, own = _read(file), net.state_dict()
     if wrong := sorted(own.keys() ^ given.keys()):
-        which = "lacks" if wrong[0] in own else "has, and the net has not,"
-        raise InputError(f"{file} are not the weights of {name}: it {which} '{wrong[0]}' ({len(wrong)} names differ)")
+        problem = f"lacks '{wrong[0]}'" if wrong[0] in own else f"has '{wrong[0]}', which the net has not"
+        raise InputError(f"{file} does not hold the weights of {name}: it {problem} ({len(wrong)} names differ)")
     for key, value in own.items():
         if given[key].shape != value.shape:
             raise InputError(f"{file}: '{key}' is {tuple(given[key].shape)}, {name} has {tuple(value.shape)}")
@@ -30,7 +30,7 @@ def fill(net: nn.Module, file: Path, name: str) -> None:
 
 def _read(file: Path) -> dict[str, Tensor]:
     if not file.is_file():
-        raise InputError(f"{file} is no file: give safetensors or a state_dict")
+        raise InputError(f"{file} is not a file: give safetensors or a state_dict")
     content: object
     try:
         if file.suffix == ".safetensors":

@@ -1,28 +1,28 @@
-"""Which WordNet id is which class: ImageNet's classes are numbered in the order of their 1000 ids."""
+"""Class numbers by WordNet id: ImageNet numbers its 1000 classes in the order of their ids."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from einstellung.classifiers.labelled import CLASSES, WNID, class_folders, numbered, pictures_in
+from einstellung.classifiers.labelled import CLASSES, WNID, from_file_names, list_class_folders, list_pictures
 from einstellung.errors import InputError
 
 
 def wnids_in(file: Path) -> dict[str, int]:
-    """The ids of a file: a JSON table ``{"0": ["n01440764", "tench"], ...}``, or text with one id at the start of each line.
+    """Class numbers from a JSON table ``{"0": ["n01440764", "tench"], ...}``, or text lines that each start with an id.
 
-    Lines may stand in any order: it is the order of the ids that counts.
+    The order of lines does not matter: classes are numbered in the order of their ids.
     """
     try:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read ({error}): give a file with one WordNet id a line") from None
+        raise InputError(f"{file} cannot be read ({error}): give a file with one WordNet id per line") from None
     if file.suffix == ".json":
         return _from_json(text, file)
     ids = [line.split()[0] for line in text.splitlines() if line.strip()]
     if wrong := [one for one in ids if not WNID.fullmatch(one)]:
-        raise InputError(f"{file}: '{wrong[0]}' is no WordNet id such as n01440764; give one a line")
+        raise InputError(f"{file}: '{wrong[0]}' is not a WordNet id such as n01440764; give one per line")
     return _in_order(ids, str(file))
 
 
@@ -37,18 +37,16 @@ def _from_json(text: str, file: Path) -> dict[str, int]:
 
 def _in_order(ids: list[str], where: str) -> dict[str, int]:
     if len(set(ids)) != CLASSES:
-        raise InputError(
-            f"{where} has {len(set(ids))} WordNet ids, and the number of a class needs all {CLASSES} of them"
-        )
+        raise InputError(f"{where} has {len(set(ids))} WordNet ids: all {CLASSES} are needed to number the classes")
     return {wnid: number for number, wnid in enumerate(sorted(ids))}
 
 
 def known_wnids(file: Path | None, imagenet: Path | None) -> dict[str, int]:
-    """Classes by id, from a file or from ImageNet itself: 1000 folders, or files named ``number_id_name``."""
+    """Class numbers by id, from a file or from ImageNet itself: 1000 folders, or files named ``number_id_name``."""
     if file is not None:
         return wnids_in(file)
     if imagenet is not None:
-        if files := pictures_in(imagenet):
-            return {wnid: number for number, wnid in numbered(files).wnids.items()}
-        return _in_order([folder.name for folder in class_folders(imagenet)], str(imagenet))
+        if files := list_pictures(imagenet):
+            return {wnid: number for number, wnid in from_file_names(files).wnids.items()}
+        return _in_order([folder.name for folder in list_class_folders(imagenet)], str(imagenet))
     return {}

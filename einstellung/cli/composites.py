@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from einstellung.cli.output import JSON, print_json
-from einstellung.cli.progress import counting
+from einstellung.cli.progress import progress_bar
 
 
 @click.group()
@@ -78,9 +78,9 @@ def make(
     folder = None if named else Path(sources).expanduser()
     found = find_sources(sources, folder, order, first)
     begun = time.monotonic()
-    with counting("scaling sources", "scaled") as heard:
+    with progress_bar("scaling sources", "scaled") as heard:
         made = make_composites(found, order, keep=False, heard=heard)
-    with counting("writing images", "written") as heard:
+    with progress_bar("writing images", "written") as heard:
         settings = {"sources": folder.resolve().name if folder else sources, "size": size, "seed": seed}
         record = write_composites(out, made, {**settings, "correlations": list(pair)}, heard)
     seconds = time.monotonic() - begun

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from einstellung.cli.output import JSON, print_json
-from einstellung.cli.progress import counting
+from einstellung.cli.progress import progress_bar
 
 _VARIANTS = ("strict", "disjoint", "unconfounded")
 
@@ -64,7 +64,7 @@ def make(
     recipe = Recipe(read_rules(rules), size, seed, resolve_backend(backend))
     order = Order(recipe, variants, {"train": train, "val": val, "test": test})
     begun = time.monotonic()
-    with counting("drawing scenes", "drawn") as heard:
+    with progress_bar("drawing scenes", "drawn") as heard:
         made = make_scenes(order, out, asked if isinstance(asked, int) else usable_cores(), heard)
     files = describe(out, made, recipe.book)
     seconds = time.monotonic() - begun

@@ -1,4 +1,4 @@
-"""``data``: files of published data sets."""
+"""``data``: download and check data sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from einstellung.cli.output import JSON, print_json
 if TYPE_CHECKING:
     from einstellung.sources.survey import Survey
 
-_PAUSE = 10.0  # seconds between the lines of a download that no terminal shows
+_LINE_INTERVAL = 10.0  # seconds between progress lines where there is no terminal
 
 
 @click.group()
@@ -27,19 +27,24 @@ def data() -> None:
 @data.command("get")
 @click.argument("name", type=click.Choice(["cifar100"]))
 @click.option(
-    "--to", "folder", type=click.Path(path_type=Path), default=Path("data"), show_default=True, help="Into this folder."
+    "--to",
+    "folder",
+    type=click.Path(path_type=Path),
+    default=Path("data"),
+    show_default=True,
+    help="Destination folder.",
 )
-@click.option("--url", help="Another address of the same file.  [default: its published one]")
+@click.option("--url", help="Another address of the same file.  [default: the published one]")
 def get(name: str, folder: Path, url: str | None) -> None:
-    """Download a data set (cifar100: 169 MB); a download that was cut goes on where it stopped."""
+    """Download a data set (cifar100: 169 MB); an interrupted download is resumed."""
     from einstellung import sources
     from einstellung.sources.downloading import download
 
     published = sources.PUBLISHED[name]
-    with _progress(published.archive) as heard:
-        fetched = download(published, folder, url, heard)
-    what = "is there already, and its md5 is right" if fetched.was_there else "is complete, and its md5 is right"
-    click.echo(f"{fetched.path} {what}")
+    with _progress(published.archive) as on_progress:
+        downloaded = download(published, folder, url, on_progress)
+    state = "is there already" if downloaded.was_there else "is complete"
+    click.echo(f"{downloaded.path} {state}, and its md5 is right")
 
 
 @data.command("check")
@@ -47,13 +52,13 @@ def get(name: str, folder: Path, url: str | None) -> None:
 @JSON
 @click.pass_context
 def check(context: click.Context, folder: Path | None, as_json: bool) -> None:
-    """Say what is found where, and whether it can be used; exit code 2 if it cannot."""
+    """List every copy found and whether it is intact; exit code 2 if there is no usable one."""
     from einstellung import sources
     from einstellung.sources.survey import cache_facts, survey
 
     if folder is not None:
         os.environ["EINSTELLUNG_DATA"] = str(folder)
-    click.echo("reading every copy that is found", err=True)
+    click.echo("reading every copy", err=True)
     surveys = {name: survey(published) for name, published in sources.PUBLISHED.items()}
     cache = cache_facts()
     if as_json:
@@ -68,17 +73,17 @@ def check(context: click.Context, folder: Path | None, as_json: bool) -> None:
 
 
 def _show(name: str, found: Survey) -> None:
-    click.echo(f"{name}: {f'usable, from {found.used}' if found.used else f'not usable: {found.published.get_it}'}")
-    for place, holdings in found.places:
-        nothing = "nothing there" if place.exists else "no such folder"
-        click.echo(f"  {place.words}{'' if holdings else f': {nothing}'}")
-        for holding in holdings:
-            click.echo(f"    {holding.path}: {holding.problem or 'md5 of every file right'}")
+    click.echo(f"{name}: {f'usable, from {found.used}' if found.used else f'not usable: {found.published.how_to_get}'}")
+    for location, copies in found.locations:
+        nothing = "nothing there" if location.exists else "no such folder"
+        click.echo(f"  {location.title}{'' if copies else f': {nothing}'}")
+        for copy in copies:
+            click.echo(f"    {copy.path}: {copy.problem or 'md5 of every file right'}")
 
 
 @contextmanager
 def _progress(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A bar with the time left on a terminal, a line now and then elsewhere; always on standard error."""
+    """A progress bar on a terminal, a line every few seconds elsewhere; always on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -93,19 +98,19 @@ def _progress(name: str) -> Iterator[Callable[[int, int | None], None]]:
 
 
 def _lines(name: str) -> Callable[[int, int | None], None]:
-    begun = said = time.monotonic()
+    started = last_line = time.monotonic()
     first: int | None = None
 
-    def heard(received: int, total: int | None) -> None:
-        nonlocal said, first
-        first = received if first is None else first  # a resumed download has bytes that took no time
+    def on_progress(received: int, total: int | None) -> None:
+        nonlocal last_line, first
+        first = received if first is None else first  # the bytes of a resumed part took no time
         now = time.monotonic()
-        if now - said < _PAUSE and received != total:
+        if now - last_line < _LINE_INTERVAL and received != total:
             return
-        said = now
-        pace = (received - first) / (now - begun)
-        left = f", about {(total - received) / pace:.0f} s left" if total and pace and received < total else ""
+        last_line = now
+        speed = (received - first) / (now - started)
+        left = f", about {(total - received) / speed:.0f} s left" if total and speed and received < total else ""
         of_all = f" of {total / 1e6:.0f}" if total else ""
         click.echo(f"{name}: {received / 1e6:.0f}{of_all} MB{left}", err=True)
 
-    return heard
+    return on_progress

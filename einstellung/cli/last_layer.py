@@ -1,4 +1,4 @@
-"""``last-layer``: new last layers on frozen nets."""
+"""``last-layer``: retrain the last layer of frozen nets."""
 
 from __future__ import annotations
 
@@ -7,18 +7,24 @@ from pathlib import Path
 import click
 
 from einstellung.cli.output import JSON, OUT, print_json
-from einstellung.cli.probing import MODELS, THREADS, at_least_one, check_out, finished, measured_with, where_it_lies
+from einstellung.cli.probing import (
+    MODELS,
+    THREADS,
+    check_output_folder,
+    find_folder,
+    finish_record,
+    start_record,
+    thread_count,
+)
 
 _FOLDER = click.Path(path_type=Path)
-_TAKEN = ("carton", "clean", "held_out", "watermark", "wtm")  # names of what is measured anyway
+_RESERVED = ("carton", "clean", "held_out", "watermark", "wtm")  # names of built-in measurements
 
 
 @click.command("last-layer")
 @MODELS
-@click.option(
-    "--train", type=_FOLDER, required=True, help="Pictures to learn from: a folder per class, or numbered files."
-)
-@click.option("--test", type=_FOLDER, required=True, help="Pictures to test on, in the same layout.")
+@click.option("--train", type=_FOLDER, required=True, help="Training pictures: a folder per class, or numbered files.")
+@click.option("--test", type=_FOLDER, required=True, help="Test pictures, in the same layout.")
 @click.option("--methods", default="erm,wtm_aug,lle", show_default=True, help="erm, wtm_aug, NAME_aug of a shift, lle.")
 @click.option(
     "--shift",
@@ -28,13 +34,15 @@ _TAKEN = ("carton", "clean", "held_out", "watermark", "wtm")  # names of what is
     help="Training pictures under another shift, in files named as in --train.",
 )
 @click.option("--test-shift", "tested", multiple=True, metavar="NAME=FOLDER", help="Test pictures under another shift.")
-@click.option("--class", "index", type=int, help="The class asked about.  [default: 478 where classes are the model's]")
-@click.option("--seeds", default=3, show_default=True, help="How many.")
+@click.option(
+    "--class", "index", type=int, help="The class of interest.  [default: 478 if the classes are the model's]"
+)
+@click.option("--seeds", default=3, show_default=True, help="Number of seeds.")
 @click.option("--versions", default=3, show_default=True, help="Drawn watermarks per picture and seed.")
-@click.option("--epochs", default=90, show_default=True, help="How often the pictures are gone through.")
-@click.option("--batch", default=1024, show_default=True, help="Pictures per step.")
+@click.option("--epochs", default=90, show_default=True, help="Training epochs.")
+@click.option("--batch", default=1024, show_default=True, help="Batch size.")
 @click.option("--rates", default="0.0001,0.001,0.01,0.1", show_default=True, help="Learning rates to choose from.")
-@click.option("--font", help="Font with Chinese characters.  [default: looked for]")
+@click.option("--font", help="Font with Chinese characters.  [default: searched for]")
 @THREADS
 @OUT
 @JSON
@@ -56,15 +64,15 @@ def last_layer(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Learn a new last layer on frozen features with ERM, WTM Aug and LLE, and measure the watermark's gap.
+    """Train a new last layer on frozen features with ERM, WTM Aug and LLE, and measure the watermark gap.
 
-    Folders are also looked for in EINSTELLUNG_DATA. Features are computed once and kept in the cache by content. The learning
-    rate is chosen on held-out training pictures, which are held out in all their versions.
+    Folders are also looked for in EINSTELLUNG_DATA. Features are computed once and cached by content. The learning rate is
+    chosen on held-out training pictures, which are held out in all their versions.
     """
     from einstellung.arguments import numbers
-    from einstellung.classifiers import extractor
+    from einstellung.classifiers import load_extractor
     from einstellung.files import write_json
-    from einstellung.probes.last_layer import Question, Recipe, average, read, study
+    from einstellung.probes.last_layer import LastLayerTraining, StudyDesign, average, read_data, run_study
     from einstellung.probes.watermark import CARTON
     from einstellung.report.probes.last_layer import last_layer_table
     from einstellung.report.probes.watermark_report import as_json as record_of
@@ -72,27 +80,27 @@ def last_layer(
     from einstellung.scenes.progress import in_lines
     from einstellung.training.devices import torch_threads
 
-    check_out(out)
-    recipe = Recipe(epochs=epochs, batch=batch, rates=tuple(numbers("--rates", rates)))
+    check_output_folder(out)
+    training = LastLayerTraining(epochs=epochs, batch=batch, rates=tuple(numbers("--rates", rates)))
     wanted = tuple(dict.fromkeys(part.strip() for part in methods.split(",") if part.strip()))
-    train, test = where_it_lies(train), where_it_lies(test)
+    train, test = find_folder(train), find_folder(test)
     train_shifts, test_shifts = (
-        {name: where_it_lies(folder) for name, folder in named_folders(option, given).items()}
+        {name: find_folder(folder) for name, folder in named_folders(option, given).items()}
         for option, given in (("--shift", shifts), ("--test-shift", tested))
     )
-    nets = [extractor(name) for name in dict.fromkeys(models)]
-    sets = [read(train, test, train_shifts, test_shifts, net.classifier.classes) for net in nets]
-    came_from = measured_with({name: str(facts["content"]) for name, facts in sets[0].facts().items()})
+    extractors = [load_extractor(name) for name in dict.fromkeys(models)]
+    sets = [read_data(train, test, train_shifts, test_shifts, one.classifier.classes) for one in extractors]
+    provenance = start_record({name: str(facts["content"]) for name, facts in sets[0].facts().items()})
     records = []
-    with torch_threads(at_least_one(threads)):
-        for net, pictures in zip(nets, sets, strict=True):
-            asked = CARTON if index is None and pictures.own and pictures.classes > CARTON else index
-            question = Question(wanted, seeds, versions, asked, font, recipe)
+    with torch_threads(thread_count(threads)):
+        for extractor, data in zip(extractors, sets, strict=True):
+            of_interest = CARTON if index is None and data.own and data.classes > CARTON else index
+            design = StudyDesign(wanted, seeds, versions, of_interest, font, training)
             records.append(
-                study(net, pictures, question, lambda what: in_lines(what, lambda line: click.echo(line, err=True)))
+                run_study(extractor, data, design, lambda step: in_lines(step, lambda line: click.echo(line, err=True)))
             )
     mean = average(records) if len(records) > 1 else None
-    content = record_of(records, mean, finished(came_from))
+    content = record_of(records, mean, finish_record(provenance))
     table = last_layer_table(records, mean)
     if out is not None:
         write_table(out, "last_layer", table)
@@ -114,7 +122,7 @@ def named_folders(option: str, given: tuple[str, ...]) -> dict[str, Path]:
     folders = {}
     for text in given:
         name, equals, folder = text.partition("=")
-        if not (name.isidentifier() and equals and folder) or name in _TAKEN or name in folders:
+        if not (name.isidentifier() and equals and folder) or name in _RESERVED or name in folders:
             raise InputError(f"{option} {text}: write NAME=FOLDER, each name once, e.g. texture=stylized/train")
         folders[name] = Path(folder)
     return folders

@@ -1,4 +1,4 @@
-"""The group of all verbs, and the entry point."""
+"""The command group and the entry point."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ for verb in (score, run, demo, validate, report, list_, data, concon, composites
 
 
 def main() -> None:
-    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    """Entry point: wrong input becomes one line on standard error and exit code 2."""
     try:
         code = cli.main(standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -50,11 +50,12 @@ def main() -> None:
         click.echo(f"einstellung: {error}", err=True)
         code = 2
     except (click.Abort, KeyboardInterrupt):
-        goes_on = "; the same command goes on from here" if sys.argv[1:2] in (["run"], ["demo"], ["concon"]) else ""
-        click.echo(f"einstellung: stopped{goes_on}", err=True)
+        resumable = sys.argv[1:2] in (["run"], ["demo"], ["concon"])
+        hint = "; run the same command again to resume" if resumable else ""
+        click.echo(f"einstellung: stopped{hint}", err=True)
         code = 130
     except BrokenPipeError:
-        # The reader of our output has left (a pager, head): nothing is wrong on our side.
+        # the reader of our output (a pager, head) has closed it: not an error
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     sys.exit(code if isinstance(code, int) else 0)

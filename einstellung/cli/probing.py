@@ -1,4 +1,4 @@
-"""What the probes of trained classifiers have in common: models, folders, where results go, what was measured with."""
+"""Options and helpers shared by the probes of trained classifiers."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import click
 
 from einstellung.cli.output import command_line
 
-_PACKAGES = ("pillow", "timm")  # beside what every record names: they resize pictures and build nets
+_PACKAGES = ("pillow", "timm")  # recorded besides the usual ones: they resize pictures and build nets
 
 MODELS = click.option(
     "--model",
     "models",
     multiple=True,
     required=True,
-    help="efficientnet-lite0 (1, 2), timm:NAME, or file.py:function, which is run. Several times for several models.",
+    help="efficientnet-lite0 (1, 2), timm:NAME, or file.py:function, which is executed. Repeat for several models.",
 )
 WNIDS = click.option(
     "--wnids",
     type=click.Path(path_type=Path),
-    help="File of all 1000 WordNet ids, where folders are named by them and are not all there.",
+    help="File of all 1000 WordNet ids, if folders are named by them but some are missing.",
 )
 THREADS = click.option("--threads", type=int, help="Threads to compute with.  [default: torch's choice]")
 
 
-def at_least_one(threads: int | None) -> int:
-    """The number of threads that was asked for, else torch's choice."""
+def thread_count(threads: int | None) -> int:
+    """The requested number of threads, or torch's default."""
     import torch
 
     from einstellung.errors import InputError
@@ -39,8 +39,8 @@ def at_least_one(threads: int | None) -> int:
     return threads or torch.get_num_threads()
 
 
-def check_out(out: Path | None) -> None:
-    """Whether results can be written into ``out``, before anything is computed; nothing is made yet."""
+def check_output_folder(out: Path | None) -> None:
+    """Refuse an unusable ``--out`` before anything is computed; nothing is created yet."""
     from einstellung.errors import InputError
     from einstellung.files import require_writable
 
@@ -51,19 +51,19 @@ def check_out(out: Path | None) -> None:
         raise InputError(f"{out} is the results folder of a study: choose another folder for --out")
 
 
-def where_it_lies(folder: Path) -> Path:
-    """A folder that was named, there or where data are looked for; one that is nowhere is told at once."""
-    from einstellung.classifiers.labelled import located
+def find_folder(folder: Path) -> Path:
+    """The folder itself, or the one of that name in the data locations; an error if there is none."""
+    from einstellung.classifiers.labelled import locate_folder
     from einstellung.errors import InputError
-    from einstellung.sources.places import looked_in
+    from einstellung.sources.locations import describe_locations
 
-    if not (found := located(folder)).is_dir():
-        raise InputError(f"there is no folder {folder}, nor one of that name in {looked_in()}")
+    if not (found := locate_folder(folder)).is_dir():
+        raise InputError(f"there is no folder {folder}, nor one of that name in {describe_locations()}")
     return found
 
 
-def measured_with(digests: Mapping[str, str]) -> dict[str, Any]:
-    """Where numbers come from; ``digests``: the content of every folder of pictures. Call it before anything is computed."""
+def start_record(digests: Mapping[str, str]) -> dict[str, Any]:
+    """Provenance of the results, taken before anything is computed; ``digests``: content hashes of the picture folders."""
     from einstellung.results.provenance import provenance
 
     record = provenance(command_line(), dict(digests))
@@ -77,8 +77,8 @@ def _version(name: str) -> str | None:
         return None
 
 
-def finished(record: Mapping[str, Any]) -> dict[str, Any]:
-    """The record with the time of its end."""
+def finish_record(record: Mapping[str, Any]) -> dict[str, Any]:
+    """The record with its finishing time."""
     from einstellung.results.provenance import now
 
     return {**record, "finished": now()}

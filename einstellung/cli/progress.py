@@ -1,4 +1,4 @@
-"""How far something is that takes long: always on standard error."""
+"""Progress of long operations, always on standard error."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import click
 
 
 @contextmanager
-def counting(title: str, done: str) -> Iterator[Callable[[int, int], object]]:
-    """``heard(count, total)``: on a terminal a bar headed ``title`` with the time left, elsewhere a line with ``done``."""
+def progress_bar(title: str, done: str) -> Iterator[Callable[[int, int], object]]:
+    """Yield a callback ``(count, total)``: a bar called ``title`` on a terminal, lines with ``done`` elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -1,4 +1,4 @@
-"""``shifts``: gaps on other variants of ImageNet."""
+"""``shifts``: accuracy gaps on ImageNet variants."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from pathlib import Path
 import click
 
 from einstellung.cli.output import JSON, OUT, print_json
-from einstellung.cli.probing import MODELS, THREADS, at_least_one, check_out, finished, measured_with, where_it_lies
+from einstellung.cli.probing import (
+    MODELS,
+    THREADS,
+    check_output_folder,
+    find_folder,
+    finish_record,
+    start_record,
+    thread_count,
+)
 
 _FOLDER = click.Path(path_type=Path)
 
@@ -21,7 +29,7 @@ _FOLDER = click.Path(path_type=Path)
 @click.option("--in9", type=_FOLDER, help="ImageNet-9: mixed_rand, mixed_same and in_to_in9.json.")
 @click.option("--stylized", type=_FOLDER, help="Stylized ImageNet: folders by WordNet id. Needs --imagenet.")
 @click.option("--imagenet-r", "renditions", type=_FOLDER, help="ImageNet-R: folders by WordNet id. Needs --imagenet.")
-@click.option("--wnids", type=_FOLDER, help="File of all 1000 WordNet ids, where --imagenet does not tell them.")
+@click.option("--wnids", type=_FOLDER, help="File of all 1000 WordNet ids, if --imagenet does not contain them.")
 @THREADS
 @OUT
 @JSON
@@ -36,11 +44,11 @@ def shifts(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the data sets whose folders are given.
+    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the given data sets.
 
-    Folders are also looked for in EINSTELLUNG_DATA. The two sides of a gap are compared on the classes that both have.
+    Folders are also looked for in EINSTELLUNG_DATA. Both sides of a gap are restricted to the classes that both have.
     """
-    from einstellung.classifiers import classifier
+    from einstellung.classifiers import load_classifier
     from einstellung.classifiers.wnids import known_wnids
     from einstellung.files import write_json
     from einstellung.probes.shifts import Folders, average, contents, gaps
@@ -50,17 +58,18 @@ def shifts(
     from einstellung.scenes.progress import in_lines
     from einstellung.training.devices import torch_threads
 
-    check_out(out)
-    named = Folders(in9, stylized, renditions, imagenet).found(where_it_lies)
-    folders = replace(named, wnids=known_wnids(wnids, named.imagenet if stylized or renditions else None))
-    came_from = measured_with({})
-    asked = [classifier(name) for name in dict.fromkeys(models)]
-    with torch_threads(at_least_one(threads)):
+    check_output_folder(out)
+    folders = Folders(in9, stylized, renditions, imagenet).resolved(find_folder)
+    folders = replace(folders, wnids=known_wnids(wnids, folders.imagenet if stylized or renditions else None))
+    provenance = start_record({})
+    classifiers = [load_classifier(name) for name in dict.fromkeys(models)]
+    with torch_threads(thread_count(threads)):
         records = [
-            gaps(one, folders, lambda what: in_lines(what, lambda line: click.echo(line, err=True))) for one in asked
+            gaps(classifier, folders, lambda name: in_lines(name, lambda line: click.echo(line, err=True)))
+            for classifier in classifiers
         ]
     mean = average(records) if len(records) > 1 else None
-    content = record_of(records, mean, finished({**came_from, "data": contents(records[0])}))
+    content = record_of(records, mean, finish_record({**provenance, "data": contents(records[0])}))
     table = shift_table(records, mean)
     if out is not None:
         write_table(out, "shifts", table)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from einstellung.arguments import look_for_data_in, names, whole_numbers, workers_from
+from einstellung.arguments import add_data_location, names, whole_numbers, workers_from
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_scored
 from einstellung.errors import InputError
 
@@ -77,7 +77,7 @@ def run(
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import Sweep
 
-    look_for_data_in(data)
+    add_data_location(data)
     values, where = _values(config, preset, methods, seeds, assignments, launcher)
     if len(sweeps) > 1:
         raise InputError("--sweep is given twice: a sweep is over one setting")
@@ -138,7 +138,7 @@ def validate(
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
 
-    look_for_data_in(data)
+    add_data_location(data)
     values, where = _values(config, preset, None, None, assignments)
     family = Family.of(values, where)
     studies = _members(family, where, None, None, assignments) if family else {"": build_config(values, where)}
@@ -164,9 +164,7 @@ def validate(
     if as_json:
         print_json({"studies": shown} if family else shown[""])
         for study_proof in (one for one in shown.values() if not one["holds"]):
-            raise InputError(
-                f"the stream '{study_proof['proof']['stream']}' does not prove itself; nothing was trained"
-            )
+            raise InputError(f"the stream '{study_proof['proof']['stream']}' fails its checks; nothing was trained")
 
 
 def _values(

@@ -1,4 +1,4 @@
-"""``watermark``: does a classifier take a watermark for the class it goes with?"""
+"""``watermark``: does a classifier rely on a watermark that is correlated with a class?"""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from einstellung.cli.probing import (
     MODELS,
     THREADS,
     WNIDS,
-    at_least_one,
-    check_out,
-    finished,
-    measured_with,
-    where_it_lies,
+    check_output_folder,
+    find_folder,
+    finish_record,
+    start_record,
+    thread_count,
 )
-from einstellung.cli.progress import counting
+from einstellung.cli.progress import progress_bar
 
 
 @click.command("watermark")
@@ -29,9 +29,9 @@ from einstellung.cli.progress import counting
     "--labels", type=click.Path(path_type=Path), help="CSV table file,label.  [default: from the files' names]"
 )
 @WNIDS
-@click.option("--class", "index", default=478, show_default=True, help="The class asked about; 478 is carton.")
-@click.option("--controls", "wanted", help="Comma list of controls, or none.  [default: all]")
-@click.option("--seed", default=0, show_default=True, help="Of the shuffled mask.")
+@click.option("--class", "index", default=478, show_default=True, help="The class of interest; 478 is carton.")
+@click.option("--controls", "wanted", help="Controls, separated by commas, or none.  [default: all]")
+@click.option("--seed", default=0, show_default=True, help="Seed of the shuffled mask.")
 @THREADS
 @OUT
 @JSON
@@ -47,13 +47,13 @@ def watermark(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Accuracy and the probability of a class with ImageNet-W's watermark and without it, beside controls.
+    """Accuracy and the probability of a class with and without ImageNet-W's watermark, compared with controls.
 
-    The class of a picture is the number at the start of its name, or stands in a table, or is that of its folder: by the
-    folder's WordNet id, or by its place where there are as many folders as classes. Figures are fractions in files.
+    A picture's class is the number at the start of its file name, or is listed in a table, or follows from its folder: by the
+    folder's WordNet id, or by its position if there are as many folders as classes. Values in files are fractions.
     """
-    from einstellung.classifiers import classifier
-    from einstellung.classifiers.labelled import labelled
+    from einstellung.classifiers import load_classifier
+    from einstellung.classifiers.labelled import read_labelled
     from einstellung.classifiers.wnids import wnids_in
     from einstellung.probes.watermark import CONTROLS, average, evaluate
     from einstellung.probes.watermark.conditions import controls
@@ -63,31 +63,32 @@ def watermark(
     from einstellung.report.table_formats import to_markdown
     from einstellung.training.devices import torch_threads
 
-    check_out(out)
+    check_output_folder(out)
     listed = CONTROLS if wanted is None else [part.strip() for part in wanted.split(",")]
     names = tuple(name for name in listed if name not in ("", "none"))
-    controls(names, 224)  # an unknown name is told before any weights are read
-    folder = where_it_lies(images)
-    pictures = labelled(folder, labels, None if wnids is None else wnids_in(wnids))
-    asked = [classifier(name) for name in dict.fromkeys(models)]
-    for one in asked:
-        pictures.check(one.classes, one.name)
-    came_from = measured_with({str(folder): pictures.digest})
+    controls(names, 224)  # reports an unknown name before any weights are read
+    folder = find_folder(images)
+    pictures = read_labelled(folder, labels, None if wnids is None else wnids_in(wnids))
+    classifiers = [load_classifier(name) for name in dict.fromkeys(models)]
+    for classifier in classifiers:
+        pictures.check(classifier.classes, classifier.name)
+    provenance = start_record({str(folder): pictures.digest})
     records = []
-    with torch_threads(at_least_one(threads)):
-        for one in asked:
-            with counting(one.name, one.name) as heard:
-                records.append(evaluate(one, pictures, index, names, seed=seed, heard=heard))
+    with torch_threads(thread_count(threads)):
+        for classifier in classifiers:
+            with progress_bar(classifier.name, classifier.name) as on_progress:
+                records.append(evaluate(classifier, pictures, index, names, seed=seed, on_progress=on_progress))
     mean = average(records) if len(records) > 1 else None
-    came_from = finished(came_from)
+    provenance = finish_record(provenance)
     if out is not None:
-        from einstellung.probes.watermark.asking import samples
         from einstellung.probes.watermark.conditions import watermark as published
+        from einstellung.probes.watermark.predictions import samples
 
-        shown, captions = samples(asked[0], pictures, [published(asked[0].size), *controls(names, asked[0].size, seed)])
-        write_watermark(out, records, mean, shown, captions, came_from)
+        first = classifiers[0]
+        shown, captions = samples(first, pictures, [published(first.size), *controls(names, first.size, seed)])
+        write_watermark(out, records, mean, shown, captions, provenance)
     if as_json:
-        print_json(record_of(records, mean, came_from))
+        print_json(record_of(records, mean, provenance))
         return
     click.echo(to_markdown(model_table(records, mean)))
     if names:

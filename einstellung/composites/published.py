@@ -24,7 +24,7 @@ from einstellung.composites.making import Composites
 from einstellung.composites.sources import KINDS, OBJECT, TARGET, Pixels, check_first, ordered_labels
 from einstellung.errors import InputError
 from einstellung.files import read_json
-from einstellung.sources.pictures import Pictures, read_pictures
+from einstellung.sources.pictures import DecodedPictures, read_pictures
 
 MADE = "made.json"
 MASK, OBJECT_MASK, ONLY = "_mask.png", "_co_occur_obj_mask.png", "_bg_only.png"
@@ -187,7 +187,7 @@ def _read(files: list[Path], size: int) -> tuple[Pixels, Masks, Masks, Pixels, b
     return images, masks, objects, filled, False
 
 
-def _pictures(files: list[Path], size: int, sizes: Numbers | None) -> Pictures:
+def _pictures(files: list[Path], size: int, sizes: Numbers | None) -> DecodedPictures:
     pictures = read_pictures(files, size, [str(file.parent) for file in files])
     square = pictures.sizes[0, 0]
     amiss = (pictures.sizes != (square if sizes is None else sizes)).any(axis=1) | (pictures.sizes < size).any(axis=1)

@@ -18,7 +18,7 @@ from einstellung.composites.sources import (
     ordered_labels,
 )
 from einstellung.errors import InputError
-from einstellung.sources.places import looked_in, places
+from einstellung.sources.locations import data_locations, describe_locations
 from einstellung.sources.reading import file_hash
 
 INDEX = "index.csv"
@@ -32,7 +32,7 @@ def find_folder(name: str) -> Path:
     if folders := _folders(name):
         return folders[0]
     raise InputError(
-        f"there are no sources '{name}' in {looked_in()}: set EINSTELLUNG_DATA to the folder that holds {name}/, "
+        f"there are no sources '{name}' in {describe_locations()}: set EINSTELLUNG_DATA to the folder that holds {name}/, "
         "or take 'procedural', which needs no files"
     )
 
@@ -43,7 +43,7 @@ def has_folder(name: str) -> bool:
 
 
 def _folders(name: str) -> list[Path]:
-    found = [folder for place in places() for folder in (place.path / name, place.path)]
+    found = [folder for place in data_locations() for folder in (place.path / name, place.path)]
     return [folder for folder in found if folder.name == name and folder.is_dir()]
 
 

@@ -1,4 +1,4 @@
-"""What is painted into an image, where, and how it is covered up again."""
+"""Cues: what is painted into an image and where, and how it is covered again."""
 
 from einstellung.cues.covers import cover, covers
 from einstellung.cues.patch import PatchCue, cues

@@ -1,4 +1,4 @@
-"""How a region is covered up again: the masking intervention and its controls."""
+"""Ways to cover a region: the masking intervention and its controls."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ covers: Registry[Cover] = Registry("cover", group="einstellung.covers")
 
 
 def cover(name: str, images: Tensor, region: Tensor, index: Tensor) -> Tensor:
-    """Overwrite ``region`` (bool [N, 1, H, W]) of uint8 ``images``; outside it nothing changes.
+    """Overwrite ``region`` (bool [N, 1, H, W]) of uint8 ``images``; other pixels stay unchanged.
 
     >>> image = torch.full((1, 3, 2, 2), 200, dtype=torch.uint8)
     >>> where = torch.tensor([[[[True, False], [False, False]]]])
@@ -45,7 +45,7 @@ def _mean(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
 
 @covers.register("noise")
 def _noise(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
-    """Uniform noise, a function of the image's index and the pixel: the same noise every time."""
+    """Uniform noise, determined by the image's index and the pixel."""
     pixels = images[0].numel()
     address = index.view(-1, 1) * pixels + torch.arange(pixels).view(1, -1)
     return (uniform_by_index(address, salt=3) * 256).to(torch.uint8).view_as(images)
@@ -53,14 +53,14 @@ def _noise(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
 
 @covers.register("blur")
 def _blur(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
-    """A 9x9 box blur of the whole image, the covered pixels included: what is left is their local colour, smeared."""
+    """A 9x9 box blur of the whole image, covered pixels included: their local colour remains, smeared."""
     padded = F.pad(images.float(), (4, 4, 4, 4), mode="replicate")
     return F.avg_pool2d(padded, 9, stride=1).round().to(torch.uint8)
 
 
 @covers.register("inpaint")
 def _inpaint(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
-    """Grow the surroundings inwards, a pixel ring at a time: each new pixel is the mean of its known 3x3 neighbours."""
+    """Fill from the border inwards, ring by ring: each new pixel is the mean of its known 3x3 neighbours."""
     known = (~region).float()
     filled = images.float() * known
     kernel = torch.ones(1, 1, 3, 3)
@@ -70,7 +70,7 @@ def _inpaint(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
         count = F.conv2d(known, kernel, padding=1)
         fresh = (known == 0) & (count > 0)
         if not bool(fresh.any()):
-            break  # the region is the whole image: nothing to grow from
+            break  # the region is the whole image: nothing to fill from
         filled = torch.where(fresh.expand(-1, channels, -1, -1), total / count.clamp(min=1), filled)
         known = known + fresh.float()
     return filled.round().clamp(0, 255).to(torch.uint8)

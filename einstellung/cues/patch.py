@@ -17,12 +17,12 @@ PLACES = (*CORNERS, "per-index", "random")
 
 
 class Cue(Protocol):
-    """Batches of uint8 images [N, C, H, W]; index = the image's identity in its data set."""
+    """A cue for batches of uint8 images [N, C, H, W]; ``index`` identifies an image in its data set."""
 
     share: float
 
     def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """A copy of ``images`` with the cue in every one of them."""
+        """A copy of ``images`` with the cue in each of them."""
         ...
 
     def region(self, index: Tensor, height: int, width: int) -> Tensor:
@@ -30,7 +30,7 @@ class Cue(Protocol):
         ...
 
     def elsewhere(self) -> Cue:
-        """The same cue at another place of the image, clear of its own wherever there is room."""
+        """The same cue displaced, without overlap with its usual place if there is room."""
         ...
 
 
@@ -42,10 +42,10 @@ cues: Registry[type[Cue]] = Registry("cue", group="einstellung.cues")
 class PatchCue:
     """A ``size`` x ``size`` square of ``colour``.
 
-    ``place`` is a corner, a fixed ``(row, col)`` of its top-left pixel, ``per-index`` (another place for every image, always
-    the same for the same image), or ``random``: as ``per-index`` in evaluation, and a new place at every presentation in
-    training, where a generator is given. ``opacity`` blends it with the image; ``share`` is the part of the cue-bearing
-    classes' training images that carry it (the stream decides which, exactly).
+    ``place`` is a corner, a fixed ``(row, col)`` of its top-left pixel, ``per-index`` (a place determined by the image's
+    index), or ``random`` (as ``per-index`` in evaluation, and a new place at every presentation in training, where a
+    generator is given). ``opacity`` blends it with the image; ``share`` is the exact share of the cue classes' training images
+    that get it.
 
     >>> white = torch.full((1, 3, 32, 32), 255, dtype=torch.uint8)
     >>> painted = PatchCue().paint(white, torch.tensor([0]))
@@ -97,9 +97,9 @@ class PatchCue:
         return _square(rows, cols, self.size, height, width)
 
     def elsewhere(self) -> PatchCue:
-        """The same patch, mirrored through the centre of the image: from a corner to the opposite one.
+        """The same patch mirrored through the centre of the image, e.g. in the opposite corner.
 
-        Where that would touch the patch's own place, it stands in the corner farthest from there.
+        If that overlaps with the usual place, the patch goes to the farthest corner.
 
         >>> PatchCue(size=2).elsewhere().region(torch.tensor([0]), 4, 4)[0, 0].int().tolist()
         [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
@@ -135,7 +135,7 @@ class PatchCue:
 
 
 class DisplacedPatch(PatchCue):
-    """A patch that is not where its ``place`` says, but across the image from there."""
+    """A patch on the opposite side of the image from its ``place``."""
 
     def _corner(
         self, index: Tensor, height: int, width: int, generator: torch.Generator | None

@@ -19,9 +19,9 @@ Kind = type[Diagnosis[Any, Any]]
 class _Diagnoses(Registry[Kind]):
     """Every folder in this room is a diagnosis, which its package names ``diagnosis``; others come as in any registry."""
 
-    def _from_elsewhere(self) -> dict[str, Callable[[], Kind]]:
+    def _entry_points(self) -> dict[str, Callable[[], Kind]]:
         folders = [found.name for found in pkgutil.iter_modules(import_module(_HERE).__path__) if found.ispkg]
-        return {**super()._from_elsewhere(), **{name: lambda name=name: _in_folder(name) for name in folders}}  # type: ignore[misc]
+        return {**super()._entry_points(), **{name: lambda name=name: _in_folder(name) for name in folders}}  # type: ignore[misc]
 
 
 def _in_folder(name: str) -> Kind:

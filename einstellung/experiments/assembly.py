@@ -41,7 +41,7 @@ def resolve(config: StudyConfig) -> StudyConfig:
     }
     values["training"] |= _resolved(config.training)
     values |= _cue_and_cover(config)
-    values["stream"] = {"name": config.stream.name, "shown_size": config.stream.shown_size, **_stream_options(config)}
+    values["stream"] = {"name": config.stream.name, "input_size": config.stream.input_size, **_stream_options(config)}
     values["backbone"] = {
         "name": config.backbone.name,
         **backbone_options(config.backbone.name, config.backbone.options),
@@ -87,7 +87,7 @@ def build_stream(config: StudyConfig) -> Stream:
         cue = make_cue(**checked_options(make_cue, "cue", config.cue.options))
         planted = {"cue": cue, "cover": config.cover}
     stream = streams[config.stream.name](**planted, **_stream_options(config))
-    stream = replace(stream, shown_size=config.stream.shown_size)
+    stream = replace(stream, input_size=config.stream.input_size)
     if len(stream.phases) != len(config.training.epochs):
         raise InputError(
             f"training.epochs has {len(config.training.epochs)} entries, the stream '{stream.name}' {len(stream.phases)} phases"
@@ -145,7 +145,7 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         with torch.no_grad():
             outputs = learner.net.eval()(inputs)
     except RuntimeError as error:
-        side = stream.shown_size
+        side = stream.input_size
         size = f"{side}x{side}" if side else "x".join(map(str, one.images.shape[-2:]))
         reason = str(error).splitlines()[0]
         raise InputError(f"backbone '{config.backbone.name}' does not fit images of {size}: {reason}") from None
@@ -188,7 +188,7 @@ def data_digests(stream: Stream) -> dict[str, str]:
     sets += [(split.name, split.images) for split in stream.splits]
     for name, images in sets:
         hasher = hashlib.sha256()
-        tensors = (images.images, images.labels, images.index, images.bears, images.features)
+        tensors = (images.images, images.labels, images.index, images.has_cue, images.features)
         for tensor in (tensor for tensor in tensors if tensor is not None):
             hasher.update(tensor.contiguous().numpy().tobytes())
         digests[name] = hasher.hexdigest()[:16]

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from einstellung.arguments import look_for_data_in
+from einstellung.arguments import add_data_location
 from einstellung.errors import InputError
 from einstellung.guide.debug import debug_in_words
 from einstellung.guide.flags import configured, parsed
@@ -45,7 +45,7 @@ def main(words: list[str] | None = None) -> None:
 
 
 def _run(flags: argparse.Namespace, command: str) -> int:
-    look_for_data_in(flags.data)
+    add_data_location(flags.data)
     _choose_cache(flags)
     config = configured(flags, _say)
     from einstellung.experiments.assembly import resolve

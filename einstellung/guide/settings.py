@@ -147,19 +147,19 @@ def fitted_to_backbone(values: dict[str, Any], dataset_chosen: bool = False) -> 
 
     >>> values = fitted_to_backbone({"stream": {"name": "cifar100"}, "backbone": {"name": "vit_base_patch16_224"}})
     >>> values["stream"], values["attention"]
-    ({'name': 'cifar100', 'shown_size': 224}, {})
+    ({'name': 'cifar100', 'input_size': 224}, {})
     """
     name, stream = backbone_name(values), values["stream"]
     if name not in WITH_ATTENTION:
         return values
     values = {"attention": {}, **values}
     size = WITH_ATTENTION[name]
-    if size is None or not isinstance(stream, Mapping) or stream.get("shown_size") == size:
+    if size is None or not isinstance(stream, Mapping) or stream.get("input_size") == size:
         return values
     if dataset_chosen:
         fitting = next(dataset for dataset, shown in DATASETS.items() if shown == size)
         raise InputError(f"backbone '{name}' takes images of {size}x{size}: write dataset: {fitting}")
-    return values if "shown_size" in stream else with_value(values, "stream.shown_size", size)
+    return values if "input_size" in stream else with_value(values, "stream.input_size", size)
 
 
 def with_its_backbone(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
@@ -219,7 +219,7 @@ def _dataset(name: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     other = stream.get("name", _STREAM) if isinstance(stream, Mapping) else stream or _STREAM
     if other != _STREAM:
         raise InputError(f"dataset '{name}' and stream.name '{other}' contradict each other: leave one of them out")
-    return {"stream": {"name": _STREAM, "shown_size": DATASETS[name]}}
+    return {"stream": {"name": _STREAM, "input_size": DATASETS[name]}}
 
 
 def _code_optimization(level: Any, values: Mapping[str, Any]) -> dict[str, Any]:

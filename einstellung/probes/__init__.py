@@ -1,1 +1,1 @@
-"""Questions to a trained model."""
+"""Probes of trained models: attention, watermark, distribution shifts, last layer."""

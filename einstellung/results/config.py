@@ -29,6 +29,8 @@ Positive = Annotated[int, Field(ge=1)]
 MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$")]  # part of the name of a folder
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
+# section and old key -> new key; a configuration that uses the old one is refused with the new name
+_RENAMED_KEYS = {("stream", "shown_size"): "input_size"}
 _PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
 
 
@@ -48,10 +50,10 @@ class _Named(BaseModel):
 
 
 class StreamConfig(_Named):
-    """A stream by name. ``shown_size``: the side to which its images are enlarged for the net, cue and all; null: as they are."""
+    """A stream by name. ``input_size``: the side to which images are enlarged for the net, cue included; null: unchanged."""
 
     name: str = "shapes"
-    shown_size: Annotated[int, Field(ge=8)] | None = None
+    input_size: Annotated[int, Field(ge=8)] | None = None
 
 
 class CueConfig(_Named):
@@ -393,12 +395,15 @@ def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any
 
 
 def build_config(values: Mapping[str, Any], where: str | None = "the configuration") -> StudyConfig:
-    """Check everything that can be checked without torch; an error names the first problem by ``where`` and its key."""
+    """Check everything that can be checked without torch; the first problem is named with its key, after ``where`` it is."""
+    prefix = "" if where is None else f"{where}: "
+    for (section, old), new in _RENAMED_KEYS.items():
+        if isinstance(given := values.get(section), Mapping) and old in given:
+            raise InputError(f"{prefix}'{section}.{old}' is now called '{section}.{new}': rename the key")
     try:
         return StudyConfig.model_validate(dict(values))
     except ValidationError as error:
-        problem = _describe(error.errors()[0])
-        raise InputError(problem if where is None else f"{where}: {problem}") from None
+        raise InputError(f"{prefix}{_describe(error.errors()[0])}") from None
 
 
 def _describe(problem: Mapping[str, Any]) -> str:

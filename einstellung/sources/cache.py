@@ -1,8 +1,8 @@
-"""Arrays that were read once lie here as plain .npy files, mapped into memory the next time.
+"""A cache of arrays: plain .npy files, memory-mapped when they are read again.
 
-An entry is named by the content it was made from, and its manifest holds the hash of every array: an entry that is cut,
-half written or made from other files is never used, but made anew. A cache that cannot be written costs time, not the run.
-``EINSTELLUNG_CACHE=off`` does without one: published files are read every time, and nothing is written.
+An entry is named by the content it was made from, and its manifest holds the hash of every array. An entry that is truncated,
+half written or made from other files is never used but computed again. A cache that cannot be written costs time, not the run.
+``EINSTELLUNG_CACHE=off`` disables it: files are decoded every time, and nothing is written.
 """
 
 from __future__ import annotations
@@ -29,18 +29,18 @@ _MANIFEST = "manifest.json"
 
 
 def is_off() -> bool:
-    """Whether the user wants no cache."""
+    """Whether the user has disabled the cache."""
     return os.environ.get(VARIABLE, "").lower() == OFF
 
 
 def cache_folder() -> Path:
-    """``$EINSTELLUNG_CACHE``, or ``einstellung`` in the user's folder for caches."""
+    """``$EINSTELLUNG_CACHE``, or ``einstellung`` in the user's cache folder."""
     if is_off():
         raise InputError(f"switched off by {VARIABLE}={os.environ[VARIABLE]}")
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser()
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    if shared.is_absolute():  # the convention asks to ignore any other value
+    if shared.is_absolute():  # the XDG specification says to ignore relative paths
         return shared / "einstellung"
     try:
         return Path.home() / ".cache" / "einstellung"
@@ -49,18 +49,18 @@ def cache_folder() -> Path:
 
 
 def cache_bytes(folder: Path) -> int:
-    """How much of the disk the cache takes."""
+    """The size of the cache on disk."""
     return sum(file.stat().st_size for file in folder.glob("*/[!.]*") if file.is_file())
 
 
 def cached(entry: str, make: Callable[[], Arrays], root: Path | None = None) -> Arrays:
-    """The arrays of ``entry``, mapped from the cache; where they are not there, ``make`` makes them first.
+    """The arrays of ``entry``, mapped from the cache; ``make`` computes them if they are not there.
 
     >>> import tempfile
     >>> root = Path(tempfile.mkdtemp())
     >>> cached("example", lambda: {"squares": np.arange(3) ** 2}, root)["squares"].tolist()
     [0, 1, 4]
-    >>> cached("example", lambda: {}, root)["squares"].tolist()  # not made a second time
+    >>> cached("example", lambda: {}, root)["squares"].tolist()  # not computed again
     [0, 1, 4]
     """
     if root is None and is_off():
@@ -68,24 +68,24 @@ def cached(entry: str, make: Callable[[], Arrays], root: Path | None = None) -> 
     try:
         folder = (root or cache_folder()) / entry
     except InputError as reason:
-        return _uncached(make(), reason)
+        return _with_warning(make(), reason)
     if (stored := _stored(folder)) is not None:
         return stored
     arrays = make()
     try:
         _store(folder, arrays)
     except InputError as reason:
-        return _uncached(arrays, reason)
+        return _with_warning(arrays, reason)
     return _stored(folder) or arrays  # mapped: processes that use the same entry share its memory
 
 
-def _uncached(arrays: Arrays, reason: InputError) -> Arrays:
+def _with_warning(arrays: Arrays, reason: InputError) -> Arrays:
     warnings.warn(f"read without a cache, so it takes as long every time: {reason}", stacklevel=3)
     return arrays
 
 
 def _store(folder: Path, arrays: Arrays) -> None:
-    """Array by array, the manifest last; two processes write the same bytes, and each file appears in one step."""
+    """Write the arrays, then the manifest. Concurrent writers are harmless: same bytes, and each file appears atomically."""
     facts = {}
     for name, array in arrays.items():
         file = write_atomically(folder / f"{name}.npy", partial(np.save, arr=array, allow_pickle=False))
@@ -98,13 +98,13 @@ def _stored(folder: Path) -> Arrays | None:
         facts = read_json(folder / _MANIFEST)["arrays"]
         return {name: _mapped(folder / f"{name}.npy", facts[name]) for name in facts}
     except (InputError, OSError, EOFError, ValueError, TypeError, LookupError):
-        return None  # not there, or not what was written: whatever the reason, it is made anew
+        return None  # missing or damaged: either way it is computed again
 
 
 def _mapped(file: Path, facts: Mapping[str, Any]) -> npt.NDArray[Any]:
     if file_hash(file, "sha256") != facts["sha256"]:
         raise ValueError(f"{file} is not what was written")
-    # Private pages: torch wants memory that it could write to, and the file stays as it is.
+    # copy-on-write: torch wants writable memory, and the file must not change
     array: npt.NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
     if list(array.shape) != facts["shape"] or array.dtype.str != facts["dtype"]:
         raise ValueError(f"{file} does not hold what its manifest says")

@@ -1,4 +1,4 @@
-"""CIFAR-100 as arrays: found, checked, read once, then mapped from the cache."""
+"""CIFAR-100 as arrays: decoded once, then mapped from the cache."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import numpy.typing as npt
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.sources.cache import Arrays, cached
-from einstellung.sources.places import looked_in, places
-from einstellung.sources.published import CIFAR100, Published
+from einstellung.sources.locations import data_locations, describe_locations
+from einstellung.sources.published import CIFAR100, PublishedDataset
 from einstellung.sources.reading import content_hash, read_files
 from einstellung.sources.unpickling import read_pickle
 
 _SIDE = 32
-_LAYOUT = 1  # of the cached arrays; another layout is another entry
+_LAYOUT = 1  # version of the cached arrays, part of their key
 
 
 @dataclass(frozen=True)
 class LabelledArrays:
-    """Images (uint8 [N, 3, 32, 32]) in the file's own order, with their fine and coarse ids."""
+    """Images (uint8 [N, 3, 32, 32]) in file order, with their fine and coarse labels."""
 
     images: npt.NDArray[np.uint8]
     fine: npt.NDArray[np.int64]
@@ -33,7 +33,7 @@ class LabelledArrays:
 
 @dataclass(frozen=True)
 class Cifar100:
-    """Both parts, the names of the fine classes and superclasses by id, and where it was found."""
+    """Training and test images, the names of classes and superclasses by id, and where the files were found."""
 
     train: LabelledArrays
     test: LabelledArrays
@@ -47,10 +47,10 @@ class Cifar100:
         return [pairs[fine] for fine in range(len(self.fine_names))]
 
 
-def load_cifar100(published: Published = CIFAR100) -> Cifar100:
-    """The first whole copy in the places that are looked at; if there is none, one line says what to do."""
+def load_cifar100(published: PublishedDataset = CIFAR100) -> Cifar100:
+    """The first intact copy in the data locations; without one, an error that says what to do."""
     problems = []
-    for path in (path for place in places() for path in place.holdings(published)):
+    for path in (path for location in data_locations() for path in location.copies(published)):
         try:
             return _load(path, published)
         except InputError as problem:
@@ -58,16 +58,17 @@ def load_cifar100(published: Published = CIFAR100) -> Cifar100:
     otherwise = "or set EINSTELLUNG_DATA to the folder that holds it"
     if problems:
         raise InputError(
-            f"no usable {published.title}: {'; '.join(problems)}; looked in {looked_in()}: {published.get_it}, {otherwise}"
+            f"no usable {published.title}: {'; '.join(problems)}; looked in {describe_locations()}: "
+            f"{published.how_to_get}, {otherwise}"
         )
     raise InputError(
-        f"{published.title} not found in {looked_in()}: {published.get_it}, {otherwise} "
+        f"{published.title} not found in {describe_locations()}: {published.how_to_get}, {otherwise} "
         f"({published.folder}/ or its .tar.gz, .tar.xz or .zip)"
     )
 
 
-def _load(path: Path, published: Published) -> Cifar100:
-    # Hashed every time: a file that has changed can never meet arrays that were made from another.
+def _load(path: Path, published: PublishedDataset) -> Cifar100:
+    # hashed every time, so that arrays made from another file are never used
     key = digest([_LAYOUT, dict(published.md5), content_hash(path, published)], length=32)
     arrays = cached(f"{published.name}-{key}", lambda: _arrays(path, published))
     return Cifar100(
@@ -79,7 +80,7 @@ def _load(path: Path, published: Published) -> Cifar100:
     )
 
 
-def _arrays(path: Path, published: Published) -> Arrays:
+def _arrays(path: Path, published: PublishedDataset) -> Arrays:
     files = read_files(path, published)
     meta = read_pickle(files["meta"], f"'meta' in {path}")
     try:
@@ -90,7 +91,7 @@ def _arrays(path: Path, published: Published) -> Arrays:
             for kind in _KINDS:
                 arrays[f"{part}_{kind}"] = np.array(content[f"{kind}_labels"], dtype=np.int64)
     except (LookupError, ValueError, TypeError, AttributeError) as error:
-        raise InputError(f"{path} does not hold what {published.title} holds ({error!r})") from None
+        raise InputError(f"{path} does not hold the content of {published.title} ({error!r})") from None
     return arrays
 
 
@@ -98,7 +99,7 @@ _KINDS = ("fine", "coarse")
 
 
 def _images(content: Mapping[str, Any]) -> npt.NDArray[np.uint8]:
-    """Rows of 3072 bytes are 1024 red, 1024 green, 1024 blue values, each line by line."""
+    """Rows of 3072 bytes: 1024 red, 1024 green and 1024 blue values in row-major order."""
     pixels = content["data"]
     if pixels.dtype != np.uint8:
         raise TypeError(f"pixels of type {pixels.dtype}")

@@ -1,9 +1,9 @@
-"""Images that CIFAR-100 holds twice, pixel for pixel, by their positions in its files.
+"""Pixel-identical images in CIFAR-100, by their positions in its files.
 
-A table and not a count, so that a stream's own count has something to be held against. Twins are of one fine class
-(aquarium fish) or of two that are alike (otter and seal, girl and baby). Three pairs of training images are of two
-superclasses: 18461 and 27737 are snakes and their twins worms, 31227 is a whale and its twin a shark. Two more pairs lie
-within the test images (3438 and 7715, 4654 and 6709); nothing that is trained on is concerned by them.
+A table rather than a count, so that a stream's own count can be verified. Duplicates have the same fine class (aquarium fish)
+or two similar ones (otter and seal, girl and baby). Three pairs of training images belong to two superclasses: 18461 and 27737
+are snakes and their duplicates worms, 31227 is a whale and its duplicate a shark. Two more pairs lie within the test images
+(3438 and 7715, 4654 and 6709) and do not affect training.
 """
 
 from __future__ import annotations

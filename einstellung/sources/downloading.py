@@ -1,4 +1,4 @@
-"""Fetching a published archive: what has arrived stays for the next attempt, and only the right file takes its name."""
+"""Download a published archive: resumable, and renamed to its final name only after its md5 was verified."""
 
 from __future__ import annotations
 
@@ -16,26 +16,28 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
-from einstellung.sources.published import Published
+from einstellung.sources.published import PublishedDataset
 from einstellung.sources.reading import file_hash
 
 _CHUNK = 1 << 18
-_PATIENCE = 30.0  # seconds without a byte
+_TIMEOUT = 30.0  # seconds without a byte
 _NOT_SATISFIABLE = 416
 
-Heard = Callable[[int, int | None], object]  # bytes so far, bytes in all where that is known
+OnProgress = Callable[[int, int | None], object]  # bytes so far, total bytes if known
 
 
 @dataclass(frozen=True)
 class Downloaded:
-    """The archive, and whether it was there before."""
+    """The archive, and whether it had been downloaded before."""
 
     path: Path
     was_there: bool
 
 
-def download(published: Published, folder: Path, url: str | None = None, heard: Heard = lambda *_: None) -> Downloaded:
-    """Fetch the archive into ``folder``, going on from a part that is there; its md5 is checked before it gets its name."""
+def download(
+    published: PublishedDataset, folder: Path, url: str | None = None, on_progress: OnProgress = lambda *_: None
+) -> Downloaded:
+    """Download the archive into ``folder``, resuming a partial download; its md5 is verified before it gets its name."""
     url = url or published.address
     if not _is_web_address(url):
         raise InputError(f"--url {url}: give an address that begins with http:// or https://")
@@ -47,7 +49,7 @@ def download(published: Published, folder: Path, url: str | None = None, heard: 
             return Downloaded(target, was_there=True)
         with FileLock(folder / f".{target.name}.lock", timeout=0):
             if not (part.is_file() and file_hash(part, "md5") == published.archive_md5):
-                _fetch(url, part, published, heard)
+                _fetch(url, part, published, on_progress)
             _check(url, part, published)
             part.replace(target)
     except Timeout:
@@ -67,7 +69,7 @@ def _is_web_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _check(url: str, part: Path, published: Published) -> None:
+def _check(url: str, part: Path, published: PublishedDataset) -> None:
     if (found := file_hash(part, "md5")) != published.archive_md5:
         part.unlink()
         raise InputError(
@@ -76,23 +78,23 @@ def _check(url: str, part: Path, published: Published) -> None:
         )
 
 
-def _fetch(url: str, part: Path, published: Published, heard: Heard) -> None:
+def _fetch(url: str, part: Path, published: PublishedDataset, on_progress: OnProgress) -> None:
     start = part.stat().st_size if part.is_file() else 0
     with _opened(url, start) as response:
         if start and response.status != http.client.PARTIAL_CONTENT:
-            start = 0  # a server that sends everything, whatever was asked for
+            start = 0  # the server ignores the range and sends the whole file
         total = start + int(length) if (length := response.headers.get("Content-Length", "")).isdigit() else None
         received = start
         with part.open("ab" if start else "wb", buffering=0) as file:
             while chunk := _read(response, url, received):
                 _write(file, chunk, part)
                 received += len(chunk)
-                heard(received, total)
+                on_progress(received, total)
                 if received > published.archive_bytes:
-                    return  # it cannot be right any more, and it may never end
+                    return  # too long to be the right file, and it may never end
             os.fsync(file.fileno())
     if total is not None and received < total:
-        raise _cut(url, received, "the connection was closed")
+        raise _interrupted(url, received, "the connection was closed")
 
 
 def _opened(url: str, start: int) -> http.client.HTTPResponse:
@@ -101,11 +103,11 @@ def _opened(url: str, start: int) -> http.client.HTTPResponse:
         headers["Range"] = f"bytes={start}-"
     try:
         response: http.client.HTTPResponse = _web_only().open(
-            urllib.request.Request(url, headers=headers), timeout=_PATIENCE
+            urllib.request.Request(url, headers=headers), timeout=_TIMEOUT
         )
     except urllib.error.HTTPError as error:
         if start and error.code == _NOT_SATISFIABLE:
-            return _opened(url, 0)  # the part is longer than the file: begin anew
+            return _opened(url, 0)  # the part is longer than the file: start over
         raise InputError(f"{url} answers {error.code} {error.reason}: give another address with --url") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
@@ -115,12 +117,12 @@ def _opened(url: str, start: int) -> http.client.HTTPResponse:
     sent = response.headers.get("Content-Range", "")
     if response.status == http.client.PARTIAL_CONTENT and not sent.startswith(f"bytes {start}-"):
         response.close()
-        raise InputError(f"{url} sends another part than the one asked for ({sent}): give another address with --url")
+        raise InputError(f"{url} sends a different range than requested ({sent}): give another address with --url")
     return response
 
 
 def _web_only() -> urllib.request.OpenerDirector:
-    """No files and no ftp, not even where a server redirects to them."""
+    """An opener for http and https only: a redirect to a file or to ftp is refused."""
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler,
@@ -139,12 +141,12 @@ def _read(response: http.client.HTTPResponse, url: str, received: int) -> bytes:
     try:
         return response.read(_CHUNK)
     except (OSError, http.client.HTTPException) as error:
-        raise _cut(url, received, str(error) or type(error).__name__) from None
+        raise _interrupted(url, received, str(error) or type(error).__name__) from None
 
 
-def _cut(url: str, received: int, reason: str) -> InputError:
+def _interrupted(url: str, received: int, reason: str) -> InputError:
     return InputError(
-        f"the download from {url} stopped after {received / 1e6:.1f} MB ({reason}); the same command goes on from there"
+        f"the download from {url} stopped after {received / 1e6:.1f} MB ({reason}); run the same command again to resume"
     )
 
 
@@ -157,5 +159,5 @@ def _write(file: BinaryIO, chunk: bytes, part: Path) -> None:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise InputError(
-            f"no space left while writing {part}: free some room and run the same command again, it goes on from there"
+            f"no space left while writing {part}: free some space and run the same command again to resume"
         ) from None

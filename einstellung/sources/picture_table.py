@@ -1,4 +1,4 @@
-"""The table of an image folder: which file is what, in which phase and part, and where its cue is. Lines are named."""
+"""The table of an image folder: label, phase, split and cue box of every file. Errors name the line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _CHOICES = {"phase": ("T1", "T2"), "split": ("train", "val", "test")}
 
 @dataclass(frozen=True)
 class PictureRow:
-    """One line of the table; ``box`` is (top, left, height, width) in pixels of the upright picture."""
+    """One row of the table; ``box`` is (top, left, height, width) in pixels of the upright picture, ``place`` file and line."""
 
     place: str
     file: Path
@@ -33,7 +33,7 @@ class PictureRow:
 
 
 def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
-    """Every line of the table, checked on its own and against the others; nothing outside ``folder`` is ever opened."""
+    """All rows of the table, each checked alone and against the others; no file outside ``folder`` is ever opened."""
     if not folder.is_dir():
         raise InputError(f"stream.path is '{folder}': there is no such folder")
     root = folder.resolve()
@@ -54,7 +54,7 @@ def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Lines that hold something, with their numbers."""
+    """Non-empty lines with their numbers."""
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -79,7 +79,7 @@ def _columns(header: Sequence[str], path: Path) -> dict[str, int]:
         commas = "; are its columns separated by commas?" if len(names) == 1 else ""
         raise InputError(f"{place}: column '{missing[0]}' is missing (found: {', '.join(names) or 'none'}){commas}")
     if twice := [name for name in COLUMNS if names.count(name) > 1]:
-        raise InputError(f"{place}: column '{twice[0]}' stands there twice")
+        raise InputError(f"{place}: column '{twice[0]}' appears twice")
     for name in names:
         close = [] if name in COLUMNS else difflib.get_close_matches(name.lower(), COLUMNS, n=1, cutoff=0.8)
         if close and close[0] not in names:
@@ -111,12 +111,12 @@ def _row(cells: Mapping[str, str], root: Path, place: str) -> PictureRow:
     )
 
 
-def _inside(root: Path, name: str, words: str) -> Path:
-    """The file of that name below ``root``; names that lead elsewhere, by themselves or through a link, are refused."""
+def _inside(root: Path, name: str, place: str) -> Path:
+    """The file of that name below ``root``; a name that leads out of it, directly or through a link, is refused."""
     parts = {*PurePosixPath(name).parts, *PureWindowsPath(name).parts}
     absolute = PurePosixPath(name).is_absolute() or bool(PureWindowsPath(name).anchor)
     if absolute or ".." in parts or not (found := (root / name).resolve()).is_relative_to(root):
-        raise InputError(f"{words} leads out of {root}: name files below it")
+        raise InputError(f"{place} leads out of {root}: name files below it")
     return found
 
 

@@ -1,4 +1,4 @@
-"""Image files as arrays: upright, RGB, all of one size, read once and then mapped from the cache."""
+"""Image files as arrays: upright, RGB, resized to one size; decoded once, then mapped from the cache."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from einstellung.files import digest
 from einstellung.sources.cache import Arrays, cached
 from einstellung.sources.reading import file_hash
 
-_LAYOUT = 1  # of the cached arrays; another layout is another entry
-_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # plain decoders: nothing here starts another program
-_DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # more than 8 bits a channel: their scale is anybody's guess
+_LAYOUT = 1  # version of the cached arrays, part of their key
+_FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")  # decoders that start no other program
+_DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # more than 8 bits per channel: the scale is unknown
 
 
 @dataclass(frozen=True)
-class Pictures:
-    """Images (uint8 [N, 3, size, size]), the height and width of each as its file has it, and a hash of all files."""
+class DecodedPictures:
+    """Images (uint8 [N, 3, size, size]), the original height and width of each, and a hash of all files."""
 
     images: npt.NDArray[np.uint8]
     sizes: npt.NDArray[np.int64]
     sha256: str
 
 
-def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> Pictures:
-    """Decode ``files``; ``places`` say where each is named, for the message about one that cannot be read.
+def read_pictures(files: Sequence[Path], size: int, places: Sequence[str]) -> DecodedPictures:
+    """Decode ``files``; ``places`` says where each is listed, for error messages.
 
-    A file that is turned or mirrored by its EXIF orientation is set upright first. Every picture is stretched to a square
-    by plain averaging: no pixel of the result depends on anything outside its own area, so that a box stays a box.
+    The EXIF orientation is applied first. Every picture is resized to a square by area averaging: no pixel of the result
+    depends on anything outside its own area, so that a box stays a box.
     """
     content = digest([file_hash(file, "sha256") for file in files], length=64)
     key = digest([_LAYOUT, size, content], length=32)
     arrays = cached(f"pictures-{key}", lambda: _decoded(files, size, places))
-    return Pictures(arrays["images"], arrays["sizes"], content)
+    return DecodedPictures(arrays["images"], arrays["sizes"], content)
 
 
 def _decoded(files: Sequence[Path], size: int, places: Sequence[str]) -> Arrays:
@@ -52,7 +52,7 @@ def _decoded(files: Sequence[Path], size: int, places: Sequence[str]) -> Arrays:
 
 
 def averaged(picture: Image.Image, size: int) -> npt.NDArray[np.uint8]:
-    """A picture as a square of bytes [size, size, 3]: each pixel the mean of the area that it stands for.
+    """A picture resized to bytes [size, size, 3]: each pixel is the mean of the area it covers.
 
     >>> averaged(Image.fromarray(np.array([[0, 10], [20, 30]], dtype=np.uint8)).convert("RGB"), 1).tolist()
     [[[15, 15, 15]]]
@@ -64,13 +64,13 @@ def _opened(file: Path, place: str) -> Image.Image:
     try:
         with Image.open(file, formats=_FORMATS) as picture:
             if picture.mode in _DEEP:
-                raise InputError(f"{place}: '{file.name}' has more than 8 bits a channel: save it with 8")
+                raise InputError(f"{place}: '{file.name}' has more than 8 bits per channel: save it with 8")
             upright = ImageOps.exif_transpose(picture)
-            if upright.has_transparency_data:  # what lies under transparent pixels is nobody's picture: black instead
+            if upright.has_transparency_data:  # black where the picture is transparent
                 backdrop = Image.new("RGBA", upright.size, (0, 0, 0, 255))
                 upright = Image.alpha_composite(backdrop, upright.convert("RGBA"))
             return upright.convert("RGB")
     except UnidentifiedImageError:
-        raise InputError(f"{place}: '{file.name}' is no picture that can be read ({', '.join(_FORMATS)})") from None
+        raise InputError(f"{place}: '{file.name}' is not a readable picture ({', '.join(_FORMATS)})") from None
     except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
         raise InputError(f"{place}: '{file.name}' cannot be read as a picture: {error}") from None

@@ -1,4 +1,4 @@
-"""A data set as its authors publish it: the names, sizes and hashes by which its files are known."""
+"""Published data sets: names, sizes and hashes of their files."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ ARCHIVES = (".tar.gz", ".tar.xz", ".zip")
 
 
 @dataclass(frozen=True)
-class Published:
-    """``md5`` names the files inside ``folder``; ``archive`` is the one file that holds them all at ``address``."""
+class PublishedDataset:
+    """``md5`` lists the files in ``folder``; ``archive`` is the single file at ``address`` that holds them all."""
 
     name: str
     title: str
@@ -22,12 +22,12 @@ class Published:
     archive_bytes: int
 
     @property
-    def get_it(self) -> str:
-        """What to do where it is missing."""
+    def how_to_get(self) -> str:
+        """What to do if it is missing, for error messages."""
         return f"run 'einstellung data get {self.name}'"
 
 
-CIFAR100 = Published(
+CIFAR100 = PublishedDataset(
     name="cifar100",
     title="CIFAR-100",
     folder="cifar-100-python",

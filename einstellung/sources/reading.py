@@ -1,4 +1,4 @@
-"""The bytes of published files, out of a folder or an archive, and the hashes that tell whether they are the right ones."""
+"""Read published files from a folder or an archive, and verify their hashes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from einstellung.errors import InputError
-from einstellung.sources.published import Published
+from einstellung.sources.published import PublishedDataset
 
 _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
 
 
-def read_files(path: Path, published: Published) -> dict[str, bytes]:
-    """Every file of the data set in ``path``, each with its published md5; nothing is unpacked onto the disk."""
+def read_files(path: Path, published: PublishedDataset) -> dict[str, bytes]:
+    """All files of the data set in ``path``, md5 verified; nothing is unpacked to disk."""
     contents: dict[str, bytes] = {}
     try:
         for name, content in _members(path, published):
@@ -35,8 +35,8 @@ def read_files(path: Path, published: Published) -> dict[str, bytes]:
     return contents
 
 
-def content_hash(path: Path, published: Published) -> str:
-    """A hash of all bytes of the archive, or of the files in the folder: what the cache knows them by."""
+def content_hash(path: Path, published: PublishedDataset) -> str:
+    """A hash of the archive, or of the files in the folder: part of the cache's key."""
     files = [path] if path.is_file() else [path / name for name in published.md5]
     hasher = hashlib.sha256()
     for file in files:
@@ -55,7 +55,7 @@ def file_hash(path: Path, algorithm: str) -> str:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
 
 
-def _members(path: Path, published: Published) -> Iterator[tuple[str, bytes]]:
+def _members(path: Path, published: PublishedDataset) -> Iterator[tuple[str, bytes]]:
     if path.is_dir():
         for name in published.md5:
             if (path / name).is_file():
@@ -75,7 +75,7 @@ def _members(path: Path, published: Published) -> Iterator[tuple[str, bytes]]:
                     yield wanted, content.read()
 
 
-def _wanted(member: str, published: Published) -> str | None:
-    """The published file that a member of an archive is, in the data set's own folder or without any."""
+def _wanted(member: str, published: PublishedDataset) -> str | None:
+    """The published file that an archive's member is, if it is in the data set's folder or at the top; else None."""
     *folders, name = PurePosixPath(member).parts or ("",)
     return name if name in published.md5 and folders in ([], [published.folder]) else None

@@ -1,4 +1,4 @@
-"""What of a published data set lies where, whether it is whole, and what the cache takes."""
+"""Which copies of a data set exist, whether they are intact, and how large the cache is."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from pathlib import Path
 
 from einstellung.errors import InputError
 from einstellung.sources.cache import cache_bytes, cache_folder
-from einstellung.sources.places import Place, places
-from einstellung.sources.published import Published
+from einstellung.sources.locations import DataLocation, data_locations
+from einstellung.sources.published import PublishedDataset
 from einstellung.sources.reading import read_files
 
 
 @dataclass(frozen=True)
-class Holding:
-    """A folder or archive of the data set; ``problem`` is None where every file has its published md5."""
+class DatasetCopy:
+    """A folder or archive of the data set; ``problem`` is None if every file has its published md5."""
 
     path: Path
     problem: str | None
@@ -22,15 +22,15 @@ class Holding:
 
 @dataclass(frozen=True)
 class Survey:
-    """Every place in the order it is looked at, with what lies there."""
+    """The copies in every data location, in search order."""
 
-    published: Published
-    places: tuple[tuple[Place, tuple[Holding, ...]], ...]
+    published: PublishedDataset
+    locations: tuple[tuple[DataLocation, tuple[DatasetCopy, ...]], ...]
 
     @property
     def used(self) -> Path | None:
-        """The copy that a study would read: the first whole one."""
-        return next((h.path for _, holdings in self.places for h in holdings if h.problem is None), None)
+        """The copy that a study would read: the first intact one."""
+        return next((copy.path for _, copies in self.locations for copy in copies if copy.problem is None), None)
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -38,37 +38,40 @@ class Survey:
             "used": str(self.used.absolute()) if self.used else None,
             "places": [
                 {
-                    "place": place.words,
-                    "path": str(place.path.absolute()),
-                    "exists": place.exists,
+                    "place": location.title,
+                    "path": str(location.path.absolute()),
+                    "exists": location.exists,
                     "found": [
-                        {"path": str(h.path.absolute()), "md5_right": h.problem is None, "problem": h.problem}
-                        for h in holdings
+                        {"path": str(copy.path.absolute()), "md5_right": copy.problem is None, "problem": copy.problem}
+                        for copy in copies
                     ],
                 }
-                for place, holdings in self.places
+                for location, copies in self.locations
             ],
         }
 
 
-def survey(published: Published) -> Survey:
-    """Look at every place, and read every copy that lies there."""
+def survey(published: PublishedDataset) -> Survey:
+    """Read and verify every copy in every location."""
     return Survey(
         published,
-        tuple((place, tuple(_holding(path, published) for path in place.holdings(published))) for place in places()),
+        tuple(
+            (location, tuple(_verified(path, published) for path in location.copies(published)))
+            for location in data_locations()
+        ),
     )
 
 
-def _holding(path: Path, published: Published) -> Holding:
+def _verified(path: Path, published: PublishedDataset) -> DatasetCopy:
     try:
         read_files(path, published)
     except InputError as error:
-        return Holding(path, str(error))
-    return Holding(path, None)
+        return DatasetCopy(path, str(error))
+    return DatasetCopy(path, None)
 
 
 def cache_facts() -> dict[str, object]:
-    """Where the cache is and how large; ``problem`` where there can be none."""
+    """Path and size of the cache; ``problem`` says why there is none."""
     try:
         folder = cache_folder()
     except InputError as error:

@@ -1,4 +1,4 @@
-"""Pickles of Python 2 that hold numpy arrays, read without letting them run anything."""
+"""Read Python 2 pickles of numpy arrays without executing any code in them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 
 from einstellung.errors import InputError
 
-# All that the files of CIFAR name: an array is an empty one of a class, given its type and bytes afterwards.
+# All that CIFAR's files refer to: numpy pickles an array as an empty one whose type and bytes are set afterwards.
 _ALLOWED: dict[tuple[str, str], Any] = {
     ("numpy.core.multiarray", "_reconstruct"): np.empty(0).__reduce__()[0],
     ("numpy", "ndarray"): np.ndarray,
     ("numpy", "dtype"): np.dtype,
 }
-# What the interpreter of a pickle raises on bytes that are none, or that are cut.
+# What unpickling raises on bytes that are no pickle, or a truncated one.
 _BROKEN = (
     pickle.UnpicklingError,
     EOFError,
@@ -37,7 +37,7 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_pickle(content: bytes, where: str) -> dict[str, Any]:
-    """The dictionary in ``content``, with text as bytes, as Python 2 wrote it; anything that could run code is refused.
+    """The dictionary in ``content``, text as bytes as Python 2 wrote it; anything that could execute code is refused.
 
     >>> read_pickle(b"\\x80\\x02}U\\x01aK\\x07s.", "an example")
     {'a': 7}

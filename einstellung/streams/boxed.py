@@ -1,4 +1,4 @@
-"""A cue that is in the pictures already (a watermark, a logo): nothing is painted, its boxes are covered in evaluation."""
+"""A cue that is part of the original images (a watermark, a logo): nothing is painted; evaluation covers its boxes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Box = tuple[int, int, int, int]
 
 
 class BoxedCue:
-    """Where the cue is, by the image's identity: boxes (top, left, height, width) of images that are all of one size.
+    """The cue's box (top, left, height, width) per image index, for images of one size.
 
     >>> cue = BoxedCue({7: (0, 1, 1, 2)})
     >>> cue.region(torch.tensor([7, 8]), 2, 3)[:, 0].int().tolist()
@@ -32,36 +32,36 @@ class BoxedCue:
         return f"in the pictures already, at {len(self.boxes)} given boxes; nothing is painted"
 
     def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """The pictures as they are."""
+        """The images unchanged."""
         return images.clone()
 
     def region(self, index: Tensor, height: int, width: int) -> Tensor:
-        """The boxes: bool [N, 1, H, W]; nothing where an image has none."""
+        """The boxes as bool [N, 1, H, W]; all False for an image without one."""
         where = torch.zeros(len(index), 1, height, width, dtype=torch.bool)
-        for number, identity in enumerate(index.tolist()):
-            if identity in self.boxes:
-                top, left, high, wide = self.boxes[identity]
-                where[number, :, top : top + high, left : left + wide] = True
+        for row, image in enumerate(index.tolist()):
+            if image in self.boxes:
+                top, left, box_height, box_width = self.boxes[image]
+                where[row, :, top : top + box_height, left : left + box_width] = True
         return where
 
     def elsewhere(self) -> BoxedCue:
-        """Itself: what was photographed cannot be moved."""
+        """Itself: a cue in the original image cannot be moved."""
         return self
 
 
 def scaled_box(box: Box, height: int, width: int, size: int) -> Box:
-    """A box of a picture of ``height`` x ``width`` in the same picture at ``size`` x ``size``: every pixel that it touches.
+    """A box in an image of ``height`` x ``width``, scaled to ``size`` x ``size`` and rounded outwards.
 
     >>> scaled_box((10, 0, 10, 25), height=100, width=50, size=8)
     (0, 0, 2, 4)
     """
-    top, left, high, wide = box
+    top, left, box_height, box_width = box
     first_row, first_col = top * size // height, left * size // width
-    last_row, last_col = -(-(top + high) * size // height), -(-(left + wide) * size // width)
-    return first_row, first_col, last_row - first_row, last_col - first_col
+    end_row, end_col = -(-(top + box_height) * size // height), -(-(left + box_width) * size // width)
+    return first_row, first_col, end_row - first_row, end_col - first_col
 
 
-def boxed(
+def boxed_stream(
     name: str,
     images: TwoPhaseImages,
     classes: HeadClasses,
@@ -70,10 +70,10 @@ def boxed(
     facts: Mapping[str, object],
     **settings: Any,
 ) -> Stream:
-    """The stream as it comes, and the cue classes' test images a second time with their boxes covered."""
+    """The stream with the images as they are, plus a split of the cue classes' test images with their boxes covered."""
     sc = images.sc_test
     region = cue.region(sc.index, *sc.images.shape[-2:])
-    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.bears)
+    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.has_cue)
     return Stream(
         name=name,
         phases=(

@@ -1,4 +1,4 @@
-"""``cifar100``: the two-phase protocol on CIFAR-100, from the user's own copy of its published files."""
+"""``cifar100``: the two-phase protocol on CIFAR-100, read from the user's copy of the published files."""
 
 from __future__ import annotations
 
@@ -64,19 +64,19 @@ def cifar100(
 
 
 def superclass_ids(key: str, given: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
-    """Superclasses by number, whether they were given by number or by name.
+    """Superclass numbers from numbers or names.
 
     >>> superclass_ids("t1", (1, "food containers"), ("fish", "flowers", "food_containers"))
     (1, 2)
     >>> superclass_ids("t1", ("flower",), ("fish", "flowers"))
     Traceback (most recent call last):
-    einstellung.errors.InputError: stream.t1 names 'flower', which is no superclass of CIFAR-100: did you mean 'flowers'?
+    einstellung.errors.InputError: stream.t1 names 'flower', which is not a superclass of CIFAR-100: did you mean 'flowers'?
     """
     known = {_plain(name): number for number, name in enumerate(names)}
     for one in given:
         if isinstance(one, str) and _plain(one) not in known:
             raise InputError(
-                f"stream.{key} names '{one}', which is no superclass of CIFAR-100: {suggestion(_plain(one), names)}"
+                f"stream.{key} names '{one}', which is not a superclass of CIFAR-100: {suggestion(_plain(one), names)}"
             )
     return tuple(known[_plain(one)] if isinstance(one, str) else one for one in given)
 
@@ -94,6 +94,6 @@ def _check_sizes(source: Cifar100, train_per_class: int | None, test_per_class: 
         ("train_per_class", train_per_class, 2, source.train),
         ("test_per_class", test_per_class, 1, source.test),
     ):
-        there = int(np.bincount(part.fine).min())
-        if wanted is not None and not least <= wanted <= there:
-            raise InputError(f"stream.{key} is {wanted}: give a number from {least} to {there}, or null for all")
+        available = int(np.bincount(part.fine).min())
+        if wanted is not None and not least <= wanted <= available:
+            raise InputError(f"stream.{key} is {wanted}: give a number from {least} to {available}, or null for all")

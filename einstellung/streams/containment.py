@@ -1,4 +1,4 @@
-"""Splits whose images are all in another one, pixel for pixel: what a net says of them is known when that one is measured."""
+"""Splits whose images are all contained in another split: they need no forward pass of their own."""
 
 from __future__ import annotations
 
@@ -10,45 +10,42 @@ from torch import Tensor
 
 from einstellung.streams.stream import EvaluationSplit, ImageSet
 
-_TOGETHER = 64  # images compared at a time: those of other splits mostly differ at once
+_BATCH = 64  # images compared at a time: splits that differ mostly do so in the first batch
 
 
 @dataclass(frozen=True)
-class Within:
-    """The split that holds the images of another, and its row for each of them."""
+class SplitSubset:
+    """A split as a subset of another: the ``parent`` and the row in it of each image."""
 
-    home: EvaluationSplit
+    parent: EvaluationSplit
     rows: Tensor
 
 
-def contained(splits: Sequence[EvaluationSplit]) -> dict[str, Within]:
-    """Of each split that lies within an earlier one of its phase which is measured at least as often, where.
+def find_subsets(splits: Sequence[EvaluationSplit]) -> dict[str, SplitSubset]:
+    """Splits contained in an earlier split of the same phase that is measured at least as often, by name.
 
-    A home lies within no other itself. Guests are always shown in the batches of their home, so that what is told of a split
-    does not depend on which others are asked for; as the home is nearly always due with them, that costs nothing.
+    A parent is never a subset itself. A subset is always evaluated in the batches of its parent, so that its numbers do not
+    depend on which other splits are due; as the parent is nearly always due with it, that costs nothing.
     """
-    found: dict[str, Within] = {}
-    homes: list[EvaluationSplit] = []
+    subsets: dict[str, SplitSubset] = {}
+    parents: list[EvaluationSplit] = []
     for split in splits:
-        for home in homes:
-            if home.phase == split.phase and (home.always or not split.always):
-                rows = rows_within(split.images, home.images)
+        for parent in parents:
+            if parent.phase == split.phase and (parent.always or not split.always):
+                rows = rows_within(split.images, parent.images)
                 if rows is not None:
-                    found[split.name] = Within(home, rows)
+                    subsets[split.name] = SplitSubset(parent, rows)
                     break
         else:
-            homes.append(split)
-    return found
+            parents.append(split)
+    return subsets
 
 
 def rows_within(images: ImageSet, others: ImageSet) -> Tensor | None:
-    """For each image the row of its like among the others; None where one has none.
-
-    Its like has its identity and is the same pixel for pixel: a twin has the one and not the other.
-    """
-    place = {identity: row for row, identity in enumerate(others.index.tolist())}
-    rows = torch.tensor([place.get(identity, -1) for identity in images.index.tolist()])
+    """The row of each image among the others; None unless all are there with the same index and the same pixels."""
+    row_of = {index: row for row, index in enumerate(others.index.tolist())}
+    rows = torch.tensor([row_of.get(index, -1) for index in images.index.tolist()])
     if not len(rows) or (rows < 0).any() or images.images.dtype != others.images.dtype:
         return None
-    pairs = zip(images.images.split(_TOGETHER), rows.to(others.images.device).split(_TOGETHER), strict=True)
-    return rows if all(torch.equal(some, others.images[at]) for some, at in pairs) else None
+    pairs = zip(images.images.split(_BATCH), rows.to(others.images.device).split(_BATCH), strict=True)
+    return rows if all(torch.equal(batch, others.images[at]) for batch, at in pairs) else None

@@ -1,4 +1,4 @@
-"""Checks of the cue: it is where it should be in training, its cover covers it and nothing else, and it can be displaced."""
+"""Checks of the cue: training shows it where it should, the mask covers exactly it, and it can be displaced."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from einstellung.streams.stream import ImageSet, Phase, Stream
 
 
 def cue_in_training(stream: Stream) -> Check:
-    """Counts the images that training really paints, against the settings' share of the cue classes."""
-    if _in_pictures(stream):
+    """Count the images that training actually paints, against the configured share of the cue classes."""
+    if _is_in_images(stream):
         return _nothing_painted(stream)
-    # Without padding a flat canvas stays flat, so that a cue of the padding's colour is seen too.
+    # Without padding a flat canvas stays flat, so that a cue in the padding's colour is detected too.
     presentation = Presentation(replace(stream, crop_padding=0))
     problems, seen = [], []
     for phase in stream.phases:
@@ -29,43 +29,43 @@ def cue_in_training(stream: Stream) -> Check:
             expected = int(stream.planted_cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
             if (found := int(differs[rows].sum())) != expected:
                 problems.append(f"class {label} of {phase.name}: cue on {found} training images, should be {expected}")
-        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
+        cue_class = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
         seen.append(
-            f"{phase.name}: on {int(differs[bearing].sum())} of {int(bearing.sum())} training images of the cue classes, "
-            f"on {int(differs[~bearing].sum())} of {int((~bearing).sum())} others"
+            f"{phase.name}: on {int(differs[cue_class].sum())} of {int(cue_class.sum())} training images of the cue classes, "
+            f"on {int(differs[~cue_class].sum())} of {int((~cue_class).sum())} others"
         )
     more = f" (and {len(problems) - 3} more classes)" if len(problems) > 3 else ""
     return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
 
 
-def _in_pictures(stream: Stream) -> bool:
-    """Whether the cue is in the pictures already, so that nothing is painted and no clean images exist."""
+def _is_in_images(stream: Stream) -> bool:
+    """Whether the cue is part of the original images, so that nothing is painted and no clean images exist."""
     return any(pair.clean == pair.patched for pair in stream.pairs)
 
 
 def _nothing_painted(stream: Stream) -> Check:
-    """Where the cue is in the pictures, all that can be counted is that none is added, and the boxes that are given."""
+    """For a cue in the original images: nothing may be painted; boxes can only be counted."""
     presentation = Presentation(replace(stream, crop_padding=0))
     painted, seen = 0, []
     for phase in stream.phases:
         painted += int(_painted_in_training(presentation, phase).sum())
         boxes = stream.planted_cue.region(phase.train.index, *phase.train.images.shape[-2:]).flatten(1).any(dim=1)
-        bearing = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
+        cue_class = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
         seen.append(
-            f"{phase.name}: boxes for {int(boxes[bearing].sum())} of {int(bearing.sum())} training images of the cue "
-            f"classes, for {int(boxes[~bearing].sum())} of {int((~bearing).sum())} others"
+            f"{phase.name}: boxes for {int(boxes[cue_class].sum())} of {int(cue_class.sum())} training images of the cue "
+            f"classes, for {int(boxes[~cue_class].sum())} of {int((~cue_class).sum())} others"
         )
     detail = f"painted on {painted} training images; {'; '.join(seen)}; what the pictures show was not checked"
     return Check("nothing is painted on pictures that hold the cue already", painted == 0, detail)
 
 
 def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
-    """Which training images the training pipeline paints, seen on two flat canvases: a cue cannot match both."""
+    """Which images the training pipeline paints, found on two flat canvases: a cue cannot match both."""
     train, painted = phase.train, torch.zeros(len(phase.train), dtype=torch.bool)
     for shade in (0, 255):
         canvas = torch.full_like(train.images, shade)
         shown = presentation.training_pixels(
-            ImageSet(canvas, train.labels, train.index, train.bears),
+            ImageSet(canvas, train.labels, train.index, train.has_cue),
             generator(0, "proof", phase.name),
             generator(0, "proof-cue", phase.name),
         )
@@ -74,6 +74,7 @@ def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
 
 
 def mask_covers_patch(stream: Stream) -> Check:
+    """Each masked image is the patched image with exactly the cue's region covered."""
     problems, seen = [], []
     for pair in stream.pairs:
         clean, patched = stream.split(pair.clean).images, stream.split(pair.patched).images
@@ -83,11 +84,13 @@ def mask_covers_patch(stream: Stream) -> Check:
             continue
         if not torch.equal(patched.images, stream.planted_cue.paint(clean.images, clean.index)):
             problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
-        given = pair.clean == pair.patched  # boxes in pictures that hold the cue already: painting would show nothing
+        given = pair.clean == pair.patched  # the boxes were given: painting shows nothing
         if not given and (
-            amiss := int((_where_painted(stream.planted_cue, clean) != region).flatten(1).any(dim=1).sum())
+            misplaced := int((_where_painted(stream.planted_cue, clean) != region).flatten(1).any(dim=1).sum())
         ):
-            problems.append(f"the region to cover is not where the cue is painted in {amiss} of {len(clean)} images")
+            problems.append(
+                f"the region to cover is not where the cue is painted in {misplaced} of {len(clean)} images"
+            )
         if pair.masked is None:
             continue
         masked = stream.split(pair.masked).images
@@ -95,9 +98,9 @@ def mask_covers_patch(stream: Stream) -> Check:
             problems.append(f"{pair.masked} does not hold the images of {pair.patched} in the same order")
             continue
         changed = (patched.images != masked.images).any(dim=1, keepdim=True)
-        beside = int((changed & ~region).flatten(1).any(dim=1).sum())
-        if beside:
-            problems.append(f"the mask changes pixels beside the cue in {beside} of {len(masked)} images")
+        outside = int((changed & ~region).flatten(1).any(dim=1).sum())
+        if outside:
+            problems.append(f"the mask changes pixels outside the cue in {outside} of {len(masked)} images")
         if not torch.equal(masked.images, cover(str(stream.cover), patched.images, region, patched.index)):
             problems.append(f"{pair.masked} is not {pair.patched} with the cue's region covered ({stream.cover})")
         untouched = int((~(changed & region).flatten(1).any(dim=1)).sum())
@@ -105,13 +108,13 @@ def mask_covers_patch(stream: Stream) -> Check:
             problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
         area = region.flatten(1).sum(dim=1).float().mean().item()
         what = f"the given boxes' {area:.0f} pixels" if given else f"the cue's {area:.0f} pixels"
-        unseen = " (that the cue lies in them was not checked)" if given else ""
-        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers {what} and no other{unseen}")
+        unchecked = " (that the cue lies in them was not checked)" if given else ""
+        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers {what} and no other{unchecked}")
     return Check("the mask covers exactly the cue, on the same image", not problems, "; ".join(problems or seen))
 
 
 def cue_elsewhere(stream: Stream) -> Check:
-    """Both places are taken from what painting really changes, not from what the cue says of itself."""
+    """The displaced cue does not touch its usual place; both are taken from the pixels that painting changes."""
     problems, seen = [], []
     for pair in stream.pairs:
         if pair.elsewhere is None:
@@ -123,14 +126,14 @@ def cue_elsewhere(stream: Stream) -> Check:
         displaced = stream.planted_cue.elsewhere()
         usual, other = _where_painted(stream.planted_cue, clean), _where_painted(displaced, clean)
         area = usual.flatten(1).sum(dim=1)
-        beside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
-        for wrong, words in (
+        outside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
+        for wrong, problem in (
             ((usual & other).flatten(1).any(dim=1), "the cue touches its usual place"),
             (other.flatten(1).sum(dim=1) != area, "the cue is not as large as at its usual place"),
-            (beside, "pixels are changed beside the cue"),
+            (outside, "pixels are changed outside the cue"),
         ):
             if count := int(wrong.sum()):
-                problems.append(f"{words} in {count} of {len(moved)} images of {pair.elsewhere}")
+                problems.append(f"{problem} in {count} of {len(moved)} images of {pair.elsewhere}")
         if not torch.equal(moved.images, displaced.paint(clean.images, clean.index)):
             problems.append(f"{pair.elsewhere} is not {pair.clean} with the cue painted at its other place")
         seen.append(f"{len(moved)} images with the cue's {area.float().mean():.0f} pixels clear of its usual place")
@@ -139,7 +142,7 @@ def cue_elsewhere(stream: Stream) -> Check:
 
 
 def _where_painted(cue: Cue, images: ImageSet) -> Tensor:
-    """The pixels that painting really changes, seen on two flat canvases: bool [N, 1, H, W]."""
+    """The pixels that painting changes, found on two flat canvases: bool [N, 1, H, W]."""
     changed = torch.zeros(len(images), 1, *images.images.shape[-2:], dtype=torch.bool)
     for shade in (0, 255):
         canvas = torch.full_like(images.images, shade)

@@ -1,4 +1,4 @@
-"""``folder``: the two-phase protocol on a folder of image files, with a table that says what each of them is."""
+"""``folder``: the two-phase protocol on a folder of image files, described by a table."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.registry import suggestion
 from einstellung.sources.picture_table import PictureRow, read_picture_table
-from einstellung.sources.pictures import Pictures, read_pictures
-from einstellung.streams.boxed import Box, BoxedCue, boxed, scaled_box
-from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted
+from einstellung.sources.pictures import DecodedPictures, read_pictures
+from einstellung.streams.boxed import Box, BoxedCue, boxed_stream, scaled_box
+from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Stream, streams
 
 Colour = tuple[float, float, float]
@@ -42,9 +42,9 @@ def folder(
     mean: Colour | None = None,
     std: Colour | None = None,
 ) -> Stream:
-    """A folder of image files with a table (file, label, phase, split; maybe superclass, group, and a box) beside them.
+    """A folder of image files with a table of file, label, phase, split and optionally superclass, group and box.
 
-    The images of the ``shortcut`` labels bear the planted cue or, with ``cue_in_images``, one that the table gives boxes of.
+    Images with a ``shortcut`` label get the planted cue or, with ``cue_in_images``, have one at the boxes in the table.
     """
     if not path:
         raise InputError("stream.path is not set: give the folder that holds the images and the table")
@@ -58,7 +58,7 @@ def folder(
     source = _Source.read(Path(path).expanduser(), table, size)
     classes = source.classes(shortcut)
     images = source.images(classes, validation)
-    source.check_twins(images)
+    source.check_duplicates(images)
     trained = torch.cat([images.t1_train.images, images.t2_train.images])
     given = mean is not None and std is not None
     mean, std = (mean, std) if mean is not None and std is not None else _mean_and_std(trained)
@@ -71,18 +71,18 @@ def folder(
     settings: dict[str, Any] = {"mean": mean, "std": std, "crop_padding": crop_padding, "flip": flip}
     settings["uneven_classes"] = True
     if cue_in_images:
-        stream = boxed("folder", images, classes, source.boxes(shortcut), cover, facts, **settings)
+        stream = boxed_stream("folder", images, classes, source.boxes(shortcut), cover, facts, **settings)
     else:
-        stream = planted("folder", images, classes, cue, cover, facts, **settings)
-    return replace(stream, splits=(*stream.splits, *source.further_splits(classes, stream)))
+        stream = planted_stream("folder", images, classes, cue, cover, facts, **settings)
+    return replace(stream, splits=(*stream.splits, *source.extra_splits(classes, stream)))
 
 
 @dataclass(frozen=True)
 class _Source:
-    """The lines of the table with their decoded pictures; an image's identity is its position in the table."""
+    """The rows of the table with their decoded pictures; an image's index is its row."""
 
     rows: list[PictureRow]
-    pictures: Pictures
+    pictures: DecodedPictures
     pixels: Tensor
     size: int
 
@@ -95,14 +95,14 @@ class _Source:
         return source
 
     def classes(self, shortcut: Sequence[str]) -> HeadClasses:
-        """The head: T1's labels, then those of the cue, then the others, each in alphabetical order."""
+        """The head: T1's labels, then the cue's, then the others, each group in alphabetical order."""
         labels = {phase: sorted({row.label for row in self.rows if row.phase == phase}) for phase in ("T1", "T2")}
         if not shortcut:
-            raise InputError("stream.shortcut is empty: name the labels of T2 whose images bear the cue")
+            raise InputError("stream.shortcut is empty: name the labels of T2 whose images have the cue")
         for label in shortcut:
             if label not in labels["T2"]:
                 raise InputError(
-                    f"stream.shortcut names '{label}', which is no label of T2: {suggestion(label, labels['T2'])}"
+                    f"stream.shortcut names '{label}', which is not a label of T2: {suggestion(label, labels['T2'])}"
                 )
         others = [label for label in labels["T2"] if label not in shortcut]
         if not others:
@@ -117,8 +117,8 @@ class _Source:
         if len(t2_val):
             if absent := sorted(set(classes.t2) - set(t2_val.labels.tolist())):
                 raise InputError(
-                    f"label '{classes.names[absent[0]]}' of T2 has no image of split 'val', others have: the checkpoint would "
-                    "be chosen without it; name some, or none at all"
+                    f"label '{classes.names[absent[0]]}' of T2 has no image in split 'val' while others have: the checkpoint "
+                    "would be chosen without it; give every label of T2 some, or none"
                 )
         else:
             held_out = exact_share(t2_train.index, t2_train.labels, validation, HELD_OUT)
@@ -127,70 +127,70 @@ class _Source:
                 if not own.any() or own.all():
                     raise InputError(
                         f"stream.validation {validation:g} holds out {int(own.sum())} of {len(own)} training images of "
-                        f"'{classes.names[label]}': choose another share, or name split 'val' in the table"
+                        f"'{classes.names[label]}': choose another share, or use split 'val' in the table"
                     )
             t2_train, t2_val = (t2_train.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
         t2_test = self._part(classes, "T2", "test")
-        with_cue = torch.isin(t2_test.labels, torch.tensor(classes.sc))
+        in_cue_class = torch.isin(t2_test.labels, torch.tensor(classes.sc))
         return TwoPhaseImages(
             t1_train=self._part(classes, "T1", "train"),
             t2_train=t2_train,
             t2_val=t2_val,
             t1_test=self._part(classes, "T1", "test"),
-            sc_test=t2_test.take(with_cue.nonzero().flatten()),
-            nsc_test=t2_test.take((~with_cue).nonzero().flatten()),
+            sc_test=t2_test.take(in_cue_class.nonzero().flatten()),
+            nsc_test=t2_test.take((~in_cue_class).nonzero().flatten()),
         )
 
-    def check_twins(self, images: TwoPhaseImages) -> None:
-        """The same picture under two names: not in two phases, and not trained on and measured too."""
+    def check_duplicates(self, images: TwoPhaseImages) -> None:
+        """Refuse the same picture under two names in different phases, or in both training and evaluation."""
         held_out = set(images.t2_val.index.tolist())
         first: dict[bytes, int] = {}
         for number, image in enumerate(self.pictures.images):
             other = first.setdefault(image.tobytes(), number)
-            row, twin = self.rows[number], self.rows[other]
-            one, two = ((r.phase, "val" if n in held_out else r.split) for r, n in ((row, number), (twin, other)))
+            row, duplicate = self.rows[number], self.rows[other]
+            one, two = ((r.phase, "val" if n in held_out else r.split) for r, n in ((row, number), (duplicate, other)))
             if one != two:
                 raise InputError(
                     f"{row.place}: at {self.size}x{self.size} '{row.file.name}' ({' '.join(one)}) is the same picture as "
-                    f"'{twin.file.name}' ({' '.join(two)}): take one of them out"
+                    f"'{duplicate.file.name}' ({' '.join(two)}): remove one of them"
                 )
 
     def boxes(self, shortcut: Sequence[str]) -> BoxedCue:
-        """The table's boxes at the images' size; a test image of the cue's labels without one is named."""
+        """The table's boxes, scaled to the images' size; a test image of a shortcut label must have one."""
         scaled: dict[int, Box] = {}
         for number, (row, (height, width)) in enumerate(zip(self.rows, self.pictures.sizes.tolist(), strict=True)):
             if row.box is not None:
                 scaled[number] = scaled_box(row.box, height, width, self.size)
             elif row.label in shortcut and row.split == "test":
                 raise InputError(
-                    f"{row.place}: a test image of the shortcut label '{row.label}' has no box (top, left, height, width): "
-                    "its cue could not be covered"
+                    f"{row.place}: a test image of the shortcut label '{row.label}' has no box (top, left, height, width), "
+                    "so its cue cannot be covered: add one"
                 )
         return BoxedCue(scaled)
 
     def groups(self) -> dict[str, list[int]]:
-        """The groups of T2's test images, by a name that can stand in a split's."""
+        """Rows of T2's test images by group; the group's name is made fit for the name of a split."""
         found: dict[str, list[int]] = {}
-        meant: dict[str, PictureRow] = {}
+        first_rows: dict[str, PictureRow] = {}
         for number, row in enumerate(self.rows):
             if row.group is None or (row.phase, row.split) != ("T2", "test"):
                 continue
             name = re.sub(r"[^\w.+-]+", "_", row.group)
-            first = meant.setdefault(name.lower(), row)
+            first = first_rows.setdefault(name.lower(), row)
             if first.group != row.group:
                 raise InputError(f"{row.place}: group '{row.group}' clashes with '{first.group}': rename one of them")
             found.setdefault(name, []).append(number)
         return found
 
-    def further_splits(self, classes: HeadClasses, stream: Stream) -> list[EvaluationSplit]:
-        """T1's validation images, where the table names some; the groups of T2's test images, as the normal splits show them."""
+    def extra_splits(self, classes: HeadClasses, stream: Stream) -> list[EvaluationSplit]:
+        """T1's validation images if the table has some, and T2's test images by group, shown as in the normal splits."""
         t1_val = self._part(classes, "T1", "val")
-        further = [EvaluationSplit("T1_val", "T1", t1_val, held_out=True)] if len(t1_val) else []
+        extra = [EvaluationSplit("T1_val", "T1", t1_val, held_out=True)] if len(t1_val) else []
         shown = ImageSet.joined([stream.split(f"T2_{part}_normal").images for part in ("shortcut", "nonshortcut")])
         for name, numbers in sorted(self.groups().items()):
             rows = torch.isin(shown.index, torch.tensor(numbers)).nonzero().flatten()
-            further.append(EvaluationSplit(f"T2_group_{name}", "T2", shown.take(rows)))
-        return further
+            extra.append(EvaluationSplit(f"T2_group_{name}", "T2", shown.take(rows)))
+        return extra
 
     def facts(self, classes: HeadClasses, table: str) -> dict[str, object]:
         names = classes.names
@@ -198,7 +198,7 @@ class _Source:
         parts = {"T1": classes.t1, "SC": classes.sc, "NSC": classes.nsc}
         facts: dict[str, object] = {
             "source": f"{len(self.rows)} image files named in {table}",
-            "content": digest([self.pictures.sha256, [_told(row) for row in self.rows]], length=64),
+            "content": digest([self.pictures.sha256, [_content(row) for row in self.rows]], length=64),
             "image_size": f"{self.size}x{self.size}",
             "classes": {part: [names[label] for label in labels] for part, labels in parts.items()},
         }
@@ -222,10 +222,10 @@ class _Source:
     def _check_boxes(self) -> None:
         for row, (height, width) in zip(self.rows, self.pictures.sizes.tolist(), strict=True):
             if row.box is not None:
-                top, left, high, wide = row.box
-                if top + high > height or left + wide > width:
+                top, left, box_height, box_width = row.box
+                if top + box_height > height or left + box_width > width:
                     raise InputError(
-                        f"{row.place}: the box (top {top}, left {left}, height {high}, width {wide}) reaches out of the "
+                        f"{row.place}: the box (top {top}, left {left}, height {box_height}, width {box_width}) exceeds the "
                         f"picture, which is {height} pixels high and {width} wide"
                     )
 
@@ -234,23 +234,26 @@ def _check_colours(mean: Colour | None, std: Colour | None) -> None:
     if (mean is None) != (std is None):
         raise InputError("stream.mean and stream.std go together: give both, or neither")
     if mean is not None and not all(0 <= value <= 1 for value in mean):
-        raise InputError(f"stream.mean is {list(mean)}: give numbers from 0 to 1; of 0..255, divide by 255")
+        raise InputError(f"stream.mean is {list(mean)}: give numbers from 0 to 1 (divide values in 0..255 by 255)")
     if std is not None and not all(0 < value <= 1 for value in std):
-        raise InputError(f"stream.std is {list(std)}: give numbers above 0, up to 1; of 0..255, divide by 255")
+        raise InputError(
+            f"stream.std is {list(std)}: give numbers above 0 and up to 1 (divide values in 0..255 by 255)"
+        )
 
 
-def _told(row: PictureRow) -> list[object]:
+def _content(row: PictureRow) -> list[object]:
+    """What a row contributes to the digest of the data."""
     return [row.label, row.phase, row.split, row.group, list(row.box or ())]
 
 
 def _mean_and_std(images: Tensor) -> tuple[Colour, Colour]:
-    """Of every colour channel, in 0..1, to four decimals."""
+    """Mean and standard deviation per colour channel, in 0..1, rounded to four decimals."""
     total, squares, count = torch.zeros(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64), 0
-    for some in images.split(1000):
-        values = some.double() / 255
+    for batch in images.split(1000):
+        values = batch.double() / 255
         total, squares = total + values.sum(dim=(0, 2, 3)), squares + values.square().sum(dim=(0, 2, 3))
         count += values[:, 0].numel()
     mean = total / count
-    std = (squares / count - mean.square()).clamp(min=0).sqrt().clamp(min=1 / 255)  # one flat colour has no spread
+    std = (squares / count - mean.square()).clamp(min=0).sqrt().clamp(min=1 / 255)  # a single flat colour has no spread
     rounded = [tuple(round(float(value), 4) for value in one) for one in (mean, std)]
     return (rounded[0][0], rounded[0][1], rounded[0][2]), (rounded[1][0], rounded[1][1], rounded[1][2])

@@ -1,4 +1,4 @@
-"""A cue planted in two phases of images: who bears it, and the splits that show the same images with it and without."""
+"""Plant a cue in two phases of images: which images get it, and the splits that show the same images with and without it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.randomness import uniform_by_index
-from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, PlantedElsewhere, Stream
+from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
 
-_BEARERS, HELD_OUT = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
+_HAS_CUE, HELD_OUT = 4, 5  # salts: which images get the cue and which are held out do not depend on where the cue is
 
 
 @dataclass(frozen=True)
 class TwoPhaseImages:
-    """The images of both phases as they come, no cue in them; SC are the test images of the classes that will bear it."""
+    """The images of both phases before the cue is planted; SC are the test images of the classes that will get it."""
 
     t1_train: ImageSet
     t2_train: ImageSet
@@ -31,7 +31,7 @@ class TwoPhaseImages:
 
 @dataclass(frozen=True)
 class HeadClasses:
-    """Labels of the head: T1's, those of T2 that go with the cue, the others of T2; and their names in the head's order."""
+    """Head labels of T1, of T2's cue classes (SC) and of its other classes (NSC), and all names in the head's order."""
 
     t1: tuple[int, ...]
     sc: tuple[int, ...]
@@ -43,7 +43,7 @@ class HeadClasses:
         return tuple(sorted({*self.sc, *self.nsc}))
 
 
-def planted(
+def planted_stream(
     name: str,
     images: TwoPhaseImages,
     classes: HeadClasses,
@@ -53,7 +53,7 @@ def planted(
     **settings: Any,
 ) -> Stream:
     """The stream with the cue on its share of T2's cue classes; ``settings`` are the other fields of a Stream."""
-    t2_train, t2_val = (with_bearers(some, classes.sc, cue.share) for some in (images.t2_train, images.t2_val))
+    t2_train, t2_val = (with_cue(part, classes.sc, cue.share) for part in (images.t2_train, images.t2_val))
     splits = _splits(images, t2_val, cue, cover_name)
     elsewhere = next((split.name for split in splits if split.name == "T2_shortcut_elsewhere"), None)
     all_facts = dict(facts)
@@ -73,13 +73,13 @@ def planted(
         class_names=classes.names,
         facts=all_facts,
         cue_names=("cue",),
-        interventions={"cue": PlantedElsewhere()},
+        interventions={"cue": TogglePlantedCue()},
         **settings,
     )
 
 
 def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tensor:
-    """A bool per image: exactly round(share x class size) of every class, chosen by the images' identities.
+    """A bool per image: exactly round(share x class size) of every class, chosen by image index.
 
     >>> labels = torch.tensor([0] * 10 + [1] * 20)
     >>> chosen = exact_share(torch.arange(30), labels, 0.5, salt=0)
@@ -87,41 +87,41 @@ def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tenso
     (5, 10)
     """
     chosen = torch.zeros(len(index), dtype=torch.bool)
-    lot = uniform_by_index(index, salt)
+    draws = uniform_by_index(index, salt)
     for label in labels.unique():
         rows = (labels == label).nonzero().flatten()
         count = int(share * len(rows) + 0.5)
-        chosen[rows[lot[rows].argsort(stable=True)[:count]]] = True
+        chosen[rows[draws[rows].argsort(stable=True)[:count]]] = True
     return chosen
 
 
-def with_bearers(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
-    """The same images, with the exact share of every cue class marked as bearing the cue."""
+def with_cue(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
+    """The same images, with exactly ``share`` of every cue class marked as having the cue."""
     in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
-    bears = in_cue_class & exact_share(images.index, images.labels, share, _BEARERS)
-    return ImageSet(images.images, images.labels, images.index, bears)
+    has_cue = in_cue_class & exact_share(images.index, images.labels, share, _HAS_CUE)
+    return ImageSet(images.images, images.labels, images.index, has_cue)
 
 
 def _splits(images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
     sc, nsc = images.sc_test, images.nsc_test
 
-    def painted(some: ImageSet, by: Cue = cue) -> ImageSet:
-        return ImageSet(by.paint(some.images, some.index), some.labels, some.index, some.bears | True)
+    def painted(part: ImageSet, by: Cue = cue) -> ImageSet:
+        return ImageSet(by.paint(part.images, part.index), part.labels, part.index, part.has_cue | True)
 
-    def masked(some: ImageSet) -> ImageSet:
-        region = cue.region(some.index, *some.images.shape[-2:])
-        covered = cover(cover_name, painted(some).images, region, some.index)
-        return ImageSet(covered, some.labels, some.index, some.bears)
+    def masked(part: ImageSet) -> ImageSet:
+        region = cue.region(part.index, *part.images.shape[-2:])
+        covered = cover(cover_name, painted(part).images, region, part.index)
+        return ImageSet(covered, part.labels, part.index, part.has_cue)
 
     val_pixels = val.images.clone()
-    if bool(val.bears.any()):
-        val_pixels[val.bears] = cue.paint(val.images[val.bears], val.index[val.bears])
+    if bool(val.has_cue.any()):
+        val_pixels[val.has_cue] = cue.paint(val.images[val.has_cue], val.index[val.has_cue])
     splits = (
         EvaluationSplit("T1_all", "T1", images.t1_test),
         EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
         EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
         EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
-        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears), held_out=True),
+        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.has_cue), held_out=True),
         EvaluationSplit("T2_shortcut_clean", "T2", sc),
         EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
     )

@@ -1,4 +1,4 @@
-"""How a raw image becomes what a net sees: spatial augmentation, then the cue, then normalisation and, maybe, enlargement."""
+"""From raw images to the net's input: augmentation, cue, normalisation and optional enlargement, in this order."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from einstellung.streams.transfer import to_device
 
 
 class Presentation:
-    """The one way from raw images to a net's input, for training, replay, evaluation and the stream's proof alike.
+    """The only path from raw images to the net's input, shared by training, replay, evaluation and the stream's proof.
 
-    Augmentation and cue draw from the generators they are given, never from a global one. The cue comes after the crop and
-    the flip, so that it stands where it should in what the net sees. Where a stream shows its images larger than they are,
-    that comes last: cue and cover grow with the image, and memory holds small images.
+    Augmentation and cue draw from the generators they are given, never from a global one. The cue is painted after crop and
+    flip, so that augmentation does not move it. Enlargement comes last, so that cue and cover grow with the image and memory
+    holds small images.
 
-    Sets of images lie in the CPU's memory. A batch is augmented and painted there, goes to the net's device as bytes, a quarter
-    of what its floats would take, and is normalised on that device. Pixels that a learner drew on the device stay on it.
+    Image sets stay in CPU memory. A batch is augmented and painted there, moves to the net's device as bytes (a quarter of
+    its size in floats) and is normalised on that device. Pixels that are on the device already stay there.
     """
 
     def __init__(self, stream: Stream, device: torch.device | str = "cpu", channels_last: bool = False) -> None:
         height, width = stream.phases[0].train.images.shape[-2:]
-        if stream.shown_size is not None and stream.shown_size < max(height, width):
-            # between the pixels that a smaller image keeps, a small cue would be lost
+        if stream.input_size is not None and stream.input_size < max(height, width):
+            # shrinking could lose a small cue between the pixels that are kept
             raise InputError(
-                f"stream.shown_size is {stream.shown_size}: images of {height}x{width} are only ever enlarged"
+                f"stream.input_size is {stream.input_size}, but images are {height}x{width} and can only be enlarged"
             )
         self.stream = stream
         self.device = torch.device(device)
@@ -38,40 +38,43 @@ class Presentation:
         self._shift = (-torch.tensor(stream.mean).view(1, -1, 1, 1) / std).to(self.device)
 
     def training_pixels(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
-        """Augmented uint8 images with the cue on those that bear it."""
+        """Augmented uint8 images, with the cue on those that have it."""
         pixels = crop_and_flip(images.images, self.stream.crop_padding, self.stream.flip, augmentation)
         return self.painted(pixels, images, cue)
 
     def painted(self, pixels: Tensor, images: ImageSet, cue: torch.Generator | None = None) -> Tensor:
-        """``pixels`` with the cue on the images that bear it."""
-        if not bool(images.bears.any()):
+        """``pixels`` with the cue painted on the images that have it."""
+        if not bool(images.has_cue.any()):
             return pixels
-        if bool(images.bears.all()):
+        if bool(images.has_cue.all()):
             return self.stream.planted_cue.paint(pixels, images.index, cue)
         painted = pixels.clone()
-        painted[images.bears] = self.stream.planted_cue.paint(pixels[images.bears], images.index[images.bears], cue)
+        painted[images.has_cue] = self.stream.planted_cue.paint(
+            pixels[images.has_cue], images.index[images.has_cue], cue
+        )
         return painted
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
-        """A training batch as the net sees it."""
+        """A training batch as the net's input."""
         return self.normalised(self.training_pixels(images, augmentation, cue))
 
     def unaugmented(self, images: ImageSet) -> Tensor:
-        """Training images without augmentation, with their cue: for Fisher information and the like."""
+        """Training images with their cue but without augmentation, e.g. for Fisher information."""
         return self.normalised(self.painted(images.images, images))
 
     def normalised(self, pixels: Tensor) -> Tensor:
+        """uint8 pixels as normalised floats on the net's device, enlarged to the stream's ``input_size``."""
         floats = to_device(pixels, self.device).to(torch.float32, memory_format=self.layout)
         inputs = torch.addcmul(self._shift, floats, self._scale)
-        if (side := self.stream.shown_size) is None or inputs.shape[-2:] == (side, side):
+        if (side := self.stream.input_size) is None or inputs.shape[-2:] == (side, side):
             return inputs
         return F.interpolate(inputs, size=(side, side), mode="bilinear", align_corners=False)
 
 
 def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:
-    """Random crop after zero padding, and random horizontal flip, drawn anew for every image of the batch.
+    """Random crop after zero padding and random horizontal flip, drawn independently for every image.
 
-    The draws are the CPU generator's wherever the images are, so that they are the same on every device.
+    Draws come from the CPU generator, so that they are the same on every device.
 
     >>> one = torch.arange(4, dtype=torch.uint8).view(1, 1, 2, 2)
     >>> crop_and_flip(one, 0, False, torch.Generator().manual_seed(0)).flatten().tolist()
@@ -87,6 +90,6 @@ def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Gen
         cols = torch.where((drawn[2] < 0.5).view(-1, 1, 1, 1), width - 1 - cols, cols)
     rows = torch.arange(height, device=device).view(1, 1, -1, 1)
     padded = F.pad(images, (padding, padding, padding, padding))
-    which = torch.arange(count, device=device).view(-1, 1, 1, 1)
+    image = torch.arange(count, device=device).view(-1, 1, 1, 1)
     channel = torch.arange(channels, device=device).view(1, -1, 1, 1)
-    return padded[which, channel, rows + top, cols + left]
+    return padded[image, channel, rows + top, cols + left]

@@ -1,13 +1,13 @@
-"""A stream proves itself before anybody trains on it.
+"""Prove a stream before anything is trained on it.
 
-Every check looks at the tensors that training and evaluation will use, through the same presentation, and computes what
-should be there from the protocol's settings, never from the flags that are under suspicion.
+Every check looks at the tensors that training and evaluation will use, through the same presentation. The expected values are
+computed from the protocol's settings, never from the flags under test.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -22,7 +22,7 @@ from einstellung.streams.stream import Phase, Stream
 
 @dataclass(frozen=True)
 class Proof:
-    """All checks of a stream, with the facts (sizes, chance levels) that a reader needs beside its numbers."""
+    """The checks of a stream, and facts (sizes, chance levels) that a reader needs next to its numbers."""
 
     stream: str
     facts: dict[str, object]
@@ -33,19 +33,17 @@ class Proof:
         return all(check.passed for check in self.checks)
 
     def to_dict(self) -> dict[str, object]:
-        return {"stream": self.stream, "facts": self.facts, "checks": [asdict(check) for check in self.checks]}
+        return {"stream": self.stream, "facts": self.facts, "checks": [check.to_dict() for check in self.checks]}
 
     def require(self) -> None:
-        """Stop with the reason if a check failed."""
+        """Raise an error with the reasons if a check failed."""
         failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
         if failed:
-            raise InputError(
-                f"the stream '{self.stream}' does not prove itself ({'; '.join(failed)}); nothing was trained"
-            )
+            raise InputError(f"the stream '{self.stream}' fails its checks ({'; '.join(failed)}); nothing was trained")
 
 
 def prove(stream: Stream) -> Proof:
-    """Run every check; see :meth:`Proof.require` for what a failed one does."""
+    """Run every check; :meth:`Proof.require` raises if one failed."""
     return Proof(stream.name, _facts(stream), tuple(check(stream) for check in stream.checks or _CHECKS))
 
 
@@ -74,12 +72,12 @@ def _images_disjoint(stream: Stream) -> Check:
 
 
 def _evaluation_unseen(stream: Stream) -> Check:
-    """Compares pixels, with the cue painted on training images where evaluation images bear it."""
+    """Compare pixels, also with the cue painted on training images, since evaluation images may have it."""
     derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked, pair.elsewhere)}
     derived -= {pair.clean for pair in stream.pairs}
     own = [split for split in stream.splits if split.name not in derived]
     clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
-    # What a bearing evaluation image would look like if it had been taken from a training set, cue and all.
+    # What an evaluation image with the cue would look like if it had been taken from a training set.
     painted = {
         content
         for phase in stream.phases
@@ -109,9 +107,9 @@ def _labels_in_place(stream: Stream) -> Check:
         for name, images in sets:
             if not len(images):
                 problems.append(f"{name} of {phase.name} is empty")
-            strangers = set(images.labels.tolist()) - set(phase.classes)
-            if strangers:
-                problems.append(f"{name} of {phase.name} holds labels of another phase: {sorted(strangers)[:5]}")
+            foreign = set(images.labels.tolist()) - set(phase.classes)
+            if foreign:
+                problems.append(f"{name} of {phase.name} holds labels of another phase: {sorted(foreign)[:5]}")
         if missing := set(phase.classes) - set(phase.train.labels.tolist()):
             problems.append(f"{phase.name} has no training image of classes {sorted(missing)[:5]}")
         if max(phase.classes) >= stream.n_outputs or min(phase.classes) < 0:
@@ -136,7 +134,7 @@ def _augmentation_is_new(stream: Stream) -> Check:
 
 
 def _splits_balanced(stream: Stream) -> Check:
-    """Classes may be short of the images that were left out as duplicates, and of no other, unless the source is uneven."""
+    """Classes must be of equal size, apart from images left out as duplicates, unless the source itself is uneven."""
     uneven = []
     for split in stream.splits:
         counts = torch.bincount(split.images.labels, minlength=stream.n_outputs)
@@ -147,8 +145,8 @@ def _splits_balanced(stream: Stream) -> Check:
             uneven.append(f"{split.name} {sizes[0]} to {sizes[-1]}")
     facts = _facts(stream)
     detail = "; ".join(
-        f"{words} {facts[key]:.4f}"
-        for key, words in (
+        f"{title} {facts[key]:.4f}"
+        for key, title in (
             ("chance", "chance over the whole head"),
             ("chance_task", "chance within the last phase"),
             ("cue_alone", "what the cue alone can give"),
@@ -169,8 +167,8 @@ def _facts(stream: Stream) -> dict[str, object]:
     last = stream.phases[-1]
     planted: dict[str, object] = {}
     if stream.cue is not None:
-        bearing = last.cue_classes if last.cue_classes and stream.cue.share else last.classes
-        planted = {"cue_alone": 1 / len(bearing), "cue": repr(stream.cue), "cover": stream.cover}
+        candidates = last.cue_classes if last.cue_classes and stream.cue.share else last.classes
+        planted = {"cue_alone": 1 / len(candidates), "cue": repr(stream.cue), "cover": stream.cover}
     return {
         "outputs": stream.n_outputs,
         "chance": 1 / stream.n_outputs,

@@ -1,9 +1,8 @@
-"""``shapes``: a stream that needs no download, drawn on the fly from a seed.
+"""``shapes``: a synthetic stream, drawn from a seed without any download.
 
-Twelve superclasses (outlines) of three fine classes each (fillings), 32x32 pixels by default. Colour, place, size, tilt,
-background and noise vary freely, so none of them predicts a label. Each shortcut superclass has a near twin without the
-cue (a ring is a disc with a hole, a saltire is a cross that has been turned): telling them apart takes some learning, which
-makes a cue tempting.
+Twelve superclasses (outlines) of three fine classes each (fillings), 32x32 pixels by default. Colour, position, size, tilt,
+background and noise are independent of the label. Each shortcut superclass has a near twin without the cue (a ring is a disc
+with a hole, a saltire a rotated cross): they are hard to tell apart, which makes the cue an attractive shortcut.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ OUTLINES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "cross": _cross,
 }
 
-# How a shape is filled: 0 or 1 at a point given in pixels. Every filling looks the same in a mirror.
+# Whether a point, given in pixels, is light or dark. Every filling is symmetric, so that flips do not change the class.
 FILLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
     "plain": lambda x, y: torch.ones_like(x + y, dtype=torch.bool),
     "rows": lambda x, y: torch.remainder(y, 6) < 3,
     "columns": lambda x, y: torch.remainder(x, 6) < 3,
 }
 
-_SIDE, _FINER = 32, 2  # the canvas in units of length (pixels of a 32x32 image), and samples per pixel and axis
+_SIDE, _SUPERSAMPLING = 32, 2  # side of the canvas in pixels of a 32x32 image; samples per pixel and axis
 
 
 @streams.register("shapes")
@@ -111,8 +110,8 @@ def _draw(label: int, count: int, noise: float, size: int, draws: torch.Generato
     radius, tilt = uniform(8.0, 11.5, 1, 1), uniform(-0.3, 0.3, 1, 1)
     centre = uniform(-3.0, 3.0, 2, 1, 1) + _SIDE / 2
 
-    finer = size * _FINER
-    ticks = (torch.arange(finer) + 0.5) * _SIDE / finer
+    samples = size * _SUPERSAMPLING
+    ticks = (torch.arange(samples) + 0.5) * _SIDE / samples
     dx, dy = ticks.view(1, 1, -1) - centre[:, 0], ticks.view(1, -1, 1) - centre[:, 1]
     x = (dx * tilt.cos() + dy * tilt.sin()) / radius
     y = (dy * tilt.cos() - dx * tilt.sin()) / radius
@@ -130,6 +129,6 @@ def _draw(label: int, count: int, noise: float, size: int, draws: torch.Generato
     background = uniform(0.25, 0.75, 3, 1, 1) + ramp
     filled = torch.where(pattern.unsqueeze(1), light, dark)
     canvas = torch.where(inside.unsqueeze(1), filled, background)
-    small = torch.nn.functional.avg_pool2d(canvas, _FINER)
+    small = torch.nn.functional.avg_pool2d(canvas, _SUPERSAMPLING)
     small = small + noise * torch.randn(small.shape, generator=draws)
     return (small.clamp(0, 1) * 255).round().to(torch.uint8)

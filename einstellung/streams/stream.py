@@ -1,4 +1,4 @@
-"""A stream: ordered phases of training data, and the named splits a model is measured on."""
+"""A stream: ordered phases of training data and named evaluation splits."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from einstellung.registry import Registry
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Raw images (uint8 [N, C, H, W]) with their head labels, their identity in the source, and who bears the cue.
+    """Raw images (uint8 [N, C, H, W]) with their labels in the head, their index in the source, and whether they have the cue.
 
-    ``features``: which spurious features are in an image, one bit each; None where nothing but the planted cue is known.
+    ``features`` is a bit mask of the spurious features in each image; None if only the planted cue is known.
     """
 
     images: Tensor
     labels: Tensor
     index: Tensor
-    bears: Tensor
+    has_cue: Tensor
     features: Tensor | None = None
 
     def __len__(self) -> int:
@@ -33,15 +33,15 @@ class ImageSet:
     def take(self, rows: Tensor) -> ImageSet:
         """The given rows, in the given order."""
         features = None if self.features is None else self.features[rows]
-        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows], features)
+        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.has_cue[rows], features)
 
     def spurious(self) -> Tensor:
-        """The spurious features of every image as one number: equal where the same ones are there."""
-        return self.bears.long() if self.features is None else self.features
+        """One number per image that encodes its set of spurious features."""
+        return self.has_cue.long() if self.features is None else self.features
 
     @staticmethod
     def joined(sets: Sequence[ImageSet]) -> ImageSet:
-        """Several sets, one after the other."""
+        """The sets concatenated in the given order."""
         if len(sets) == 1:
             return sets[0]
         parts = [[getattr(one, name) for one in sets] for name in ImageSet.__dataclass_fields__]
@@ -54,9 +54,9 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of learning: its classes (as head labels), which of them bear the planted cue, its training images.
+    """A phase of training: its classes (as head labels), those that get the planted cue, and its training images.
 
-    ``cues``: the names of the cues that go with the label in this phase, as whoever made it knows them.
+    ``cues`` names the cues that are correlated with the label in this phase.
     """
 
     name: str
@@ -67,26 +67,26 @@ class Phase:
 
 
 class Intervention(Protocol):
-    """Another value for one cue of an image: one that goes with another class. All else stays as it was."""
+    """Change one cue of an image to a value that is correlated with another class, and nothing else."""
 
     def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
-        """The same images with the cue changed, their features and who bears the cue included."""
+        """The images with the cue changed; ``features`` and ``has_cue`` are updated with it."""
         ...
 
 
-class PlantedElsewhere:
-    """The intervention on a planted cue: whoever bears it loses it, whoever does not gets it painted."""
+class TogglePlantedCue:
+    """The intervention on a planted cue: remove it where it is, add it where it is not."""
 
     def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
-        return replace(images, bears=~images.bears)
+        return replace(images, has_cue=~images.has_cue)
 
 
 @dataclass(frozen=True)
 class EvaluationSplit:
-    """Images as a model is shown them in evaluation (cue painted or covered already), and the phase they belong to.
+    """Evaluation images of a phase, with the cue already painted or covered.
 
-    ``held_out`` marks a split that was taken out of the phase's training images, so that their identities are comparable.
-    ``always``: it is measured at every moment of its phase.
+    ``held_out`` marks a split taken from the phase's training images, so that the indices of both can be compared.
+    ``always``: measured at every evaluation of its phase, whatever the schedule.
     """
 
     name: str
@@ -98,9 +98,9 @@ class EvaluationSplit:
 
 @dataclass(frozen=True)
 class MaskedPair:
-    """Names of splits that hold the same images clean, with the cue, with the cue covered, and with the cue elsewhere.
+    """Names of the splits that show the same images clean, with the cue, with the cue covered, and with the cue displaced.
 
-    Where the cue is in the pictures already, no clean ones exist: ``clean`` and ``patched`` are then the same split.
+    If the cue is part of the original images there are no clean ones: ``clean`` and ``patched`` are then the same split.
     """
 
     clean: str
@@ -111,19 +111,21 @@ class MaskedPair:
 
 @dataclass(frozen=True)
 class Stream:
-    """Everything a run learns from and is measured on.
+    """Everything a run is trained and evaluated on.
 
-    ``duplicates_allowed`` is how many evaluation images the source is known to share with its training images, pixel for
-    pixel, ``phase_duplicates_allowed`` how many training images two phases share in that way; the proof fails above them.
-    ``left_out`` is how many evaluation images were taken out for that reason, so that classes may be short of as many.
-    ``uneven_classes``: the source's own classes differ in size, so that the proof does not ask for equal numbers.
-    ``shown_size`` is the side to which images are enlarged for the net, with what is painted on them.
-    A stream that plants no cue has neither ``cue`` nor ``cover`` nor ``pairs``, brings the ``checks`` of its own protocol, and
-    in ``samples`` a few images by name for a reader to look at.
-    ``cue_names`` names the bits of the images' ``features``, the first for the lowest one. ``interventions``: for each cue that
-    can be changed in an image, by its name, how. ``target_boxes`` tells where the thing to be recognised is in images, as rows of
-    top, left, bottom, right (the last two not within). ``selected_by``: of the last phase's epochs, the one counts whose lowest
-    accuracy over these splits is highest; without any, the phase's validation decides.
+    - ``diagnosis``: the kind of diagnosis its splits are made for.
+    - ``duplicates_allowed``: evaluation images that the source is known to share with its training images, pixel for pixel;
+      ``phase_duplicates_allowed``: training images that two phases share in that way. The proof fails above these numbers.
+    - ``left_out``: evaluation images removed as duplicates, so that classes may be short of that many.
+    - ``uneven_classes``: the source's classes differ in size, so the proof does not require equal numbers.
+    - ``input_size``: the side to which images are enlarged for the net, cue included.
+    - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
+      and, in ``samples``, a few named images for the report.
+    - ``cue_names``: names of the bits in the images' ``features``, lowest bit first.
+    - ``interventions``: how to change a cue in an image, by the cue's name.
+    - ``target_boxes``: where the object to recognise is, as rows of top, left, bottom, right (the last two exclusive).
+    - ``selected_by``: splits that select the epoch of the last phase: the one whose lowest accuracy over them is highest.
+      Without any, the phase's validation split decides.
     """
 
     name: str
@@ -142,7 +144,7 @@ class Stream:
     phase_duplicates_allowed: int = 0
     left_out: int = 0
     uneven_classes: bool = False
-    shown_size: int | None = None
+    input_size: int | None = None
     facts: dict[str, object] = field(default_factory=dict)
     checks: tuple[Callable[[Stream], Check], ...] = ()
     samples: dict[str, Tensor] = field(default_factory=dict)
@@ -150,10 +152,11 @@ class Stream:
     interventions: Mapping[str, Intervention] = field(default_factory=dict)
     target_boxes: Callable[[ImageSet], Tensor] | None = None
     selected_by: tuple[str, ...] = ()
+    diagnosis: str = "rigidity"
 
     @property
     def planted_cue(self) -> Cue:
-        """The cue, of a stream that plants one."""
+        """The cue of a stream that plants one."""
         assert self.cue is not None, f"the stream '{self.name}' plants no cue"
         return self.cue
 

@@ -1,4 +1,4 @@
-"""The two-phase protocol over any labelled images with superclasses: T1 without a cue, T2 with one on its shortcut classes."""
+"""The two-phase protocol on labelled images with superclasses: T1 without a cue, T2 with one on its shortcut classes."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from torch import Tensor
 
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
-from einstellung.streams.duplicates import Duplicates, settled
-from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted
+from einstellung.streams.duplicates import Duplicates, deduplicated
+from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import ImageSet, Stream
 
 _TEST_SPLITS = {
     "T1": "T1_all",
     "SC": "T2_shortcut",
     "NSC": "T2_nonshortcut",
-}  # what a message calls a part's test images
+}  # part -> name of its test images in the facts
 
 Labels = Literal["fine", "superclass"]
 
 
 @dataclass(frozen=True)
 class LabelledImages:
-    """A source as it comes: images, fine labels, and their position in the source as identity."""
+    """The images of a source with their fine labels; an image's index is its position."""
 
     images: Tensor
     fine: Tensor
 
     def rows(self, fine_classes: Sequence[int], per_class: int | None = None) -> Tensor:
-        """Positions of the given classes' images, in the source's order; of each class all, or the first so many."""
+        """Positions of the given classes' images in source order; of each class all, or the first ``per_class``."""
         wanted = torch.isin(self.fine, torch.tensor(list(fine_classes)))
         if per_class is not None:
             for fine in fine_classes:
@@ -42,10 +42,10 @@ class LabelledImages:
 
 @dataclass(frozen=True)
 class Split:
-    """Which superclasses belong to T1, T2 and (within T2) the shortcut classes, and what share of T2 is held out.
+    """The superclasses of T1, T2 and (within T2) of the shortcut classes, and the share of T2 held out for validation.
 
-    ``labels`` says what the head tells apart: fine classes or superclasses. Of each fine class all images are used, or the
-    first ``train_per_class`` and ``test_per_class``; the held-out share is exact per fine class in either case.
+    ``labels``: whether the head predicts fine classes or superclasses. All images of a fine class are used, or the first
+    ``train_per_class`` and ``test_per_class``; the held-out share is exact per fine class.
     """
 
     t1: tuple[int, ...] = (0, 1, 2, 3, 4, 5, 6, 7)
@@ -87,18 +87,18 @@ def two_phase(
     t1_train, t2_all = (images_of(train, part, split.train_per_class) for part in ("T1", "T2"))
     held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, HELD_OUT)
     t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
-    tests = {words: images_of(test, part, split.test_per_class) for part, words in _TEST_SPLITS.items()}
-    sets = settled(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
+    tests = {title: images_of(test, part, split.test_per_class) for part, title in _TEST_SPLITS.items()}
+    sets = deduplicated(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
     all_facts = {
         **(facts or {}),
         "labels": split.labels,
         "superclasses": {part: [superclass_names[s] for s in sorted(set(ids))] for part, ids in _parts(split).items()},
     }
     if duplicates is not None:
-        all_facts["duplicates"] = sets.in_words()
-    return planted(
+        all_facts["duplicates"] = sets.describe()
+    return planted_stream(
         name,
-        TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[words] for words in _TEST_SPLITS.values())),
+        TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[title] for title in _TEST_SPLITS.values())),
         HeadClasses(classes["T1"], classes["SC"], classes["NSC"], class_names),
         cue,
         cover_name,
@@ -119,7 +119,7 @@ def _head(
     fine_names: Sequence[str],
     superclass_names: Sequence[str],
 ) -> tuple[Tensor, tuple[str, ...]]:
-    """The head's label for every fine class (-1: not in the stream), and the names of its outputs."""
+    """The head's label of every fine class (-1: not in the stream), and the names of its outputs."""
     fine_ids = [fine for part in ("T1", "SC", "NSC") for fine in fine_of[part]]
     if split.labels == "fine":
         groups, names = [[fine] for fine in fine_ids], [fine_names[fine] for fine in fine_ids]
@@ -145,7 +145,7 @@ def _check(split: Split, known: set[int]) -> None:
         if unknown or not value:
             raise InputError(f"stream.{key} is {list(value)}: give superclasses from {min(known)} to {max(known)}")
     if both := sorted(set(split.t1) & set(split.t2)):
-        raise InputError(f"superclasses {both} are in stream.t1 and in stream.t2: a phase must not share a class")
+        raise InputError(f"superclasses {both} are in stream.t1 and in stream.t2: phases must not share a class")
     if outside := sorted(set(split.shortcut) - set(split.t2)):
         raise InputError(f"stream.shortcut names superclasses {outside} that are not in stream.t2")
     if set(split.shortcut) == set(split.t2):

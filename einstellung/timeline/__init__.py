@@ -1,4 +1,4 @@
-"""The narrow waist: training ends in a timeline, everything that is judged begins with one."""
+"""The timeline: the table that training produces and every diagnosis reads."""
 
 from einstellung.timeline.schema import (
     COLUMNS,

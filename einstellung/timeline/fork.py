@@ -1,9 +1,8 @@
-"""The public fork's ``timeline_*.csv``: method, seed, epoch_eff, split, acc and, in newer files, top5 and loss.
+"""Import the public fork's ``timeline_*.csv``: method, seed, epoch_eff, split, acc and, in newer files, top5 and loss.
 
-Three things differ from our own layout. ``epoch_eff`` is 0 *after* the first epoch, so 1 is added. The case of method
-names varies, so they are lower-cased. And nothing names the phase: a continual method holds two rows per split and
-epoch, phase 1 then phase 2 in file order, while a model trained on phase 2 alone holds one. Where the rows leave the
-phase open, the file is refused.
+Three things differ from our layout. ``epoch_eff`` is 0 *after* the first epoch, so 1 is added. The case of method names
+varies, so they are lower-cased. The phase is missing: a continual method has two rows per split and epoch, phase 1 then phase 2
+in file order; a model trained on phase 2 alone has one. A file whose rows leave the phase ambiguous is refused.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ FORK_COLUMNS = ("method", "seed", "epoch_eff", "split", "acc")
 
 
 def is_fork_layout(columns: list[str]) -> bool:
-    """Recognised by its columns, in whatever case: ``epoch_eff`` where ours has ``epoch`` and ``phase``.
+    """Whether the columns, in any case, are the fork's: ``epoch_eff`` instead of ``epoch`` and ``phase``.
 
     >>> is_fork_layout(["method", "seed", "epoch_eff", "split", "acc"])
     True
@@ -48,7 +47,7 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     if (epoch < 0).any():
         row = int(np.argmax(epoch < 0))
         raise InputError(f"{origin.at(row)}, column 'epoch_eff': {epoch[row]} is below 0")
-    # Grouped by file: the same run in two files is not two phases of one log.
+    # grouped by file: the same run in two files is not two phases of one log
     group = origin.file_of_row
     for values in (method, frame["seed"], text_column(frame, "split", origin)):
         codes, found = pd.factorize(values)
@@ -66,9 +65,9 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArray[np.bool_]:
     """True where a row belongs to phase 2, per curve (one method, seed and split) in file order.
 
-    A curve that holds every epoch once is phase 2 alone, in whatever order it stands. One that holds every epoch twice
-    is both phases, the first row of each pair being phase 1. Phases of unequal length are told apart only where the
-    file shows two passes, each rising from the curve's lowest epoch.
+    A curve with every epoch once is phase 2 alone, in any order. A curve with every epoch twice is both phases, the first row
+    of each pair being phase 1. Phases of unequal length are separated only if the file shows two passes, each rising from the
+    curve's lowest epoch.
     """
     order = np.argsort(group, kind="stable")
     sorted_group, sorted_epoch = group[order], epoch[order]
@@ -81,8 +80,8 @@ def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArr
     if (copies > 2).any():
         third = int(np.argmax(occurrence == 2))
         same = (curve == curve[third]) & (sorted_epoch == sorted_epoch[third])
-        places = "; ".join(origin.at(int(row)) for row in order[same])
-        raise InputError(f"more than two rows for one split and epoch_eff {sorted_epoch[third]}: {places}")
+        rows = "; ".join(origin.at(int(row)) for row in order[same])
+        raise InputError(f"more than two rows for one split and epoch_eff {sorted_epoch[third]}: {rows}")
 
     once = _none_of(copies == 2, curve)
     always_twice = _none_of(copies == 1, curve)
@@ -93,7 +92,7 @@ def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArr
 
     unclear = ~once & ~always_twice & ~two_passes
     if unclear.any():
-        raise InputError(_cannot_be_told(order, curve, sorted_epoch, copies, int(np.argmax(unclear)), origin))
+        raise InputError(_describe_ambiguity(order, curve, sorted_epoch, copies, int(np.argmax(unclear)), origin))
     restarted = np.cumsum(restarts) - np.cumsum(restarts)[starts][curve] > 0
     result = np.empty(len(group), dtype=bool)
     result[order] = once | np.where(always_twice, occurrence == 1, restarted)
@@ -106,16 +105,16 @@ def _none_of(rows: npt.NDArray[np.bool_], curve: IntArray) -> npt.NDArray[np.boo
     return none
 
 
-def _cannot_be_told(
+def _describe_ambiguity(
     order: IntArray, curve: IntArray, epoch: IntArray, copies: IntArray, unclear: int, origin: Origin
 ) -> str:
     own = curve == curve[unclear]
-    lonely = int(np.argmax(own & (copies == 1)))
+    single = int(np.argmax(own & (copies == 1)))
     first = int(np.argmax(own & (copies == 2)))
     second = int(np.flatnonzero(own & (epoch == epoch[first]))[1])
     return (
-        f"{origin.at(int(order[second]))}: epoch_eff {epoch[first]} stands there again (first: "
-        f"{origin.at(int(order[first]))}) while epoch_eff {epoch[lonely]} of the same curve stands once "
-        f"({origin.at(int(order[lonely]))}), and its rows are not two passes that rise from its lowest epoch, so the "
-        "phases cannot be told; sort the rows by phase, or add the columns phase and epoch"
+        f"{origin.at(int(order[second]))}: epoch_eff {epoch[first]} appears again (first: "
+        f"{origin.at(int(order[first]))}) while epoch_eff {epoch[single]} of the same curve appears once "
+        f"({origin.at(int(order[single]))}), and its rows are not two passes that rise from its lowest epoch, so the "
+        "phases are ambiguous; sort the rows by phase, or add the columns phase and epoch"
     )

@@ -1,4 +1,4 @@
-"""Files and folders to one table of rows, each of which knows its file and line."""
+"""Read files and folders into one table whose rows remember their file and line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OTHER_SEPARATORS = {";": '";"', "\t": "tabs", "|": '"|"'}
 
 @dataclass(frozen=True)
 class _CsvText:
-    """One CSV file, split after its header. Line ends are unix ones and the last line is closed."""
+    """A CSV file split after its header, with Unix line endings and a final newline."""
 
     path: Path
     header: tuple[str, ...]
@@ -35,13 +35,12 @@ class _CsvText:
 
 
 def timeline_files(paths: Iterable[Path | str]) -> list[Path]:
-    """The files to read, each once: files as given; of a folder what it holds.
+    """The files to read, each once: files as given, and the timelines in folders.
 
-    A results folder (known by its ``config.yaml``) holds the single runs below ``runs`` and a table merged from them at
-    its top: the runs are read, for the merged table may be older; without any run, the table is. In another folder
-    ``timeline.csv`` (or ``timeline.parquet``) stands for all that lies below it; without one, the sub-folders are asked
-    in turn. Every ``timeline_*.csv`` or ``.parquet`` of a folder counts beside these. Where a table exists both as CSV
-    and as Parquet, the CSV is read.
+    A results folder (recognised by its ``config.yaml``) holds single runs below ``runs`` and a table merged from them: the runs
+    are read, as the merged table may be older; the table is read if there are no runs. In any other folder ``timeline.csv`` (or
+    ``timeline.parquet``) covers everything below it; without one, the subfolders are searched. Every ``timeline_*.csv`` or
+    ``.parquet`` in a folder is read too. If a table exists as CSV and as Parquet, the CSV is read.
     """
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
@@ -80,9 +79,9 @@ def _files_of_folder(folder: Path) -> list[Path]:
 
 
 def read_tables(files: Sequence[Path]) -> tuple[pd.DataFrame, Origin]:
-    """All rows of ``files`` in our layout, unchecked but for missing columns, and where each came from."""
+    """All rows of ``files`` in our layout and their origins; only missing columns are checked."""
     texts = [_csv_text(file) for file in files if file.suffix not in PARQUET_SUFFIXES]
-    # Files with one header are parsed as one text: a folder of a thousand runs costs one call, not a thousand.
+    # files with the same header are parsed together: one call for a folder of a thousand runs
     alike: dict[tuple[str, ...], list[_CsvText]] = {}
     for text in texts:
         alike.setdefault(text.header, []).append(text)
@@ -100,7 +99,7 @@ def _in_our_layout(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 
 
 def _merged(parts: list[tuple[pd.DataFrame, Origin]]) -> tuple[pd.DataFrame, Origin]:
-    # Categories of different files do not concatenate, and empty columns must not decide a dtype.
+    # categories of different files do not concatenate, and empty columns must not determine a dtype
     frames = [
         frame.astype({column: object for column in TEXT_COLUMNS if column in frame}).dropna(axis="columns", how="all")
         for frame, _ in parts
@@ -131,12 +130,12 @@ def _csv_text(path: Path) -> _CsvText:
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path} is not a CSV file in UTF-8: {error}") from None
     if len(header) == 1:
-        for separator, words in OTHER_SEPARATORS.items():
+        for separator, name in OTHER_SEPARATORS.items():
             if separator in header[0]:
-                raise InputError(f"{path}: the columns are separated by {words}: save it with commas")
+                raise InputError(f"{path}: the columns are separated by {name}: save it with commas")
     twice = [name for name in header if name and header.count(name) > 1]
     if twice:
-        raise InputError(f"{path}, line 1: column '{twice[0]}' stands there twice")
+        raise InputError(f"{path}, line 1: column '{twice[0]}' appears twice")
     return _CsvText(path, header, body)
 
 
@@ -161,13 +160,13 @@ def _parse(texts: Sequence[_CsvText]) -> tuple[pd.DataFrame, Origin]:
     except (pd.errors.ParserError, pd.errors.ParserWarning, pd.errors.EmptyDataError) as error:
         return _parse_alone(texts, error)
     counts = np.array([text.lines for text in texts])
-    if len(frame) != counts.sum() and len(texts) > 1:  # a quoted line break shifts all files after it
+    if len(frame) != counts.sum() and len(texts) > 1:  # a quoted line break shifts all following files
         return _merged([_parse([text]) for text in texts])
     first = np.r_[0, np.cumsum(counts)[:-1]]
     file_of_row = np.repeat(np.arange(len(texts)), counts)[: len(frame)]
     line = np.arange(len(frame)) - first[file_of_row] + 2
     origin = Origin(tuple(str(text.path) for text in texts), file_of_row, line, ("line",) * len(texts))
-    # A column without a name is an index that somebody's tool wrote, or a comma at the end of each line.
+    # an unnamed column is an index written by some tool, or a comma at the end of each line
     frame = frame.drop(columns=[name for name, given in zip(names, texts[0].header, strict=True) if not given])
     filled = frame.notna().any(axis="columns").to_numpy()
     empty = set(range(len(texts))) - set(np.unique(file_of_row[filled]).tolist())
@@ -177,7 +176,7 @@ def _parse(texts: Sequence[_CsvText]) -> tuple[pd.DataFrame, Origin]:
 
 
 def _parse_alone(texts: Sequence[_CsvText], error: Exception) -> tuple[pd.DataFrame, Origin]:
-    """Find the file and the line that cannot be parsed."""
+    """Parse file by file, to find the file and line that cannot be parsed."""
     if len(texts) > 1:
         return _merged([_parse([text]) for text in texts])
     (text,) = texts

@@ -1,4 +1,4 @@
-"""What a timeline must look like, and the one line that says where it does not."""
+"""The schema of a timeline; an error names file, line and column."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ SC_ELSEWHERE = "T2_shortcut_elsewhere"
 NSC_PATCHED = "T2_nonshortcut_patched"
 KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE, NSC_PATCHED)
 
-# Effective epochs are quotients of sample counts: two that differ by less than this are the same moment.
+# Effective epochs are quotients of sample counts: rounded to this many decimals, equal ones are the same epoch.
 EPOCH_DECIMALS = 9
-# Means over classes may exceed 1 by rounding alone.
+# Means over classes may exceed 1 by rounding.
 ACCURACY_SLACK = 1e-9
 
 
 @dataclass(frozen=True)
 class Origin:
-    """Where each row came from, so that an error can name file and line.
+    """The file and line of each row, for error messages.
 
     >>> Origin.of_file("a.csv", np.array([2, 3])).at(1)
     'a.csv, line 3'
@@ -49,11 +49,11 @@ class Origin:
     files: tuple[str, ...]
     file_of_row: IntArray
     number_of_row: IntArray
-    words: tuple[str, ...]  # per file: a CSV has lines, a Parquet file or a frame has rows
+    units: tuple[str, ...]  # per file: a CSV has lines, a Parquet file or a frame has rows
 
     @classmethod
-    def of_file(cls, file: str, numbers: IntArray, word: str = "line") -> Origin:
-        return cls((file,), np.zeros(len(numbers), dtype=np.int64), numbers, (word,))
+    def of_file(cls, file: str, numbers: IntArray, unit: str = "line") -> Origin:
+        return cls((file,), np.zeros(len(numbers), dtype=np.int64), numbers, (unit,))
 
     @classmethod
     def unknown(cls, rows: int) -> Origin:
@@ -66,7 +66,7 @@ class Origin:
             tuple(file for origin in origins for file in origin.files),
             np.concatenate([origin.file_of_row + start for origin, start in zip(origins, before[:-1], strict=True)]),
             np.concatenate([origin.number_of_row for origin in origins]),
-            tuple(word for origin in origins for word in origin.words),
+            tuple(unit for origin in origins for unit in origin.units),
         )
 
     @property
@@ -75,11 +75,11 @@ class Origin:
 
     def at(self, row: int) -> str:
         file = self.files[self.file_of_row[row]]
-        place = f"{self.words[self.file_of_row[row]]} {self.number_of_row[row]}"
+        place = f"{self.units[self.file_of_row[row]]} {self.number_of_row[row]}"
         return f"{file}, {place}" if file else place
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> Origin:
-        return Origin(self.files, self.file_of_row[rows], self.number_of_row[rows], self.words)
+        return Origin(self.files, self.file_of_row[rows], self.number_of_row[rows], self.units)
 
 
 def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
@@ -109,31 +109,31 @@ def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
 
 
 def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> None:
-    """Every needed column is there, or all that are missing are named, with those that may be meant by another name."""
+    """Raise an error that names all missing columns, and columns with similar names."""
     missing = [column for column in needed if column not in frame.columns]
     if missing:
         names = ", ".join(f"'{column}'" for column in missing)
         found = ", ".join(map(str, frame.columns)) or "none"
         raise InputError(
-            f"{name}: column {names} is missing (columns found: {found}){_meant(missing, list(frame.columns))}"
-            + ("; it may be empty, but must be there" if set(missing) <= {"loss", "n"} else "")
+            f"{name}: column {names} is missing (columns found: {found}){_similar(missing, list(frame.columns))}"
+            + ("; it must exist, but may be empty" if set(missing) <= {"loss", "n"} else "")
         )
 
 
-def _meant(missing: Sequence[str], found: Sequence[str]) -> str:
-    """Columns that are there under a similar name.
+def _similar(missing: Sequence[str], found: Sequence[str]) -> str:
+    """A question that names columns similar to the missing ones.
 
-    >>> _meant(["method", "acc"], ["Method", "seed", "colour"])
+    >>> _similar(["method", "acc"], ["Method", "seed", "colour"])
     "; did you mean 'Method' for 'method'?"
     """
-    strange = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
-    close = {column: difflib.get_close_matches(column, strange, n=1, cutoff=0.7) for column in missing}
-    guesses = [f"'{strange[names[0]]}' for '{column}'" for column, names in close.items() if names]
+    unknown = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
+    close = {column: difflib.get_close_matches(column, unknown, n=1, cutoff=0.7) for column in missing}
+    guesses = [f"'{unknown[names[0]]}' for '{column}'" for column, names in close.items() if names]
     return f"; did you mean {', '.join(guesses)}?" if guesses else ""
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:
-    """The column as stripped strings, none of them empty."""
+    """The column as stripped strings; empty ones are refused."""
     codes, values = pd.factorize(frame[column])
     names = np.array([str(value).strip() for value in values], dtype=object)
     empty = (codes < 0) if len(names) == 0 else (codes < 0) | (names == "")[codes]
@@ -143,7 +143,7 @@ def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray
 
 
 def number_column(frame: pd.DataFrame, column: str, origin: Origin, nullable: bool = False) -> FloatArray:
-    """The column as floats; NaN stands for 'not measured' and is refused unless ``nullable``."""
+    """The column as floats; NaN means 'not measured' and is refused unless ``nullable``."""
     series = frame[column]
     if pd.api.types.is_numeric_dtype(series) and not pd.api.types.is_bool_dtype(series):
         values = series.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -166,7 +166,7 @@ def number_column(frame: pd.DataFrame, column: str, origin: Origin, nullable: bo
 
 
 def whole_numbers(values: FloatArray, column: str, origin: Origin) -> IntArray:
-    """Floats that must be whole, as integers."""
+    """Floats as integers; fractions are refused."""
     broken = (values != np.rint(values)) | (np.abs(values) > 2**53)
     if broken.any():
         row = int(np.argmax(broken))
@@ -201,7 +201,7 @@ def _accuracy(frame: pd.DataFrame, column: str, origin: Origin, nullable: bool) 
     if outside.any():
         row = int(np.argmax(outside))
         percent = "; per cent? divide by 100" if 1.5 < values[row] <= 100 and np.nanmax(values) <= 100 else ""
-        shown = repr(float(values[row])).removesuffix(".0")  # all digits: rounded it may look like a number inside
+        shown = repr(float(values[row])).removesuffix(".0")  # all digits: rounded, it may look like a valid one
         raise InputError(f"{origin.at(row)}, column '{column}': {shown} is outside 0..1{percent}")
     return np.clip(values, 0.0, 1.0)
 
@@ -222,7 +222,7 @@ def _at_least(values: FloatArray, least: float, column: str, origin: Origin) -> 
 
 
 def row_keys(frame: pd.DataFrame) -> IntArray:
-    """One integer per row that is equal exactly where method, seed, phase, epoch and split are."""
+    """One integer per row, equal for rows with the same method, seed, phase, epoch and split."""
     keys = np.zeros(len(frame), dtype=np.int64)
     for column in ("method", "seed", "phase", "split", "epoch"):
         values = np.round(frame["epoch"].to_numpy(), EPOCH_DECIMALS) if column == "epoch" else frame[column].to_numpy()

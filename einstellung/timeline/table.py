@@ -1,4 +1,4 @@
-"""The timeline: one tidy table between those who train and those who judge."""
+"""The timeline: one tidy table between training and diagnosis."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Run = tuple[str, int]  # method and seed
 
 @dataclass(frozen=True)
 class Curve:
-    """One split of one run in one phase, by rising effective epoch; NaN where a value was not measured."""
+    """One split of one run in one phase, sorted by effective epoch; NaN where a value was not measured."""
 
     epochs: FloatArray
     acc: FloatArray
@@ -32,7 +32,7 @@ class Curve:
 
 
 class Timeline:
-    """A table with one row per method, seed, phase, effective epoch and split, its schema checked.
+    """A validated table with one row per method, seed, phase, effective epoch and split.
 
     >>> rows = {"method": "sgd", "seed": 1, "phase": "T2", "epoch": [2, 1], "split": "T1_all", "acc": [0.1, 0.3]}
     >>> timeline = Timeline(pd.DataFrame({**rows, "loss": None, "n": 500}))
@@ -44,7 +44,7 @@ class Timeline:
     """
 
     def __init__(self, frame: pd.DataFrame, origin: Origin | None = None) -> None:
-        #: The checked table. It is shared, not copied: treat it as read-only.
+        #: The validated table; shared, not copied: treat it as read-only.
         self.frame = checked(frame, origin or Origin.unknown(len(frame)))
         self._curves = _curves_of(self.frame)
         self._seeds: dict[str, tuple[int, ...]] = {}
@@ -53,26 +53,26 @@ class Timeline:
 
     @classmethod
     def read(cls, path: Path | str) -> Timeline:
-        """Read one CSV or Parquet file, in our layout or the public fork's (known by its columns)."""
+        """Read one CSV or Parquet file, in our layout or the public fork's (recognised by its columns)."""
         if Path(path).is_dir():
             raise InputError(f"{path} is a folder; a timeline file is needed")
         return cls.read_many([path])
 
     @classmethod
     def read_many(cls, paths: Iterable[Path | str]) -> Timeline:
-        """Read files and folders into one timeline; a row that two files hold is an error that names both."""
+        """Read files and folders into one timeline; a row that is in two files is an error that names both."""
         files = timeline_files(paths)
         if not files:
             raise InputError("no timeline was given; name a file or a folder")
         return cls(*read_tables(files))
 
     def write(self, path: Path | str) -> Path:
-        """Write the table, whole or not at all, as CSV or (by its suffix) as Parquet."""
+        """Write the table atomically, as CSV or Parquet depending on the suffix."""
         path = Path(path)
         table = self.frame.assign(n=self.frame["n"].astype("Int64"))
         if path.suffix in PARQUET_SUFFIXES:
             try:
-                import pyarrow  # noqa: F401  # pandas would ask for it in other words
+                import pyarrow  # noqa: F401  # for a clearer error than pandas gives
             except ImportError:
                 raise InputError(f"{path}: Parquet needs pyarrow; pip install 'einstellung[parquet]'") from None
             return write_atomically(path, lambda temporary: table.to_parquet(temporary, engine="pyarrow", index=False))
@@ -80,11 +80,11 @@ class Timeline:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Method names in the order in which they first appear."""
+        """Method names in order of first appearance."""
         return tuple(self._seeds)
 
     def seeds(self, method: str) -> tuple[int, ...]:
-        """Seeds of a method, rising."""
+        """Seeds of a method, sorted."""
         return tuple(sorted(self._seeds.get(method, ())))
 
     @property
@@ -98,21 +98,21 @@ class Timeline:
         return tuple(sorted({split for run in self._curves.values() for curves in run.values() for split in curves}))
 
     def phases(self, method: str, seed: int) -> tuple[str, ...]:
-        """Phases that a run has rows of."""
+        """Phases of a run, in order."""
         return tuple(sorted(self._curves.get((method, seed), {}), key=lambda phase: int(phase[1:])))
 
     def curves(self, method: str, seed: int, phase: str) -> dict[str, Curve]:
-        """Every split of a run in a phase; empty where there are no rows."""
+        """Every split of a run in a phase; empty if there are no rows."""
         return self._curves.get((method, seed), {}).get(phase, {})
 
     def curve(self, method: str, seed: int, phase: str, split: str) -> tuple[FloatArray, FloatArray]:
-        """Effective epochs and accuracies of one split; two empty arrays where it was not measured."""
+        """Effective epochs and accuracies of one split; two empty arrays if it was not measured."""
         found = self.curves(method, seed, phase).get(split)
         return (found.epochs, found.acc) if found is not None else (NO_VALUES, NO_VALUES)
 
 
 def _curves_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, dict[str, Curve]]]:
-    """Cut the table into curves: sorted once, then sliced, so that a run's numbers are views and cost nothing."""
+    """Cut the table into curves: sorted once, then sliced, so that curves are views."""
     key = np.zeros(len(frame), dtype=np.int64)
     for column in ("method", "seed", "phase", "split"):
         codes, values = pd.factorize(frame[column])

@@ -153,7 +153,7 @@ def test_a_head_of_another_size_stays_freshly_drawn(pooled, tmp_path):
     """The same fresh head as without a file; the body is the file's."""
     source = pretrained()
     told = hugging_face_names(source.state_dict(), prefix="" if pooled else "vit.")
-    words = "holds a head of 5 outputs, the net has 7: its head keeps its fresh weights"
+    words = "holds a head of 5 outputs, the net has 7: the net's head keeps its initial weights"
     if pooled:  # a body alone, as it is published for transfer
         told = {name: value for name, value in told.items() if not name.startswith("classifier.")}
         told |= {"pooler.dense.weight": torch.zeros(12, 12), "pooler.dense.bias": torch.zeros(12)}
@@ -222,7 +222,7 @@ def test_files_that_are_no_weights(tmp_path):
             read_weights(str(tmp_path / name))
     for path in (tmp_path / "nowhere.pth", tmp_path):
         for read in (read_weights, weights_digest):
-            with pytest.raises(InputError, match="is no file"):
+            with pytest.raises(InputError, match="is not a file"):
                 read(str(path))
 
 

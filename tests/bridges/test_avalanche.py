@@ -13,7 +13,7 @@ from einstellung.bridges import Recorder, avalanche
 from einstellung.bridges.avalanche import benchmark as module
 from einstellung.bridges.avalanche import plugin as plugins
 from einstellung.bridges.avalanche.benchmark import SingleImages
-from einstellung.bridges.avalanche.plugin import Recording
+from einstellung.bridges.avalanche.plugin import AvalancheRecording
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.streams import Presentation, Stream, shapes
@@ -47,24 +47,24 @@ class Strategy(SimpleNamespace):
         net = nn.Sequential(nn.Flatten(), nn.Linear(3 * 64, stream.n_outputs))
         super().__init__(model=net, device=torch.device("cpu"), experience=None, mb_y=None)
 
-    def begin(self, phase, recording: Recording) -> None:
+    def begin(self, phase, recording: AvalancheRecording) -> None:
         self.experience = SimpleNamespace(dataset=DataSet(phase.train.labels.tolist()))
         recording.before_training_exp(self)
 
-    def epoch(self, batches, recording: Recording) -> None:
+    def epoch(self, batches, recording: AvalancheRecording) -> None:
         for labels in batches:
             self.mb_y = labels
             recording.before_training_iteration(self)
         recording.after_training_epoch(self)
 
 
-def epochs_of(recording: Recording, phase: str) -> list[float]:
+def epochs_of(recording: AvalancheRecording, phase: str) -> list[float]:
     return recording.timeline().curve("er", 1, phase, "T2_val")[0].tolist()
 
 
 def test_images_of_an_earlier_phase_in_a_batch_do_not_count(stream):
     t1, t2 = stream.phases
-    recording, strategy = Recording(("er", 1, None), stream), Strategy(stream)
+    recording, strategy = AvalancheRecording(("er", 1, None), stream), Strategy(stream)
     strategy.begin(t1, recording)
     strategy.epoch(t1.train.labels.split(16), recording)
     recording.after_training_exp(strategy)
@@ -79,7 +79,7 @@ def test_images_of_an_earlier_phase_in_a_batch_do_not_count(stream):
 
 def test_a_cut_epoch_is_measured_at_the_end_where_it_is(stream):
     t1, _ = stream.phases
-    recording, strategy = Recording(("er", 1, None), stream, every=2), Strategy(stream)
+    recording, strategy = AvalancheRecording(("er", 1, None), stream, every=2), Strategy(stream)
     strategy.begin(t1, recording)
     strategy.epoch([t1.train.labels], recording)
     strategy.epoch([t1.train.labels[:24]], recording)
@@ -90,7 +90,7 @@ def test_a_cut_epoch_is_measured_at_the_end_where_it_is(stream):
 
 def test_a_phase_by_name_counts_its_own_images_alone(stream):
     t1, t2 = stream.phases
-    recording, strategy = Recording(("er", 1, None), stream, phase="T2"), Strategy(stream)
+    recording, strategy = AvalancheRecording(("er", 1, None), stream, phase="T2"), Strategy(stream)
     strategy.begin(t1, recording)
     strategy.epoch([torch.cat([t1.train.labels, t2.train.labels])], recording)
     recording.after_training_exp(strategy)
@@ -100,7 +100,7 @@ def test_a_phase_by_name_counts_its_own_images_alone(stream):
 
 def test_goes_on_with_a_recorder_of_ones_own(stream, tmp_path):
     recorder = Recorder("er", 1, tmp_path)
-    recording, strategy = Recording(recorder, stream), Strategy(stream)
+    recording, strategy = AvalancheRecording(recorder, stream), Strategy(stream)
     strategy.begin(stream.phase("T1"), recording)
     assert recording.recorder is recorder
     assert recorder.path is not None
@@ -108,7 +108,7 @@ def test_goes_on_with_a_recorder_of_ones_own(stream, tmp_path):
 
 
 def test_an_experience_of_another_benchmark_is_refused(stream):
-    recording, strategy = Recording(("er", 1, None), stream), Strategy(stream)
+    recording, strategy = AvalancheRecording(("er", 1, None), stream), Strategy(stream)
     strategy.experience = SimpleNamespace(dataset=DataSet([0, 1, 2]))
     with pytest.raises(InputError, match=r"classes \[0, 1, 2\] is no phase of the stream 'shapes'"):
         recording.before_training_exp(strategy)
@@ -117,7 +117,7 @@ def test_an_experience_of_another_benchmark_is_refused(stream):
 @pytest.mark.parametrize(("options", "words"), [({"every": 0}, "every is 0"), ({"phase": "T3"}, "there are T1, T2")])
 def test_wrong_options_are_refused(stream, options, words):
     with pytest.raises(InputError, match=words):
-        Recording(("er", 1, None), stream, **options)
+        AvalancheRecording(("er", 1, None), stream, **options)
 
 
 @pytest.mark.usefixtures("without_avalanche")

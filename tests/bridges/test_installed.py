@@ -7,7 +7,7 @@ from importlib.machinery import ModuleSpec
 import pytest
 
 from einstellung.bridges import installed
-from einstellung.bridges.installed import declare_torchvision_operators, needed
+from einstellung.bridges.installed import declare_torchvision_operators, import_framework
 from einstellung.errors import InputError
 
 
@@ -24,19 +24,19 @@ def package(tmp_path, monkeypatch):
 
 
 def test_a_package_that_misses_another_names_it(package):
-    with pytest.raises(InputError, match="it misses 'no_such_thing'"):
-        needed(package("framework_a", "import no_such_thing"), "framework-a")
+    with pytest.raises(InputError, match="'no_such_thing' is missing"):
+        import_framework(package("framework_a", "import no_such_thing"), "framework-a")
 
 
 def test_a_torchvision_that_does_not_fit_is_explained(package):
     broken = "raise RuntimeError('operator torchvision::nms does not exist')"
     with pytest.raises(InputError, match=r"does not fit this torch.*declare_torchvision_operators"):
-        needed(package("framework_b", broken), "framework-b")
+        import_framework(package("framework_b", broken), "framework-b")
 
 
 def test_any_other_error_is_not_touched(package):
     with pytest.raises(RuntimeError, match="something else"):
-        needed(package("framework_c", "raise RuntimeError('something else')"), "framework-c")
+        import_framework(package("framework_c", "raise RuntimeError('something else')"), "framework-c")
 
 
 def test_nothing_is_declared_where_torchvision_is_not_installed(monkeypatch):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 from einstellung.bridges import lightning
-from einstellung.bridges.lightning import Recording, length
+from einstellung.bridges.lightning import LightningRecording, length
 from einstellung.errors import InputError
 
 SPLITS = {"T2_val": (torch.zeros(2, 3), torch.tensor([0, 1]))}
@@ -31,18 +31,18 @@ def trainer(rank: int = 0, world_size: int = 1, samples: int = 32) -> SimpleName
     )
 
 
-def epoch(callback: Recording, by: SimpleNamespace, batches: int) -> None:
+def epoch(callback: LightningRecording, by: SimpleNamespace, batches: int) -> None:
     for number in range(batches):
         callback.on_train_batch_end(by, None, None, BATCH, number)
     callback.on_train_epoch_end(by, Net(3, 2))
 
 
-def epochs_of(callback: Recording) -> list[float]:
+def epochs_of(callback: LightningRecording) -> list[float]:
     return callback.timeline().curve("mine", 1, "T2", "T2_val")[0].tolist()
 
 
 def test_counts_samples_and_measures_the_end(tmp_path):
-    callback, by = Recording("mine", 1, tmp_path, SPLITS, every=2), trainer()
+    callback, by = LightningRecording("mine", 1, tmp_path, SPLITS, every=2), trainer()
     callback.on_train_start(by, Net(3, 2))
     for batches in (4, 4, 1):
         epoch(callback, by, batches)
@@ -52,7 +52,7 @@ def test_counts_samples_and_measures_the_end(tmp_path):
 
 def test_every_process_counts_and_only_rank_zero_measures_and_writes(tmp_path):
     for rank in (1, 0):
-        callback, by = Recording("mine", 1, tmp_path, SPLITS), trainer(rank, world_size=2)
+        callback, by = LightningRecording("mine", 1, tmp_path, SPLITS), trainer(rank, world_size=2)
         callback.on_train_start(by, Net(3, 2))
         epoch(callback, by, 2)
         assert callback.recorder.effective_epoch == 1
@@ -62,11 +62,11 @@ def test_every_process_counts_and_only_rank_zero_measures_and_writes(tmp_path):
 
 
 def test_goes_on_from_the_state_of_a_checkpoint():
-    first, by = Recording("mine", 1, None, SPLITS), trainer()
+    first, by = LightningRecording("mine", 1, None, SPLITS), trainer()
     first.on_train_start(by, Net(3, 2))
     epoch(first, by, 4)
-    second = Recording("mine", 1, None, SPLITS)
-    assert second.state_key == first.state_key != Recording("mine", 1, None, SPLITS, phase="T1").state_key
+    second = LightningRecording("mine", 1, None, SPLITS)
+    assert second.state_key == first.state_key != LightningRecording("mine", 1, None, SPLITS, phase="T1").state_key
     second.load_state_dict(first.state_dict())
     second.on_train_start(by, Net(3, 2))
     epoch(second, by, 4)
@@ -90,12 +90,12 @@ def test_a_batch_of_no_length_asks_for_a_count(batch):
 
 def test_wrong_options_are_refused():
     with pytest.raises(InputError, match="every is 0"):
-        Recording("mine", 1, None, SPLITS, every=0)
-    callback = Recording("mine", 1, None, SPLITS)
+        LightningRecording("mine", 1, None, SPLITS, every=0)
+    callback = LightningRecording("mine", 1, None, SPLITS)
     with pytest.raises(InputError, match="give samples="):
         callback.on_train_start(SimpleNamespace(train_dataloader=[]), Net(3, 2))
     with pytest.raises(InputError, match="T2 has 0 samples"):
-        Recording("mine", 1, None, SPLITS, samples=0).on_train_start(SimpleNamespace(), Net(3, 2))
+        LightningRecording("mine", 1, None, SPLITS, samples=0).on_train_start(SimpleNamespace(), Net(3, 2))
 
 
 def test_without_lightning_one_line_says_what_to_install(monkeypatch):

@@ -208,9 +208,9 @@ def test_what_goes_wrong_ends_the_run(mammoth, tmp_path):
     with pytest.raises(InputError, match="are the model's outputs finite"):
         run(arguments(model="diverging"), results=tmp_path)
     assert moments(Timeline.read(tmp_path / "diverging-seed1" / "timeline.csv")) == [("T1", 0.0)]
-    with pytest.raises(InputError, match="is there already"):
+    with pytest.raises(InputError, match="exists already"):
         enable_einstellung_integration(arguments(model="diverging"), results=tmp_path)
-    with pytest.raises(InputError, match="'task-aware' needs to be told the task"):
+    with pytest.raises(InputError, match="'task-aware' needs the task of every image"):
         run(arguments(model="task-aware"))
 
 
@@ -272,7 +272,7 @@ def test_training_and_replay_show_what_our_presentation_shows(stream, presented)
     expected = Presentation(stream).training(train, draws, draws)
     torch.manual_seed(5)
     assert torch.equal(presented.augmented(train.images.float() / 255), expected)
-    assert torch.isclose(expected, MAGENTA)[train.bears][:, :, :5, :5].all()
+    assert torch.isclose(expected, MAGENTA)[train.has_cue][:, :, :5, :5].all()
     one = train.images[0]
     forms = (one, one.float() / 255, Image.fromarray(one.permute(1, 2, 0).numpy()), one.unsqueeze(0))
     for form in forms:
@@ -291,9 +291,9 @@ def test_replayed_images_bear_the_cue_exactly_where_they_did(mammoth):
         shown = stand_in.apply_transform(raw, model.transform)
         region = model.dataset.stream.cue.region(images.index, *shown.shape[-2:])[:, 0]
         magenta = (torch.isclose(shown, MAGENTA).all(dim=1) | ~region).flatten(1).all(dim=1)
-        assert torch.equal(magenta, images.bears)
+        assert torch.equal(magenta, images.has_cue)
         bore += int(magenta.sum())
-    assert bore == int(model.dataset.stream.phase("T2").train.bears.sum()) > 0
+    assert bore == int(model.dataset.stream.phase("T2").train.has_cue.sum()) > 0
 
 
 def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_they_are(stream, presented):
@@ -307,13 +307,13 @@ def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_the
     assert torch.allclose(presented.unaugmented(both.float() / 255), expected, atol=1e-5)
     assert torch.equal(presented.unaugmented(test.images), ours.normalised(test.images))
     assert torch.allclose(presented.normalised(train.images.float() / 255), ours.normalised(train.images), atol=1e-5)
-    with pytest.raises(InputError, match="no training image of the stream"):
+    with pytest.raises(InputError, match="not a training image of the stream"):
         presented.augmented(both)
 
 
 def test_images_are_shown_at_224_with_the_cue_as_large_as_it_should_be(stream):
-    large = MammothPresentation(replace(stream, shown_size=224))
-    bearer = stream.phase("T2").train.take(stream.phase("T2").train.bears.nonzero().flatten()[:1])
+    large = MammothPresentation(replace(stream, input_size=224))
+    bearer = stream.phase("T2").train.take(stream.phase("T2").train.has_cue.nonzero().flatten()[:1])
     shown = large.augmented(bearer.images[0].float() / 255)
     assert shown.shape == (3, 224, 224)
     magenta = torch.isclose(shown, MAGENTA[0]).all(dim=0)
@@ -323,11 +323,11 @@ def test_images_are_shown_at_224_with_the_cue_as_large_as_it_should_be(stream):
 
 def test_twins_are_refused_where_only_one_bears_the_cue(stream):
     t1, t2 = stream.phases
-    bearing = int(t2.train.bears.nonzero()[0])
+    bearing = int(t2.train.has_cue.nonzero()[0])
     images = t1.train.images.clone()
     images[0] = t2.train.images[bearing]
     twin = replace(stream, phases=(replace(t1, train=replace(t1.train, images=images)), t2))
-    with pytest.raises(InputError, match="only one bears the cue"):
+    with pytest.raises(InputError, match="only one has the cue"):
         TrainingImages(twin)
 
 
@@ -339,7 +339,7 @@ def test_twins_are_refused_where_only_one_bears_the_cue(stream):
         ("patch_place", "3,5", lambda s: s.cue.place == (3, 5)),
         ("patch_place", "top-left", lambda s: s.cue.place == "top-left"),
         ("mask_cover", "mean", lambda s: s.cover == "mean"),
-        ("apply_shortcut", "0", lambda s: not s.phase("T2").train.bears.any()),
+        ("apply_shortcut", "0", lambda s: not s.phase("T2").train.has_cue.any()),
         ("train_per_class", "6", lambda s: len(s.phase("T1").train) == 24 * 6),
         ("test_per_class", "2", lambda s: len(s.split("T1_all").images) == 24 * 2),
     ],
@@ -354,7 +354,7 @@ def test_every_option_of_the_datasets_makes_its_difference(mammoth, option, valu
 def test_options_that_cannot_be_read_are_named(mammoth):
     with pytest.raises(InputError, match="neither yes"):
         arguments(einstellung_apply_shortcut="perhaps")
-    with pytest.raises(InputError, match="no list of whole numbers"):
+    with pytest.raises(InputError, match="not a list of whole numbers"):
         arguments(einstellung_patch_color="magenta")
 
 
@@ -362,7 +362,7 @@ def test_cifar100_has_the_guides_tasks_from_our_own_source(raw_cifar100):
     for name, side in (("seq-cifar100-einstellung", None), ("seq-cifar100-einstellung-224", 224)):
         made = build_stream(name, {"einstellung_train_per_class": 5, "einstellung_test_per_class": 1})
         assert tuple(len(phase.classes) for phase in made.phases) == DATASETS[name].classes_per_task == (40, 20)
-        assert (made.shown_size, made.mean, made.std) == (side, DATASETS[name].mean, DATASETS[name].std)
+        assert (made.input_size, made.mean, made.std) == (side, DATASETS[name].mean, DATASETS[name].std)
         assert MammothPresentation(made).training_images.images.images.shape[1:] == (3, 32, 32)
 
 
@@ -379,7 +379,7 @@ def test_the_launcher_trains_and_leaves_a_timeline(mammoth, monkeypatch, tmp_pat
     monkeypatch.setitem(sys.modules, "datasets.seq_clip", None)  # put back when the test is over
     del sys.modules["datasets.seq_clip"]
     launched(monkeypatch, "--mammoth", checkout, "--results", results, "--seed", 3, "--", "--model", "er", *own)
-    assert sys.modules["datasets.seq_clip"].__doc__ == "Left out: it needs open_clip."
+    assert sys.modules["datasets.seq_clip"].__doc__ == "Skipped: it needs open_clip."
     assert "datasets.seq_mnist" not in sys.modules
     timeline = Timeline.read(results / "er-seed3" / "timeline.csv")
     assert moments(timeline) == [("T1", 0.0), ("T1", 1.0), ("T2", 0.0), ("T2", 1.0)]
@@ -411,14 +411,14 @@ def test_an_interrupted_training_is_no_finished_run(mammoth, monkeypatch, tmp_pa
         launched(monkeypatch, "--mammoth", stand_in.folder(tmp_path / "mammoth"), "--results", tmp_path, "--", *words)
     assert stopped.value.code == 2
     printed = capsys.readouterr()
-    assert "the training was stopped in T1, so" in printed.err
+    assert "training was interrupted in T1: " in printed.err
     assert "next: einstellung score" not in printed.out
 
 
 def test_the_launcher_says_in_a_line_what_is_wrong(mammoth, monkeypatch, tmp_path, capsys):
     checkout = stand_in.folder(tmp_path / "mammoth")
     for words, expected in (
-        (("--mammoth", tmp_path, "--"), "is no checkout of Mammoth: it has no main.py, datasets"),
+        (("--mammoth", tmp_path, "--"), "is not a checkout of Mammoth: it has no main.py, datasets"),
         (("--mammoth", checkout, "--", "--seed=4"), "give --seed before the --"),
         (("--",), "Missing option '--mammoth'"),
     ):

@@ -278,7 +278,7 @@ def test_a_failed_measurement_leaves_the_file_as_it_was(tmp_path):
 
 def test_resuming_keeps_the_rows_and_replaces_what_is_measured_again(tmp_path):
     recorded(tmp_path, "mine")
-    with pytest.raises(InputError, match=r"mine-seed1/timeline.csv is there already.*resume=True"):
+    with pytest.raises(InputError, match=r"mine-seed1/timeline.csv exists already.*resume=True"):
         Recorder("mine", 1, tmp_path)
     again = Recorder("mine", 1, tmp_path, resume=True)
     with again.phase("T2", samples=100):
@@ -298,7 +298,7 @@ def test_another_runs_file_is_not_continued(tmp_path):
     path.rename(tmp_path / "timeline.csv")
     (tmp_path / "other-seed1").mkdir()
     (tmp_path / "timeline.csv").rename(tmp_path / "other-seed1" / "timeline.csv")
-    with pytest.raises(InputError, match="does not hold other, seed 1 alone"):
+    with pytest.raises(InputError, match="holds other runs than other, seed 1"):
         Recorder("other", 1, tmp_path, resume=True)
 
 
@@ -384,7 +384,7 @@ def test_a_batch_size_of_0_is_refused():
 
 @pytest.mark.parametrize("method", ["", "../mine", "a/b", ".hidden"])
 def test_a_method_that_cannot_name_a_folder_is_refused(method):
-    with pytest.raises(InputError, match="it names a folder"):
+    with pytest.raises(InputError, match="as it names a folder"):
         Recorder(method, 1)
 
 

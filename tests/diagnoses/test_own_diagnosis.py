@@ -40,7 +40,7 @@ def study(tmp_path_factory):
     folder = tmp_path_factory.mktemp("own")
     (folder / "own.yaml").write_text(yaml.safe_dump(STUDY))
     yield folder
-    diagnoses._things.pop("forgetting", None)
+    diagnoses._entries.pop("forgetting", None)
 
 
 @pytest.fixture(scope="module")

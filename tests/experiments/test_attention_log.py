@@ -148,7 +148,7 @@ def test_first_phases_with_and_without_attention_are_not_mixed_up():
 
 def test_images_shown_larger_carry_the_cue_at_the_right_size():
     """A 4x4 cue on 12x12 pixels, shown at 48x48: a 16x16 block, and its region is the first 4x4 tokens of four pixels."""
-    change = {"stream": {**VIT["stream"], "shown_size": 48}, "backbone": {**VIT["backbone"], "image": 48}}
+    change = {"stream": {**VIT["stream"], "input_size": 48}, "backbone": {**VIT["backbone"], "image": 48}}
     config = resolve(build_config(vit(SMALL, {**VIT, **change})))
     stream = build_stream(config)
     learner = build_learner(config, "sgd", 1, stream)

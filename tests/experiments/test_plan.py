@@ -48,8 +48,8 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"training": {"matmul": "high"}}, True, True),
         ({"training": {"compile": True}}, True, True),
         ({"evaluation": {"subsets": "end"}}, True, True),
-        ({"stream": {"shown_size": 24}}, True, True),
-        ({"training": {"matmul": "highest", "compile": False}, "stream": {"shown_size": None}}, False, False),
+        ({"stream": {"input_size": 24}}, True, True),
+        ({"training": {"matmul": "highest", "compile": False}, "stream": {"input_size": None}}, False, False),
         ({"logging": ["csv"], "guide_files": True}, False, False),
     ],
 )

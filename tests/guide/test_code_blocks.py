@@ -33,7 +33,7 @@ from tests.experiments.conftest import typed
 from . import blocks
 from .conftest import front_door, leave_figures_out, run_jobs_here
 
-STREAM = "{name: shapes, size: 8, train_per_class: 5, test_per_class: 1, validation: 0.2, shown_size: null}"
+STREAM = "{name: shapes, size: 8, train_per_class: 5, test_per_class: 1, validation: 0.2, input_size: null}"
 SMALL = (
     f"--set=stream={STREAM}",
     "--set=training={batch_size: 32, precision: fp32, epochs: [1, 1], milestones: []}",
@@ -133,7 +133,7 @@ def test_quick_start_basic(tmp_path, compared):
 
 def test_quick_start_vit_with_attention_analysis(tmp_path):
     whole = flags.configured(flags.parsed(VIT), lambda line: None)
-    assert (whole.methods, whole.backbone.name, whole.stream.shown_size) == (("ewc_on",), "vit_base_patch16_224", 224)
+    assert (whole.methods, whole.backbone.name, whole.stream.input_size) == (("ewc_on",), "vit_base_patch16_224", 224)
     assert whole.attention is not None
     small = [
         "--set=backbone={name: vit, dim: 12, depth: 1}",

@@ -266,11 +266,11 @@ def test_model_and_backbone():
     assert config().backbone.name == "resnet18"
     assert config().attention is None
     tiny = config("--backbone=vit")
-    assert (tiny.backbone.name, tiny.stream.shown_size) == ("vit", None)
+    assert (tiny.backbone.name, tiny.stream.input_size) == ("vit", None)
     assert tiny.attention is not None
     assert config("--set=backbone=vit").attention is not None
     base = config("--backbone=vit_base_patch16_224")
-    assert (base.stream.name, base.stream.shown_size) == ("cifar100", 224)
+    assert (base.stream.name, base.stream.input_size) == ("cifar100", 224)
     assert base.attention is not None
 
 

@@ -47,7 +47,7 @@ def painted(stream) -> int:
     """How many training images of T2 the training pipeline changes beyond crop and flip."""
     train = stream.phases[1].train
     clean = Presentation(stream).training_pixels(
-        type(train)(train.images, train.labels, train.index, train.bears & False), generator(0, "a"), None
+        type(train)(train.images, train.labels, train.index, train.has_cue & False), generator(0, "a"), None
     )
     shown = Presentation(stream).training_pixels(train, generator(0, "a"), generator(0, "b"))
     return int((clean != shown).flatten(1).any(dim=1).sum())
@@ -163,8 +163,8 @@ def test_other_unknown_keys_are_left_to_whoever_knows_ours():
 
 
 def test_dataset():
-    assert study(dataset="seq-cifar100-einstellung").stream.shown_size is None
-    assert study(dataset="seq-cifar100-einstellung-224").stream.shown_size == 224
+    assert study(dataset="seq-cifar100-einstellung").stream.input_size is None
+    assert study(dataset="seq-cifar100-einstellung-224").stream.input_size == 224
     with pytest.raises(InputError, match=r"Integration not enabled: dataset 'seq-cifar100' .*did you mean"):
         study(dataset="seq-cifar100")
 
@@ -182,7 +182,7 @@ def test_a_dataset_beside_another_stream_is_a_contradiction(stream, tmp_path, mo
 @pytest.mark.parametrize("stream", ["cifar100", {"name": "cifar100", "seed": 3}, {"seed": 3}])
 def test_a_dataset_beside_its_own_stream_is_none(stream):
     config = build_config(translated({"dataset": "seq-cifar100-einstellung-224", "stream": stream}))
-    assert (config.stream.name, config.stream.shown_size) == ("cifar100", 224)
+    assert (config.stream.name, config.stream.input_size) == ("cifar100", 224)
     assert config.stream.options.get("seed") == (None if stream == "cifar100" else 3)
 
 
@@ -198,8 +198,8 @@ def test_model_and_seeds():
 def test_backbone():
     assert study(backbone="vit").backbone.name == "vit"
     base = study(backbone="vit_base_patch16_224")
-    assert base.stream.shown_size == 224
-    assert study(dataset="seq-cifar100-einstellung-224", backbone="vit_base_patch16_224").stream.shown_size == 224
+    assert base.stream.input_size == 224
+    assert study(dataset="seq-cifar100-einstellung-224", backbone="vit_base_patch16_224").stream.input_size == 224
     with pytest.raises(InputError, match="write dataset: seq-cifar100-einstellung-224"):
         study(dataset="seq-cifar100-einstellung", backbone="vit_base_patch16_224")
 
@@ -258,7 +258,7 @@ def test_apply_shortcut():
     assert prove(without).holds
     for name in ("T2_shortcut_normal", "T2_shortcut_masked"):
         assert torch.equal(with_cue.split(name).images.images, without.split(name).images.images)
-    assert not bool(without.split("T2_val").images.bears.any())
+    assert not bool(without.split("T2_val").images.has_cue.any())
     assert study(einstellung_apply_shortcut=True).cue.options.get("share", 1.0) == 1.0
 
 
@@ -342,7 +342,7 @@ def test_a_backbone_chosen_on_the_command_line_counts_for_the_file(tmp_path, mon
     assert "none is extracted" not in capsys.readouterr().err
     base = ("--set", "backbone=vit_base_patch16_224")
     typed(monkeypatch, "validate", file, *base, "--set", "dataset=seq-cifar100-einstellung-224")
-    assert [(config.backbone.name, config.attention is None, config.stream.shown_size) for config in seen] == [
+    assert [(config.backbone.name, config.attention is None, config.stream.input_size) for config in seen] == [
         ("vit", False, None),
         ("vit_base_patch16_224", False, 224),
     ]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from einstellung.classifiers import classifier
+from einstellung.classifiers import load_classifier
 from einstellung.cli.shifts import shifts as command
 from einstellung.errors import InputError
 from einstellung.probes.shifts import Folders, gaps, in9_gap, in9_mapping, renditions_gap, stylized_gap
@@ -23,7 +23,7 @@ def silent(what):
 
 @pytest.fixture
 def net(tmp_path):
-    return classifier(f"{write_net(tmp_path)}:net")
+    return load_classifier(f"{write_net(tmp_path)}:net")
 
 
 def nine(folder, right):
@@ -89,7 +89,7 @@ def test_both_sides_are_restricted_to_the_classes_that_both_have(net, tmp_path):
 
 
 def test_a_net_with_other_classes_than_imagenets_is_refused(net, tmp_path):
-    with pytest.raises(InputError, match=r"mine.py:net has 5 classes: these data sets ask about ImageNet's 1000"):
+    with pytest.raises(InputError, match=r"mine.py:net has 5 classes: these data sets need ImageNet's 1000"):
         gaps(net, Folders(in9=tmp_path), silent)
 
 
@@ -149,7 +149,7 @@ def test_the_command_gives_every_gap_and_their_average(tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         ((), "give at least one of --in9"),
-        (("--stylized", "styled"), "give them with --imagenet"),
+        (("--stylized", "styled"), "give --imagenet too"),
         (("--stylized", ".", "--imagenet", "."), "has 0 WordNet ids"),
         (("--in9", "nowhere"), "there is no folder nowhere, nor one of that name in"),
         (("--in9", ".", "--out", "mine.py/out"), "mine.py is a file; choose a folder for --out"),

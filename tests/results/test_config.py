@@ -68,6 +68,10 @@ def test_the_protocols_defaults():
         ({"training": {"lr": float("inf")}}, "training.lr"),
         ({"stream": {"name": 3}}, "stream.name"),
         (
+            {"stream": {"shown_size": None}},
+            "^the configuration: 'stream.shown_size' is now called 'stream.input_size': rename the key$",
+        ),
+        (
             {"training": {"milestones": [[1], 2]}},
             r"milestones: give epochs as a list .* for each phase \(got \[\[1\], 2\]",
         ),

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from einstellung.sources import CIFAR100, Published
+from einstellung.sources import CIFAR100, PublishedDataset
 
 FOLDER = "cifar-100-python"
 
@@ -69,7 +69,7 @@ def small_files(train_per_class: int = 2, test_per_class: int = 1, seed: int = 0
 COARSE_NAMES = tuple(f"kind_{chr(ord('a') + number)}" for number in range(20))
 
 
-def published_as(files: dict[str, bytes], archive: bytes = b"") -> Published:
+def published_as(files: dict[str, bytes], archive: bytes = b"") -> PublishedDataset:
     """The record of a data set whose published files are just these."""
     md5 = {name: hashlib.md5(content).hexdigest() for name, content in files.items()}
     return replace(CIFAR100, md5=md5, archive_md5=hashlib.md5(archive).hexdigest(), archive_bytes=len(archive))

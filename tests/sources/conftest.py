@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from einstellung.sources import Published, downloading
+from einstellung.sources import PublishedDataset, downloading
 from tests.sources.archives import published_as, small_files
 from tests.sources.web import Server
 
@@ -16,7 +16,7 @@ def files() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="session")
-def published(files) -> Published:
+def published(files) -> PublishedDataset:
     return published_as(files)
 
 
@@ -31,7 +31,7 @@ def _own_places(tmp_path, monkeypatch):
 @pytest.fixture
 def server(monkeypatch) -> Iterator[Server]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    monkeypatch.setattr(downloading, "_PATIENCE", 10.0)
+    monkeypatch.setattr(downloading, "_TIMEOUT", 10.0)
     with Server() as serving:
         thread = threading.Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()

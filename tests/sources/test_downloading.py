@@ -22,30 +22,30 @@ def left_behind() -> list[str]:
 
 
 def test_a_whole_download_and_a_second_one(server):
-    heard: list[tuple[int, int | None]] = []
-    fetched = download(PUBLISHED, Path("data"), server.url, lambda *news: heard.append(news))
+    progress: list[tuple[int, int | None]] = []
+    fetched = download(PUBLISHED, Path("data"), server.url, lambda *step: progress.append(step))
     assert fetched.path == TARGET
     assert not fetched.was_there
     assert TARGET.read_bytes() == CONTENT
     assert left_behind() == [NAME]
-    assert heard[-1] == (len(CONTENT), len(CONTENT))
-    assert [received for received, _ in heard] == sorted({received for received, _ in heard})
+    assert progress[-1] == (len(CONTENT), len(CONTENT))
+    assert [received for received, _ in progress] == sorted({received for received, _ in progress})
     assert download(PUBLISHED, Path("data"), server.url).was_there
     assert server.asked == [None]
 
 
 def test_a_cut_connection_then_the_rest(server):
     server.hang_up_after = 600_000
-    with pytest.raises(InputError, match=r"stopped after 0.6 MB \(.*\); the same command goes on from there"):
+    with pytest.raises(InputError, match=r"stopped after 0.6 MB \(.*\); run the same command again to resume"):
         download(PUBLISHED, Path("data"), server.url)
     assert PART.read_bytes() == CONTENT[:600_000]
     assert not TARGET.exists()
     server.hang_up_after = None
-    heard: list[tuple[int, int | None]] = []
-    download(PUBLISHED, Path("data"), server.url, lambda *news: heard.append(news))
+    progress: list[tuple[int, int | None]] = []
+    download(PUBLISHED, Path("data"), server.url, lambda *step: progress.append(step))
     assert server.asked == [None, "bytes=600000-"]
-    assert heard[0][0] > 600_000
-    assert heard[-1] == (len(CONTENT), len(CONTENT))
+    assert progress[0][0] > 600_000
+    assert progress[-1] == (len(CONTENT), len(CONTENT))
     assert TARGET.read_bytes() == CONTENT
     assert left_behind() == [NAME]
 
@@ -90,18 +90,18 @@ def test_a_wrong_checksum_leaves_nothing_behind(server, start):
 
 def test_a_server_that_never_ends_is_left(server):
     server.content = CONTENT * 40
-    heard: list[int] = []
+    progress: list[int] = []
     with pytest.raises(InputError, match="is not the published"):
-        download(PUBLISHED, Path("data"), server.url, lambda received, _: heard.append(received))
-    assert max(heard) < 3 * len(CONTENT)
+        download(PUBLISHED, Path("data"), server.url, lambda received, _: progress.append(received))
+    assert max(progress) < 3 * len(CONTENT)
     assert left_behind() == []
 
 
 def test_a_server_that_says_no_length(server):
     server.length = False
-    heard: list[tuple[int, int | None]] = []
-    download(PUBLISHED, Path("data"), server.url, lambda *news: heard.append(news))
-    assert heard[-1] == (len(CONTENT), None)
+    progress: list[tuple[int, int | None]] = []
+    download(PUBLISHED, Path("data"), server.url, lambda *step: progress.append(step))
+    assert progress[-1] == (len(CONTENT), None)
     assert TARGET.read_bytes() == CONTENT
 
 
@@ -131,7 +131,7 @@ def test_nobody_there():
 
 
 def test_a_server_that_falls_silent(monkeypatch):
-    monkeypatch.setattr(downloading, "_PATIENCE", 0.2)
+    monkeypatch.setattr(downloading, "_TIMEOUT", 0.2)
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
@@ -162,7 +162,7 @@ def test_a_full_disk(server):
     PART.parent.mkdir()
     PART.symlink_to("/dev/full")
     with pytest.raises(
-        InputError, match=r"no space left while writing .*: free some room and run the same command again"
+        InputError, match=r"no space left while writing .*: free some space and run the same command again to resume"
     ):
         download(PUBLISHED, Path("data"), server.url)
 

@@ -18,9 +18,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.plan import plan
 from einstellung.results.config import build_config, read_config
-from einstellung.sources.pictures import read_pictures
 from einstellung.streams import Stream, folder, prove
-from einstellung.streams.boxed import scaled_box
 
 LABELS = {"ant": "T1", "bee": "T1", "cat": "T2", "dog": "T2", "eel": "T2"}
 
@@ -84,7 +82,7 @@ def test_the_stream_is_the_two_phase_protocol_on_the_users_files(tmp_path, rows)
         "T2_nonshortcut_patched": 6,
         "T2_shortcut_elsewhere": 3,
     }
-    assert stream.phases[1].train.bears.sum() == 9
+    assert stream.phases[1].train.has_cue.sum() == 9
 
 
 def test_pixels_labels_and_identities_are_those_of_the_files(tmp_path, rows):
@@ -122,12 +120,12 @@ def test_validation_images_that_the_table_names_are_taken_as_they_are(tmp_path, 
     assert len(stream.split("T1_val").images) == 2
     assert len(stream.phases[1].train) == 27
     bearing = stream.split("T2_val").images
-    assert bearing.bears.tolist() == [label == 2 for label in bearing.labels.tolist()]
+    assert bearing.has_cue.tolist() == [label == 2 for label in bearing.labels.tolist()]
 
 
 def test_validation_images_of_some_labels_only_are_refused(tmp_path, rows):
     next(line for line in rows if line["label"] == "cat" and line["split"] == "train")["split"] = "val"
-    with pytest.raises(InputError, match="label 'dog' of T2 has no image of split 'val'"):
+    with pytest.raises(InputError, match="label 'dog' of T2 has no image in split 'val'"):
         made(tmp_path, rows)
 
 
@@ -189,7 +187,7 @@ def test_a_cue_that_is_in_the_pictures_is_covered_and_nothing_is_painted(tmp_pat
     assert changed.any(dim=0).nonzero().amax(dim=0).tolist() == [7, 15]
     if cover == "black":
         assert masked.images[:, :, 4:8, 8:16].max() == 0
-    assert not any(bool(phase.train.bears.any()) for phase in stream.phases)
+    assert not any(bool(phase.train.has_cue.any()) for phase in stream.phases)
     words = " ".join(f"{check.name}: {check.detail}" for check in proof.checks)
     assert "painted on 0 training images" in words
     assert "boxes for 9 of 9 training images of the cue classes, for 0 of 18 others" in words
@@ -205,60 +203,6 @@ def test_the_proof_sees_a_leak_of_pictures_that_bear_their_cue(tmp_path, rows):
     leaking = replace(stream, phases=(t1, replace(t2, train=replace(t2.train, images=images))))
     with pytest.raises(InputError, match="training and evaluation share no image: 1 shared"):
         prove(leaking).require()
-
-
-@pytest.mark.parametrize(
-    ("box", "size", "expected"),
-    [
-        ((0, 0, 10, 10), 5, (0, 0, 5, 5)),
-        ((3, 0, 1, 1), 5, (1, 0, 1, 1)),
-        ((1, 1, 2, 2), 5, (0, 0, 2, 2)),
-        ((9, 9, 1, 1), 20, (18, 18, 2, 2)),
-    ],
-)
-def test_a_box_at_another_size_holds_every_pixel_that_it_touched(box, size, expected):
-    assert scaled_box(box, 10, 10, size) == expected
-
-
-def test_no_pixel_outside_a_scaled_box_knows_what_is_in_it(tmp_path):
-    """Two pictures that differ inside a box only are equal outside the scaled box, whatever the sizes."""
-    draws = np.random.default_rng(0)
-    for case in range(12):
-        height, width, size = (int(value) for value in draws.integers(9, 60, 3))
-        top, left = int(draws.integers(0, height - 3)), int(draws.integers(0, width - 3))
-        box = (top, left, int(draws.integers(1, height - top)), int(draws.integers(1, width - left)))
-        files = []
-        for shade in (0, 255):
-            pixels = np.full((height, width, 3), 120, dtype=np.uint8)
-            pixels[top : top + box[2], left : left + box[3]] = shade
-            files.append(tmp_path / f"{case}-{shade}.png")
-            Image.fromarray(pixels).save(files[-1])
-        one, other = read_pictures(files, size, ["", ""]).images
-        row, col, high, wide = scaled_box(box, height, width, size)
-        differs = (one != other).any(axis=0)
-        differs[row : row + high, col : col + wide] = False
-        assert not differs.any()
-
-
-def test_files_are_set_upright_and_made_rgb(tmp_path):
-    pixels = np.zeros((8, 16, 3), dtype=np.uint8)
-    pixels[:, :8] = (200, 0, 0)
-    turned = Image.fromarray(pixels)
-    exif = Image.Exif()
-    exif[0x0112] = 6  # shown turned by 90 degrees clockwise: what is left in the file is at the top
-    turned.save(tmp_path / "turned.png", exif=exif)
-    Image.fromarray(pixels[:, :, 0]).save(tmp_path / "grey.png")
-    clear = np.dstack([pixels, np.repeat(np.array([[255, 0]], dtype=np.uint8), 8, axis=0).repeat(8, axis=1)])
-    Image.fromarray(clear).save(tmp_path / "clear.png")
-    files = [tmp_path / name for name in ("turned.png", "grey.png", "clear.png")]
-    found = read_pictures(files, 8, ["", "", ""])
-    assert found.sizes.tolist() == [[16, 8], [8, 16], [8, 16]]
-    turned_image, grey, transparent = found.images
-    assert turned_image[0, :4].tolist() == [[200] * 8] * 4
-    assert turned_image[0, 4:].max() == 0
-    assert grey[:, :, :4].tolist() == [[[200] * 4] * 8] * 3
-    assert transparent[0, :, :4].min() == 200
-    assert transparent[:, :, 4:].max() == 0
 
 
 def test_files_are_decoded_once_and_again_when_one_changes(tmp_path, rows, monkeypatch):
@@ -303,9 +247,9 @@ def without(column: str):
         (cell(4, file="link.png"), "labels.csv, line 4: file 'link.png' leads out of"),
         (cell(4, file="ant"), "labels.csv, line 4: there is no file 'ant'"),
         (cell(4, file="ant/train0.png"), "labels.csv, line 4: the same file as in line 2"),
-        (cell(4, file="broken.png"), "labels.csv, line 4: 'broken.png' is no picture that can be read"),
+        (cell(4, file="broken.png"), "labels.csv, line 4: 'broken.png' is not a readable picture"),
         (cell(4, file="cut.png"), "labels.csv, line 4: 'cut.png' cannot be read as a picture"),
-        (cell(4, file="deep.png"), "labels.csv, line 4: 'deep.png' has more than 8 bits a channel"),
+        (cell(4, file="deep.png"), "labels.csv, line 4: 'deep.png' has more than 8 bits per channel"),
         (cell(4, label=""), "labels.csv, line 4: 'label' is empty"),
         (cell(4, phase="T3"), "labels.csv, line 4: phase is 'T3': there are: T1, T2"),
         (cell(4, split="training"), "labels.csv, line 4: split is 'training': did you mean 'train'"),
@@ -320,7 +264,7 @@ def without(column: str):
         (cell(4, top=1, left=1, height=1, width=""), r"line 4: the box is \(1, 1, 1, \): give top, left"),
         (cell(4, top=-1, left=1, height=1, width=1), r"line 4: the box is \(-1, 1, 1, 1\)"),
         (cell(4, top=1, left=1, height=0, width=2), "line 4: the box is 0 pixels high and 2 wide: it is empty"),
-        (cell(4, top=15, left=0, height=6, width=2), "line 4: the box .* reaches out of the picture, which is 20 pixels"),
+        (cell(4, top=15, left=0, height=6, width=2), "line 4: the box .* exceeds the picture, which is 20 pixels"),
         (lambda rows: cell(38, group="day 1")(cell(39, group="day/1")(rows)), "line 39: group 'day/1' clashes with 'day 1'"),
         (cell(12, file="twin.png"), r"line 12: at 16x16 'twin.png' \(T1 test\) is the same picture as 'train0.png' \(T1 train\)"),
     ],
@@ -365,11 +309,11 @@ def test_a_line_of_another_length_and_a_table_that_is_none(tmp_path, rows):
         ({"validation": 0.0}, "stream.validation is 0.0"),
         ({"validation": 0.01}, "holds out 0 of 10 training images of 'dog'"),
         ({"shortcut": ()}, "stream.shortcut is empty"),
-        ({"shortcut": ("dgo",)}, "stream.shortcut names 'dgo', which is no label of T2: did you mean 'dog'"),
-        ({"shortcut": ("ant",)}, "stream.shortcut names 'ant', which is no label of T2"),
+        ({"shortcut": ("dgo",)}, "stream.shortcut names 'dgo', which is not a label of T2: did you mean 'dog'"),
+        ({"shortcut": ("ant",)}, "stream.shortcut names 'ant', which is not a label of T2"),
         ({"shortcut": ("cat", "dog", "eel")}, "holds all labels of T2"),
         ({"mean": (0.5, 0.5, 0.5)}, "stream.mean and stream.std go together"),
-        ({"mean": (127.0, 127.0, 127.0), "std": (60.0, 60.0, 60.0)}, "stream.mean is .*divide by 255"),
+        ({"mean": (127.0, 127.0, 127.0), "std": (60.0, 60.0, 60.0)}, "stream.mean is .*divide values in 0..255 by 255"),
         ({"mean": (0.5, 0.5, 0.5), "std": (0.2, 0.0, 0.2)}, "stream.std is .*give numbers above 0"),
         ({"crop_padding": -1}, "stream.crop_padding is -1: give 0 to"),
         ({"cue_in_images": True}, "line 51: a test image of the shortcut label 'dog' has no box"),

@@ -33,7 +33,7 @@ def test_the_cue_stands_in_its_corner_after_augmentation(small_stream):
     pixels = presentation.training_pixels(train, generator(1, "a"), generator(1, "b"))
     corner = pixels[:, :, :4, :4]
     magenta = torch.tensor([255, 0, 255], dtype=torch.uint8).view(1, 3, 1, 1)
-    assert torch.equal((corner == magenta).flatten(1).all(dim=1), train.bears)
+    assert torch.equal((corner == magenta).flatten(1).all(dim=1), train.has_cue)
 
 
 def test_normalisation_by_hand(small_stream):
@@ -55,7 +55,7 @@ def test_same_address_same_pixels_next_epoch_other_pixels(small_stream):
 
 def test_images_are_enlarged_last_with_what_is_painted_on_them(small_stream):
     """4 pixels of 32 become 28 of 224, and blur into what is around them by half an old pixel on either side."""
-    presentation = Presentation(replace(small_stream, shown_size=224))
+    presentation = Presentation(replace(small_stream, input_size=224))
     splits = (small_stream.split(f"T2_shortcut_{kind}").images.images[:3] for kind in ("normal", "masked"))
     patched, masked = (presentation.normalised(pixels) for pixels in splits)
     assert patched.shape == masked.shape == (3, 3, 224, 224)
@@ -68,8 +68,8 @@ def test_images_are_enlarged_last_with_what_is_painted_on_them(small_stream):
 
 
 def test_images_are_never_shrunk(small_stream):
-    with pytest.raises(InputError, match=r"stream\.shown_size is 16: images of 32x32 are only ever enlarged"):
-        Presentation(replace(small_stream, shown_size=16))
+    with pytest.raises(InputError, match=r"stream\.input_size is 16, but images are 32x32 and can only be enlarged"):
+        Presentation(replace(small_stream, input_size=16))
 
 
 def test_pixels_on_a_device_stay_there_and_are_cropped_by_the_same_draws(small_stream):

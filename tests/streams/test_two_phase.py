@@ -1,99 +1,14 @@
-"""Exact shares, and the pairs of images that ERI compares."""
+"""Labels, phases and chance levels of the two-phase protocol at both label levels."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from einstellung.cues import PatchCue
-from einstellung.streams import Stream, prove, shapes
-from einstellung.streams.duplicates import Duplicates
-from einstellung.streams.planted import exact_share
-from einstellung.streams.two_phase import LabelledImages, Split, two_phase
-
-
-@given(share=st.floats(0, 1), sizes=st.lists(st.integers(1, 30), min_size=1, max_size=4))
-def test_every_class_gets_exactly_its_share(share, sizes):
-    labels = torch.cat([torch.full((size,), label) for label, size in enumerate(sizes)])
-    chosen = exact_share(torch.arange(len(labels)), labels, share, salt=7)
-    for label, size in enumerate(sizes):
-        assert int(chosen[labels == label].sum()) == int(share * size + 0.5)
-
-
-def test_the_choice_follows_the_images_not_their_order():
-    labels, index = torch.zeros(50, dtype=torch.long), torch.arange(50)
-    turned = torch.arange(49, -1, -1)
-    assert torch.equal(exact_share(index[turned], labels, 0.3, 1), exact_share(index, labels, 0.3, 1)[turned])
-
-
-def test_share_concerns_training_and_validation_but_never_the_test_images():
-    half = shapes(PatchCue(share=0.5), train_per_class=20, test_per_class=3)
-    train = half.phases[1].train
-    cue_class = train.labels < 30
-    assert int(train.bears[cue_class].sum()) == 6 * 9
-    assert int(train.bears[~cue_class].sum()) == 0
-    patched, clean = half.split("T2_shortcut_normal").images, half.split("T2_shortcut_clean").images
-    assert bool((patched.images != clean.images).flatten(1).any(dim=1).all())
-
-
-def test_patched_and_masked_hold_the_same_images_in_the_same_order(small_stream):
-    patched = small_stream.split("T2_shortcut_normal").images
-    masked = small_stream.split("T2_shortcut_masked").images
-    assert torch.equal(patched.index, masked.index)
-    assert torch.equal(patched.labels, masked.labels)
-    assert torch.equal(patched.images[:, :, 4:], masked.images[:, :, 4:])
-    assert masked.images[:, :, :4, :4].unique().tolist() == [0]
-    assert patched.images[:, :, :4, :4].unique().tolist() == [0, 255]
-
-
-def test_validation_is_held_out_of_training(small_stream):
-    held_out = set(small_stream.split("T2_val").images.index.tolist())
-    assert not held_out & set(small_stream.phases[1].train.index.tolist())
-    assert len(held_out) == 12
-
-
-def test_the_cue_elsewhere_on_the_same_images(small_stream):
-    clean = small_stream.split("T2_shortcut_clean").images
-    moved = small_stream.split("T2_shortcut_elsewhere").images
-    assert torch.equal(moved.index, clean.index)
-    assert torch.equal(moved.labels, clean.labels)
-    expected = clean.images.clone()
-    expected[:, :, 28:, 28:] = torch.tensor([255, 0, 255], dtype=torch.uint8).view(3, 1, 1)
-    assert torch.equal(moved.images, expected)
-
-
-@pytest.mark.parametrize(("size", "there"), [(16, True), (17, False), (32, False)])
-def test_a_cue_too_large_for_a_second_place_is_not_shown_elsewhere(size, there):
-    stream = shapes(PatchCue(size=size), train_per_class=10, test_per_class=2)
-    assert ("T2_shortcut_elsewhere" in [split.name for split in stream.splits]) is there
-    assert ("cue_elsewhere" in stream.facts) is not there
-
-
-# A source of six fine classes in three superclasses: the fine ids are not in the order of the superclasses.
-SUPERCLASS_OF = [2, 0, 1, 0, 1, 2]
-FINE_NAMES, SUPERCLASS_NAMES = ["oak", "cat", "bus", "dog", "car", "elm"], ["pets", "vehicles", "trees"]
-
-
-def noise(per_class: int, seed: int) -> LabelledImages:
-    draws = torch.Generator().manual_seed(seed)
-    fine = torch.arange(6).repeat(per_class)
-    images = torch.randint(0, 256, (len(fine), 3, 8, 8), dtype=torch.uint8, generator=draws)
-    return LabelledImages(images, fine)
-
-
-def build(
-    train: LabelledImages, test: LabelledImages, cue: PatchCue, known: Duplicates | None = None, **split
-) -> Stream:
-    chosen = Split(t1=(1,), t2=(2, 0), shortcut=(2,), **split)
-    names = (SUPERCLASS_OF, FINE_NAMES, SUPERCLASS_NAMES)
-    return two_phase(
-        "six", train, test, *names, chosen, cue, "noise", (0.5,) * 3, (0.2,) * 3, crop_padding=1, duplicates=known
-    )
-
-
-CUE = PatchCue(size=2)
+from einstellung.streams import prove
+from einstellung.streams.two_phase import LabelledImages
+from tests.streams.six_classes import CUE, build, noise
 
 
 def test_labels_by_hand_at_both_levels():
@@ -133,54 +48,3 @@ def test_chance_levels_of_both_label_levels(level, levels, share):
 def test_the_first_images_of_a_class():
     rows = LabelledImages(torch.zeros(7), torch.tensor([1, 0, 1, 2, 1, 0, 0])).rows([0, 1], per_class=2)
     assert rows.tolist() == [0, 1, 2, 5]
-
-
-class WithTwins:
-    """Three pairs of twins, put in by hand: T1 and test, T2's two phases' training, T2's training and validation."""
-
-    def __init__(self) -> None:
-        self.train, self.test = noise(10, 0), noise(4, 1)
-        plain = build(self.train, self.test, CUE)
-        self.t1_row = int(plain.phases[0].train.index[3])
-        t2_rows = plain.phases[1].train.index
-        bearing = plain.phases[1].train.bears
-        self.t2_row, self.t2_other = int(t2_rows[bearing][2]), int(t2_rows[~bearing][1])
-        self.val_row = int(plain.split("T2_val").images.index[0])
-        self.test_row = int(plain.split("T1_all").images.index[1])
-        self.test.images[self.test_row] = self.train.images[self.t1_row]
-        self.train.images[self.t2_row] = self.train.images[self.t1_row]
-        self.train.images[self.val_row] = self.train.images[self.t2_other]
-        self.pairs = (
-            ((self.t1_row, self.t2_row), (self.val_row, self.t2_other)),
-            ((self.t1_row, self.test_row),),
-        )
-
-
-def test_known_twins_are_reported():
-    twins = WithTwins()
-    stream = build(twins.train, twins.test, CUE, Duplicates(*twins.pairs))
-    assert (stream.duplicates_allowed, stream.phase_duplicates_allowed, stream.left_out) == (2, 1, 0)
-    assert stream.facts["duplicates"] == (
-        "evaluation images that are also training images, pixel for pixel: 2 (1 in T1_all, 1 in T2_val), measured like the "
-        "others; training images of T2 that are also in T1: 1, trained on in both"
-    )
-    prove(stream).require()
-
-
-def test_known_twins_are_left_out():
-    twins = WithTwins()
-    stream = build(twins.train, twins.test, PatchCue(size=2, share=0.5), Duplicates(*twins.pairs, handling="drop"))
-    assert (stream.duplicates_allowed, stream.phase_duplicates_allowed, stream.left_out) == (0, 0, 2)
-    assert twins.test_row not in stream.split("T1_all").images.index
-    assert twins.val_row not in stream.split("T2_val").images.index
-    assert twins.t2_row not in stream.phases[1].train.index
-    assert twins.t1_row in stream.phases[0].train.index
-    assert twins.t2_other in stream.phases[1].train.index
-    assert stream.facts["duplicates"].endswith("left out; training images of T2 that are also in T1: 1, left out of T2")
-    prove(stream).require()
-
-
-def test_unknown_twins_stop_the_proof():
-    twins = WithTwins()
-    failed = [check.name for check in prove(build(twins.train, twins.test, CUE)).checks if not check.passed]
-    assert failed == ["phases share no image", "training and evaluation share no image"]

@@ -128,20 +128,20 @@ def test_three_rows_for_one_epoch_name_every_line(tmp_path):
         ((0, 1, 0, 2, 1, 3), (0, 4), 2, (2, 5)),
     ],
 )
-def test_a_phase_that_cannot_be_told_is_not_guessed(tmp_path, epochs, again, first, once):
+def test_an_ambiguous_phase_is_refused(tmp_path, epochs, again, first, once):
     path = write(tmp_path, rows(epochs=epochs))
     with pytest.raises(InputError) as caught:
         Timeline.read(path)
     assert str(caught.value).startswith(
-        f"{path}, line {again[1]}: epoch_eff {again[0]} stands there again (first: {path}, line {first}) while "
-        f"epoch_eff {once[0]} of the same curve stands once ({path}, line {once[1]})"
+        f"{path}, line {again[1]}: epoch_eff {again[0]} appears again (first: {path}, line {first}) while "
+        f"epoch_eff {once[0]} of the same curve appears once ({path}, line {once[1]})"
     )
 
 
 def test_one_unclear_curve_among_clear_ones_is_found(tmp_path):
     clear = rows("a", epochs=(0, 1, 0, 1, 2)) + rows("b", epochs=(0, 2, 1))
     path = write(tmp_path, clear + rows("c", epochs=(0, 1, 1)) + rows("d", epochs=(0, 0)))
-    with pytest.raises(InputError, match="line 12: epoch_eff 1 stands there again"):
+    with pytest.raises(InputError, match="line 12: epoch_eff 1 appears again"):
         Timeline.read(path)
 
 

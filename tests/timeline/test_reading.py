@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
-import numpy as np
-import pandas as pd
 import pytest
 
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
-
-HEADER = "method,seed,phase,epoch,split,acc,loss,n"
-
-
-def write(path, *lines, header=HEADER):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([header, *lines]) + "\n")
-    return path
-
-
-def row(method="sgd", seed=1, epoch=1, acc=0.5):
-    return f"{method},{seed},T2,{epoch},T1_all,{acc},,"
+from tests.timeline.rows import HEADER, row, write
 
 
 def test_a_results_folder_is_read_once(tmp_path):
@@ -188,68 +173,3 @@ def test_a_wrong_value_in_parquet_is_named_by_row(tmp_path):
     frame.assign(acc=[0.5, 1.5]).to_parquet(path)
     with pytest.raises(InputError, match=r"timeline\.parquet, row 2, column 'acc': 1\.5"):
         Timeline.read(path)
-
-
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
-def test_what_is_written_is_read_back_exactly(tmp_path, suffix):
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame(
-        {
-            "method": ["sgd"] * 50,
-            "seed": 2**60 + 1,
-            "phase": "T2",
-            "epoch": np.arange(50) / 3,
-            "split": "T1_all",
-            "acc": rng.random(50),
-            "loss": np.where(np.arange(50) % 2, rng.random(50), np.nan),
-            "n": np.where(np.arange(50) % 3, 500, np.nan),
-            "acc_task": rng.random(50),
-            "note": "x",
-        }
-    )
-    timeline = Timeline(frame)
-    path = timeline.write(tmp_path / f"timeline.{suffix}")
-    again = Timeline.read(path)
-    pd.testing.assert_frame_equal(timeline.frame, again.frame)
-    assert again.write(tmp_path / f"again.{suffix}").read_bytes() == path.read_bytes()
-
-
-def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
-    path = write(tmp_path / "timeline.csv", row())
-    before = path.read_bytes()
-
-    def full(self, *_, **__):
-        raise OSError(28, "No space left on device")
-
-    timeline = Timeline.read(path)
-    monkeypatch.setattr(pd.DataFrame, "to_csv", full)
-    with pytest.raises(InputError, match="no space left"):
-        timeline.write(path)
-    assert path.read_bytes() == before
-    assert [entry.name for entry in tmp_path.iterdir()] == ["timeline.csv"]
-
-
-def test_curves_are_sorted_and_absent_ones_are_empty(tmp_path):
-    timeline = Timeline.read(write(tmp_path / "a.csv", row(epoch=2, acc=0.2), row(epoch=0.5, acc=0.1)))
-    epochs, accs = timeline.curve("sgd", 1, "T2", "T1_all")
-    assert (epochs.tolist(), accs.tolist()) == ([0.5, 2.0], [0.1, 0.2])
-    for key in (
-        ("sgd", 1, "T1", "T1_all"),
-        ("sgd", 2, "T2", "T1_all"),
-        ("x", 1, "T2", "T1_all"),
-        ("sgd", 1, "T2", "T1"),
-    ):
-        assert [values.tolist() for values in timeline.curve(*key)] == [[], []]
-    assert timeline.splits == ("T1_all",)
-    assert timeline.phases("sgd", 1) == ("T2",)
-    assert timeline.runs == (("sgd", 1),)
-
-
-def test_parquet_without_its_library_is_said(tmp_path, monkeypatch):
-    timeline = Timeline.read(write(tmp_path / "a.csv", row()))
-    path = timeline.write(tmp_path / "timeline.parquet")
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(InputError, match=r"needs pyarrow; pip install 'einstellung\[parquet\]'"):
-        Timeline.read(path)
-    with pytest.raises(InputError, match=r"needs pyarrow; pip install 'einstellung\[parquet\]'"):
-        timeline.write(path)

@@ -78,7 +78,7 @@ def test_each_missing_column_is_named(tmp_path, column):
     header = ",".join(HEADER.split(",")[i] for i in keep)
     line = ",".join(GOOD.split(",")[i] for i in keep)
     message = error_of(tmp_path, line, header=header)
-    hint = "; it may be empty, but must be there" if column in ("loss", "n") else ""
+    hint = "; it must exist, but may be empty" if column in ("loss", "n") else ""
     assert message == f"DIR/log.csv: column '{column}' is missing (columns found: {header.replace(',', ', ')}){hint}"
 
 
@@ -141,5 +141,5 @@ def test_seeds_beyond_float_precision_stay_exact(tmp_path):
 
 def test_a_column_that_stands_twice_is_refused(tmp_path):
     assert error_of(tmp_path, f"{GOOD},1", header=f"{HEADER},acc") == (
-        "DIR/log.csv, line 1: column 'acc' stands there twice"
+        "DIR/log.csv, line 1: column 'acc' appears twice"
     )

@@ -17,7 +17,7 @@ from einstellung.learners import Batch, Context, Learner, Stage, learners, make_
 from einstellung.learners.methods import learner_options
 from einstellung.learners.mitigation.characters import find_font
 from einstellung.streams import ImageSet, Presentation, Stream
-from einstellung.streams.stream import PlantedElsewhere
+from einstellung.streams.stream import TogglePlantedCue
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
 from tests.training.stand_in import META, OneDevice
@@ -128,7 +128,7 @@ def whole_stream(stream) -> Stream:
     def boxes(images: ImageSet) -> Tensor:
         return torch.tensor([2, 2, 8, 8]).expand(len(images), 4)
 
-    others = {name: PlantedElsewhere() for name in ("background", "texture")}
+    others = {name: TogglePlantedCue() for name in ("background", "texture")}
     return replace(stream, interventions={**stream.interventions, **others}, target_boxes=boxes)
 
 

@@ -1,4 +1,4 @@
-"""Avalanche: our streams as its benchmarks, and a strategy plug-in that ends in a timeline.
+"""Avalanche: our streams as benchmarks, and a strategy plug-in that records a timeline.
 
     from einstellung.bridges.avalanche import ERIPlugin, avalanche_benchmark
 
@@ -7,7 +7,7 @@
     for experience in benchmark.train_stream:
         strategy.train(experience)
 
-Avalanche itself is imported when one of these names is used.
+Avalanche is imported when one of these names is first used.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from einstellung.bridges.avalanche.benchmark import avalanche_benchmark
 from einstellung.bridges.avalanche.plugin import plugin_class, scratch_t2
 
 if TYPE_CHECKING:
-    from einstellung.bridges.avalanche.plugin import Recording as ERIPlugin
+    from einstellung.bridges.avalanche.plugin import AvalancheRecording as ERIPlugin
 
 __all__ = ["ERIPlugin", "avalanche_benchmark", "scratch_t2"]
 
 
 def __getattr__(name: str) -> Any:
-    """``ERIPlugin`` is a subclass of Avalanche's own plug-in class, so it exists only where Avalanche does."""
+    """``ERIPlugin`` subclasses Avalanche's ``SupervisedPlugin``, so it exists only if Avalanche is installed."""
     if name == "ERIPlugin":
         return plugin_class()
     raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from einstellung.bridges.installed import needed
+from einstellung.bridges.installed import import_framework
 from einstellung.errors import InputError
 from einstellung.streams import ImageSet, Presentation, Stream, prove
 
@@ -18,9 +18,9 @@ _TRAIN, _TEST = "train", "test"
 
 
 class SingleImages(Dataset[tuple[ImageSet, int]]):
-    """Raw images one by one, with all that is needed to show them: identity and who bears the cue.
+    """Raw images one by one, with their index and whether they have the cue.
 
-    What Avalanche keeps in its buffers are rows of this, so whatever is replayed is shown anew: augmentation, then the cue.
+    Avalanche's buffers keep rows of this data set, so replayed images are augmented again and then get their cue.
     """
 
     def __init__(self, images: ImageSet) -> None:
@@ -37,31 +37,31 @@ class SingleImages(Dataset[tuple[ImageSet, int]]):
 
 
 def avalanche_benchmark(stream: Stream) -> Any:
-    """The stream as a class-incremental benchmark (``CLScenario``), after it has proved itself.
+    """The stream as a class-incremental benchmark (``CLScenario``), after it has passed its checks.
 
-    ``train_stream`` holds one experience per phase. Its images are augmented anew at every draw, then the cue is painted,
-    then they are normalised; Avalanche's ``eval`` transformations leave out the augmentation. ``test_stream`` holds one
-    experience per phase as well, with the cue as in training. Every named split is a stream of one experience besides:
-    ``T2_shortcut_masked_stream``, ``T2_shortcut_clean_stream`` and so on. Targets are labels of the one head over all
-    classes; the task label is 0 everywhere. Augmentation draws from torch's global generator, as Avalanche's own shuffling
-    does, and so follows its seed and that of a data loader's workers.
+    ``train_stream`` holds one experience per phase. At every draw an image is augmented, gets its cue and is normalised;
+    Avalanche's ``eval`` transformations skip the augmentation. ``test_stream`` also holds one experience per phase, with the
+    cue as in training. In addition, every named split is a stream of one experience: ``T2_shortcut_masked_stream``,
+    ``T2_shortcut_clean_stream`` and so on. Targets are labels of the single head over all classes; the task label is always
+    0. Augmentation draws from torch's global generator, like Avalanche's shuffling, so it follows its seed and that of a
+    data loader's workers.
     """
-    scenarios = needed("avalanche.benchmarks.scenarios", _PACKAGE)
+    scenarios = import_framework("avalanche.benchmarks.scenarios", _PACKAGE)
     prove(stream).require()
     presentation = Presentation(stream)
     augmented, unaugmented = partial(_augmented, presentation), partial(_unaugmented, presentation)
-    as_it_is = partial(_as_it_is, presentation)
+    unchanged = partial(_unchanged, presentation)
     datasets = {
         _TRAIN: [_dataset(phase.train, augmented, unaugmented) for phase in stream.phases],
-        _TEST: [_dataset(_test_images(stream, phase.name), as_it_is, as_it_is) for phase in stream.phases],
-        **{split.name: [_dataset(split.images, as_it_is, as_it_is)] for split in stream.splits},
+        _TEST: [_dataset(_test_images(stream, phase.name), unchanged, unchanged) for phase in stream.phases],
+        **{split.name: [_dataset(split.images, unchanged, unchanged)] for split in stream.splits},
     }
     benchmark = scenarios.benchmark_from_datasets(**datasets)
     return scenarios.with_task_labels(scenarios.with_classes_timeline(benchmark))
 
 
 def _test_images(stream: Stream, phase: str) -> ImageSet:
-    """A phase's test images as it is trained: those with the cue bear it."""
+    """A phase's test images as in training: the cue classes with the cue."""
     names = (f"{phase}_all", f"{phase}_shortcut_normal", f"{phase}_nonshortcut_normal")
     found = [split.images for split in stream.splits if split.name in names]
     if not found:
@@ -72,9 +72,9 @@ def _test_images(stream: Stream, phase: str) -> ImageSet:
 
 
 def _dataset(images: ImageSet, train: Any, evaluation: Any) -> Any:
-    utils = needed("avalanche.benchmarks.utils", _PACKAGE)
-    attributes = needed("avalanche.benchmarks.utils.data_attribute", _PACKAGE)
-    groups = needed("avalanche.benchmarks.utils.transform_groups", _PACKAGE)
+    utils = import_framework("avalanche.benchmarks.utils", _PACKAGE)
+    attributes = import_framework("avalanche.benchmarks.utils.data_attribute", _PACKAGE)
+    groups = import_framework("avalanche.benchmarks.utils.transform_groups", _PACKAGE)
     return utils.TaskAwareSupervisedClassificationDataset(
         [SingleImages(images)],
         data_attributes=[
@@ -85,7 +85,7 @@ def _dataset(images: ImageSet, train: Any, evaluation: Any) -> Any:
     )
 
 
-# Functions of the module, not lambdas: a data loader's workers may have to unpickle them.
+# module-level functions, because a data loader's workers may have to unpickle them
 def _augmented(presentation: Presentation, one: ImageSet) -> Tensor:
     return presentation.training(one, torch.default_generator, torch.default_generator)[0]
 
@@ -94,5 +94,5 @@ def _unaugmented(presentation: Presentation, one: ImageSet) -> Tensor:
     return presentation.unaugmented(one)[0]
 
 
-def _as_it_is(presentation: Presentation, one: ImageSet) -> Tensor:
+def _unchanged(presentation: Presentation, one: ImageSet) -> Tensor:
     return presentation.normalised(one.images)[0]

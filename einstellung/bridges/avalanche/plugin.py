@@ -1,4 +1,4 @@
-"""The strategy plug-in: every split before the first and after each epoch of every experience."""
+"""The strategy plug-in: measure every split before training and after each epoch of every experience."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from einstellung.bridges.installed import needed
+from einstellung.bridges.installed import import_framework
 from einstellung.bridges.recorder import Recorder
 from einstellung.errors import InputError
 from einstellung.streams import Phase, Stream
@@ -17,13 +17,13 @@ from einstellung.timeline import Timeline
 Run = Recorder | tuple[str, int, Path | str | None]  # or: method, seed, folder
 
 
-class Recording:
-    """What :class:`ERIPlugin` does, as callbacks of any strategy with Avalanche's training loop.
+class AvalancheRecording:
+    """The callbacks of :class:`ERIPlugin`, for any strategy with Avalanche's training loop.
 
-    Effective epochs count the images of the current experience in each mini-batch as the data loader hands it over: what a
-    strategy adds later is not seen, and what a replaying data loader mixes in belongs to another phase's classes. ``every``
-    is in epochs; the end of an experience is measured in any case. ``phase`` is for strategies that train on everything at
-    once (JointTraining): what they learn is recorded under that phase, and only its images count.
+    Effective epochs count the images of the current experience in each mini-batch of the data loader: images that a strategy
+    adds later are not counted, and images that a replaying data loader mixes in have another phase's classes. ``every`` is in
+    epochs; the end of an experience is always measured. ``phase`` is for strategies that train on everything at once
+    (JointTraining): the run is recorded under that phase, and only its images count.
     """
 
     def __init__(self, run: Run, stream: Stream, every: int = 1, phase: str | None = None) -> None:
@@ -84,22 +84,22 @@ class Recording:
 
 @cache
 def plugin_class() -> type[Any]:
-    """``ERIPlugin``: :class:`Recording` as a plug-in of Avalanche's own kind."""
-    core = needed("avalanche.core", "avalanche-lib")
-    own = {"__module__": "einstellung.bridges.avalanche", "__doc__": Recording.__doc__}
-    return type("ERIPlugin", (Recording, core.SupervisedPlugin), own)
+    """``ERIPlugin``: :class:`AvalancheRecording` as a subclass of Avalanche's ``SupervisedPlugin``."""
+    core = import_framework("avalanche.core", "avalanche-lib")
+    attributes = {"__module__": "einstellung.bridges.avalanche", "__doc__": AvalancheRecording.__doc__}
+    return type("ERIPlugin", (AvalancheRecording, core.SupervisedPlugin), attributes)
 
 
 def scratch_t2(
     strategy: Any, benchmark: Any, stream: Stream, seed: int, folder: Path | str | None, every: int = 1, **loader: Any
 ) -> Timeline:
-    """The baseline: train a fresh ``strategy`` on the last experience alone, recorded under the name ``scratch_t2``.
+    """Train the baseline: a fresh ``strategy`` on the last experience alone, recorded as ``scratch_t2``.
 
-    In the same folder as the other methods it makes ``einstellung score`` complete. ``loader`` goes to ``strategy.train``.
+    Use the same folder as for the other methods, so that ``einstellung score`` finds it. ``loader`` goes to ``strategy.train``.
     """
     if strategy.clock.train_exp_counter or strategy.clock.train_iterations:
         raise InputError("scratch_t2 needs a fresh strategy: this one has been trained already")
-    plugin: Recording = plugin_class()(("scratch_t2", seed, folder), stream, every)
-    strategy.plugins.insert(0, plugin)  # its clock has to stay the last plug-in
+    plugin: AvalancheRecording = plugin_class()(("scratch_t2", seed, folder), stream, every)
+    strategy.plugins.insert(0, plugin)  # its clock must remain the last plug-in
     strategy.train(benchmark.train_stream[len(stream.phases) - 1], **loader)
     return plugin.timeline()

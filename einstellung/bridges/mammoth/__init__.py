@@ -1,4 +1,4 @@
-"""Mammoth, with its own files untouched: our streams as its datasets, and an evaluator attached to its models from outside.
+"""Mammoth, without changing its files: our streams as datasets, and an evaluator attached to its models.
 
     python -m einstellung.bridges.mammoth --mammoth FOLDER --seed 1 -- --model derpp --dataset seq-cifar100-einstellung ...
 

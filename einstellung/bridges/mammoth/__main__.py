@@ -18,15 +18,15 @@ from einstellung.errors import InputError
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.option("--mammoth", "folder", required=True, type=click.Path(path_type=Path), help="A checkout of Mammoth.")
 @click.option(
-    "--results", default=RESULTS, type=click.Path(path_type=Path), show_default=True, help="For the timelines."
+    "--results", default=RESULTS, type=click.Path(path_type=Path), show_default=True, help="Folder for the timelines."
 )
 @click.option("--method", help="The run's name in the timeline  [default: Mammoth's --model].")
 @click.option("--seed", default=0, show_default=True, help="For Mammoth and the timeline.")
 @click.argument("words", nargs=-1, type=click.UNPROCESSED)
 def launch(folder: Path, results: Path, method: str | None, seed: int, words: tuple[str, ...]) -> None:
-    """Train with Mammoth, measured by einstellung.
+    """Train with Mammoth and record a timeline.
 
-    After -- come Mammoth's own arguments: --model, --dataset (one of seq-cifar100-einstellung, seq-cifar100-einstellung-224,
+    Mammoth's own arguments follow after --: --model, --dataset (one of seq-cifar100-einstellung, seq-cifar100-einstellung-224,
     seq-shapes-einstellung), --lr and so on. The baseline is --model sgd --start_from 1.
     """
     results = results.absolute()  # importing Mammoth changes the working directory
@@ -41,8 +41,8 @@ def launch(folder: Path, results: Path, method: str | None, seed: int, words: tu
     main.main(args)
     if evaluator.open_phase is not None:
         raise InputError(
-            f"the training was stopped in {evaluator.open_phase}, so {evaluator.recorder.path} ends there and is no run to "
-            "score: take it away and train again"
+            f"training was interrupted in {evaluator.open_phase}: {evaluator.recorder.path} is incomplete and cannot be scored; "
+            "remove it and train again"
         )
     metrics = evaluator.get_final_metrics()
     click.echo(f"\n{evaluator.recorder.path}")
@@ -55,7 +55,7 @@ def launch(folder: Path, results: Path, method: str | None, seed: int, words: tu
 
 
 def main() -> None:
-    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    """Entry point: wrong input becomes one line on standard error and exit code 2."""
     try:
         launch.main(prog_name="python -m einstellung.bridges.mammoth", standalone_mode=False)
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""A folder with Mammoth in it, made importable."""
+"""Make a checkout of Mammoth importable."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _PARTS = ("main.py", "datasets", "models", "backbone", "utils")
 
 
 def open_checkout(folder: Path | str) -> Path:
-    """Put Mammoth's folder first on the path, so that ``main``, ``datasets``, ``models`` and ``utils`` are its own.
+    """Put Mammoth's folder first on the path, so that ``main``, ``datasets``, ``models`` and ``utils`` are Mammoth's.
 
-    Mammoth's datasets for CLIP (those that import ``open_clip``) are left out: one of them fetches a net's weights while it
-    is being imported, and no import of Mammoth would succeed without that package and a connection. Importing Mammoth makes
-    its folder the working directory, so resolve paths before.
+    Mammoth's CLIP datasets (those that import ``open_clip``) are skipped: one of them downloads weights on import, so that
+    Mammoth could not be imported without that package and a connection. Importing Mammoth changes the working directory to
+    its folder, so resolve paths first.
     """
     folder = Path(folder).resolve()
     if missing := [part for part in _PARTS if not (folder / part).exists()]:
-        raise InputError(f"{folder} is no checkout of Mammoth: it has no {', '.join(missing)}")
+        raise InputError(f"{folder} is not a checkout of Mammoth: it has no {', '.join(missing)}")
     declare_torchvision_operators()
     if sys.path[0] != str(folder):
         sys.path.insert(0, str(folder))
     for name in clip_datasets(folder):
-        sys.modules.setdefault(f"datasets.{name}", ModuleType(f"datasets.{name}", "Left out: it needs open_clip."))
+        sys.modules.setdefault(f"datasets.{name}", ModuleType(f"datasets.{name}", "Skipped: it needs open_clip."))
     return folder
 
 
 def clip_datasets(folder: Path) -> list[str]:
-    """The modules of Mammoth's datasets that import ``open_clip``."""
+    """Names of Mammoth's dataset modules that import ``open_clip``."""
     files = sorted((folder / "datasets").glob("*.py"))
     return [file.stem for file in files if "import open_clip" in file.read_text(encoding="utf-8")]

@@ -1,4 +1,4 @@
-"""What this bridge relies on in Mammoth: names, parameters and their defaults, as of the version it was tried with."""
+"""The parts of Mammoth that this bridge relies on: names, parameters and defaults of the tested version."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from einstellung.errors import InputError
 
-#: The commit of https://github.com/aimagelab/mammoth that the table below was read from.
+#: The tested commit of https://github.com/aimagelab/mammoth, which the table below describes.
 COMMIT = "e75a491c69fd729edeb01431afb753d9157d9a81"
 
 RELIED_ON = {
@@ -35,7 +35,7 @@ RELIED_ON = {
 
 
 def check_contract() -> None:
-    """Compare Mammoth, as it can be imported now, with the table; stop with what differs."""
+    """Compare the importable Mammoth with the table; an error lists the differences."""
     differs = [
         f"{name}{found} instead of {name}{expected}"
         for name, expected in RELIED_ON.items()
@@ -43,12 +43,12 @@ def check_contract() -> None:
     ]
     if differs:
         raise InputError(
-            f"this Mammoth is not the one the bridge knows: {'; '.join(differs)}; use a checkout of commit {COMMIT[:10]}"
+            f"this version of Mammoth is not supported: {'; '.join(differs)}; use a checkout of commit {COMMIT[:10]}"
         )
 
 
 def signature_of(name: str) -> str:
-    """Parameters and defaults of ``module:qualified.name``, without types, or what is missing.
+    """Parameters and defaults of ``module:qualified.name`` without types, or " is missing".
 
     >>> signature_of("json:dumps")[:17], signature_of("json:no_such"), signature_of("no_such_module:main")
     ('(obj, *, skipkeys', ' is missing', ' is missing')

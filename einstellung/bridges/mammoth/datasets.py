@@ -1,4 +1,4 @@
-"""Our streams as Mammoth's datasets, registered from outside through its own function."""
+"""Our streams as Mammoth datasets, registered through Mammoth's own function."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True)
 class MammothDataset:
-    """What Mammoth must know of a dataset before it is built, and what it is built from."""
+    """What Mammoth needs to know of a dataset before it is built, and the stream behind it."""
 
     stream: str
     classes_per_task: tuple[int, ...]
     side: int
-    shown_size: int | None
+    input_size: int | None
     backbone: str
     mean: tuple[float, float, float]
     std: tuple[float, float, float]
@@ -42,13 +42,13 @@ _CIFAR100 = MammothDataset(
 )
 DATASETS = {
     "seq-cifar100-einstellung": _CIFAR100,
-    "seq-cifar100-einstellung-224": replace(_CIFAR100, side=224, shown_size=224, backbone="vit"),
+    "seq-cifar100-einstellung-224": replace(_CIFAR100, side=224, input_size=224, backbone="vit"),
     "seq-shapes-einstellung": MammothDataset("shapes", (24, 12), 32, None, "resnet18", (0.5,) * 3, (0.25,) * 3),
 }
 
 
 def yes_or_no(value: Any) -> bool:
-    """A switch of the command line.
+    """A boolean from the command line.
 
     >>> yes_or_no("0"), yes_or_no("true"), yes_or_no(True)
     (False, True, True)
@@ -60,7 +60,7 @@ def yes_or_no(value: Any) -> bool:
 
 
 def whole_numbers(value: Any) -> tuple[int, ...]:
-    """Numbers with commas or spaces between them, with or without brackets.
+    """Integers separated by commas or spaces, with or without brackets.
 
     >>> whole_numbers("[255, 0, 255]"), whole_numbers("3 5"), whole_numbers((1, 2))
     ((255, 0, 255), (3, 5), (1, 2))
@@ -69,11 +69,11 @@ def whole_numbers(value: Any) -> tuple[int, ...]:
     try:
         return tuple(int(part) for part in parts)
     except ValueError:
-        raise InputError(f"'{value}' is no list of whole numbers: write 255,0,255") from None
+        raise InputError(f"'{value}' is not a list of whole numbers: write 255,0,255") from None
 
 
 def place(value: Any) -> str | tuple[int, ...]:
-    """A place's name, or row and column.
+    """The name of a place, or row and column.
 
     >>> place("top-left"), place("3,5")
     ('top-left', (3, 5))
@@ -81,7 +81,7 @@ def place(value: Any) -> str | tuple[int, ...]:
     return value if isinstance(value, str) and not value.strip("[( ")[:1].isdigit() else whole_numbers(value)
 
 
-#: Options of these datasets on Mammoth's command line: how each is read, and its default.
+#: Options of these datasets on Mammoth's command line: parser and default.
 OPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "einstellung_apply_shortcut": (yes_or_no, True),
     "einstellung_patch_size": (int, 4),
@@ -95,7 +95,7 @@ OPTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
 
 
 def build_stream(name: str, options: dict[str, Any]) -> Stream:
-    """The stream of a Mammoth dataset, proven before anybody trains on it."""
+    """The stream of a Mammoth dataset, after it has passed its checks."""
     given = {key: default for key, (_, default) in OPTIONS.items()} | options
     cue = PatchCue(
         size=given["einstellung_patch_size"],
@@ -108,17 +108,17 @@ def build_stream(name: str, options: dict[str, Any]) -> Stream:
     make = streams[kind.stream]
     stream = make(cue, given["einstellung_mask_cover"], **{key: n for key, n in sizes.items() if n is not None})
     prove(stream).require()
-    return replace(stream, shown_size=kind.shown_size)
+    return replace(stream, input_size=kind.input_size)
 
 
 class Images(Dataset[Any]):
-    """Images as Mammoth's own sets hold them: ``data`` and ``targets``, of which it keeps a task's part."""
+    """Images in the form of Mammoth's own data sets: it selects a task's rows of ``data`` and ``targets``."""
 
     def __init__(self, images: ImageSet, transform: Callable[[Any], Tensor], with_raw: bool) -> None:
         self.data = images.images.permute(0, 2, 3, 1).contiguous().numpy()
         self.targets: Any = images.labels.numpy()
         self.transform = transform
-        if with_raw:  # Mammoth's buffers ask whether this attribute is there
+        if with_raw:  # Mammoth's buffers check for this attribute
             self.not_aug_transform = unit_floats
 
     def __len__(self) -> int:
@@ -128,7 +128,7 @@ class Images(Dataset[Any]):
         from PIL import Image
 
         raw, target = self.data[row], int(self.targets[row])
-        shown = self.transform(Image.fromarray(raw))  # methods may put a transform of their own here: it expects PIL
+        shown = self.transform(Image.fromarray(raw))  # methods may replace the transform by one that expects PIL
         if hasattr(self, "not_aug_transform"):
             return shown, target, self.not_aug_transform(raw)
         return shown, target
@@ -140,7 +140,7 @@ def unit_floats(raw: Any) -> Tensor:
 
 
 def register_datasets() -> None:
-    """Make :data:`DATASETS` known to Mammoth, which must be importable (see :func:`open_checkout`)."""
+    """Register :data:`DATASETS` with Mammoth, which must be importable (see :func:`open_checkout`)."""
     mammoth = import_module("datasets")
     for name in DATASETS:
         if name not in mammoth.REGISTERED_DATASETS:
@@ -204,7 +204,7 @@ def _dataset_class(name: str, kind: MammothDataset) -> type[Any]:
         def get_batch_size(self) -> int:
             return 32
 
-    # Mammoth reads a dataset's options from its constructor's parameters; their annotations become argparse's types.
+    # Mammoth reads a dataset's options from its constructor's signature; annotations become argparse types.
     keyword = inspect.Parameter.POSITIONAL_OR_KEYWORD
     EinstellungDataset.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
@@ -218,13 +218,11 @@ def _dataset_class(name: str, kind: MammothDataset) -> type[Any]:
 def _refuse_other_orders(args: Any) -> None:
     for key in ("permute_classes", "custom_class_order", "custom_task_order"):
         if getattr(args, key, None):
-            raise InputError(
-                f"--{key} cannot be used with the einstellung datasets: the order of their classes is the test"
-            )
+            raise InputError(f"--{key} cannot be used with the einstellung datasets: their class order is fixed")
 
 
 def _batch_transform(present: Callable[[Any], Tensor]) -> Any:
-    """A transform of the one kind that Mammoth applies to whole batches and takes over as it is."""
+    """A transform of the only kind that Mammoth applies to whole batches without converting it."""
     kornia = import_module("utils.kornia_utils")
 
     class Presented(kornia.KorniaAugNoGrad):  # type: ignore[misc, name-defined]
@@ -238,7 +236,7 @@ def _batch_transform(present: Callable[[Any], Tensor]) -> Any:
 
 
 def _nested(transform: Any) -> Any:
-    """Mammoth looks for a batch transform in ``transform.transforms[-1].transforms``."""
+    """Wrap a batch transform so that Mammoth finds it in ``transform.transforms[-1].transforms``."""
 
     class Nested:
         transforms = (SimpleNamespace(transforms=transform),)

@@ -1,4 +1,4 @@
-"""``MammothEvaluator``: called at the turns of Mammoth's training, it measures all splits and ends in a timeline."""
+"""``MammothEvaluator``: measures all splits at the callbacks of Mammoth's training and records a timeline."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ FINAL_METRICS, ADAPTATION_THRESHOLD = GUIDE_METRICS, THRESHOLD
 
 
 class MammothEvaluator:
-    """One run of Mammoth, measured from before its first step on (e = 0) and after every epoch.
+    """Records one run of Mammoth: before its first step (e = 0) and after every epoch.
 
-    ``args`` are Mammoth's own; of them ``dataset``, ``model``, ``seed`` and ``start_from`` count. Task 1 is T1, task 2 is T2;
-    with ``--joint 1`` all is learned at once and recorded as T2. Effective epochs count the phase's own images as the model
-    observes them; what it replays does not count. Where nobody reports observed images (hooks called by hand), an epoch
-    counts as one. Errors are never swallowed: what goes wrong here ends the run.
+    ``args`` are Mammoth's; ``dataset``, ``model``, ``seed`` and ``start_from`` are used. Task 1 is T1, task 2 is T2; with
+    ``--joint 1`` everything is trained at once and recorded as T2. Effective epochs count the phase's own images that the
+    model observes, without replayed ones. If observed images are not reported (hooks called by hand), an epoch counts as one.
+    Errors end the run.
     """
 
     def __init__(
@@ -48,13 +48,11 @@ class MammothEvaluator:
         self._weights_measured = b""
 
     def meta_begin_task(self, model: Any, dataset: Any) -> None:
-        """A task begins: its phase is opened and measured at e = 0. Tasks before ``--start_from`` are passed over."""
+        """Begin the task's phase and measure it at e = 0. Tasks before ``--start_from`` are skipped."""
         if model.current_task < (getattr(self.args, "start_from", None) or 0):
             return
         if not {"class-il", "general-continual"} & set(model.COMPATIBILITY):
-            raise InputError(
-                f"'{model.NAME}' needs to be told the task of every image: choose a class-incremental method"
-            )
+            raise InputError(f"'{model.NAME}' needs the task of every image: choose a class-incremental method")
         stream = _stream_of(dataset)
         joint = bool(getattr(self.args, "joint", 0))
         self._phase = stream.phases[-1 if joint else model.current_task]
@@ -63,7 +61,7 @@ class MammothEvaluator:
         self._measure(model, stream, 0.0)
 
     def observed(self, labels: Tensor) -> None:
-        """A batch of real images was trained on; those of the current phase count."""
+        """Count a batch of real images; only those of the current phase count."""
         if self._phase is None:
             raise InputError("a batch was observed before a task began: call meta_begin_task first")
         own = torch.isin(labels.cpu(), torch.tensor(self._phase.classes))
@@ -71,13 +69,13 @@ class MammothEvaluator:
         self._counted = True
 
     def after_training_epoch(self, model: Any, dataset: Any, epoch: int) -> None:
-        """An epoch (counted from 0) has been trained: all splits are measured."""
+        """Measure all splits after an epoch (counted from 0)."""
         if self._phase is None:
             raise InputError("an epoch ended before a task began: call meta_begin_task first")
         self._measure(model, _stream_of(dataset), None if self._counted else epoch + 1.0)
 
     def meta_end_task(self, model: Any, dataset: Any) -> None:
-        """A task has ended: its phase is closed. What a method changes after its last epoch is not in the timeline."""
+        """End the task's phase. Changes that a method makes after its last epoch are not in the timeline."""
         if self._phase is None:
             return
         if _weights(model) != self._weights_measured:
@@ -91,11 +89,11 @@ class MammothEvaluator:
 
     @property
     def open_phase(self) -> str | None:
-        """The phase that has begun and not ended; Mammoth returns from an interrupted training as from a whole one."""
+        """The unfinished phase, if any: Mammoth returns normally from an interrupted training."""
         return None if self._phase is None else self._phase.name
 
     def get_final_metrics(self) -> GuideRun:
-        """The guide's numbers of this run: adaptation_delay, performance_deficit, shortcut_feature_reliance, eri_score."""
+        """The guide's metrics of this run: adaptation_delay, performance_deficit, shortcut_feature_reliance, eri_score."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)
         settings = GuideSettings() if threshold is None else GuideSettings(guide_threshold=float(threshold))
         card = guide_score(self.timeline(), settings)
@@ -111,7 +109,7 @@ class MammothEvaluator:
 
 
 def method_name(args: Any) -> str:
-    """Under which name a run is recorded: that of its model; plain SGD that starts at T2 is the baseline.
+    """The name a run is recorded under: its model's; SGD that starts at T2 is the baseline.
 
     >>> from argparse import Namespace
     >>> method_name(Namespace(model="ewc-on")), method_name(Namespace(model="sgd", start_from=1))
@@ -136,7 +134,7 @@ def _stream_of(dataset: Any) -> Stream:
 
 
 def _size_of(dataset: Any, phase: Phase) -> int:
-    """How many images of the phase are trained on: Mammoth may have held some out (``--validation``)."""
+    """The number of training images of the phase, without those that Mammoth holds out (``--validation``)."""
     targets = torch.as_tensor(dataset.train_loader.dataset.targets)
     return int(torch.isin(targets, torch.tensor(phase.classes)).sum())
 

@@ -1,4 +1,4 @@
-"""``enable_einstellung_integration(args)``: the evaluator attached to the next model that Mammoth builds."""
+"""``enable_einstellung_integration(args)``: attach the evaluator to the next model that Mammoth builds."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def enable_einstellung_integration(
     method: str | None = None,
     kind: type[MammothEvaluator] = MammothEvaluator,
 ) -> MammothEvaluator:
-    """Measure Mammoth's next run, without changing its files.
+    """Measure Mammoth's next run without changing Mammoth's files.
 
-    ``args`` are what Mammoth's ``parse_args`` gave. The next model that Mammoth builds gets the evaluator, one of ``kind``; the
-    timeline is written below ``results`` (None: kept in memory). A run that continues a checkpoint (``--loadcheck``) continues
-    its timeline.
+    ``args`` come from Mammoth's ``parse_args``. An evaluator of class ``kind`` is attached to the next model that Mammoth
+    builds; its timeline is written below ``results`` (None: kept in memory). A run that continues a checkpoint
+    (``--loadcheck``) continues its timeline.
     """
     global _current
     evaluator = kind(args, results=results, method=method, resume=getattr(args, "loadcheck", None) is not None)
@@ -37,7 +37,7 @@ def enable_einstellung_integration(
     original = getattr(models.get_model, "without_einstellung", models.get_model)
 
     def get_model(args: Any, backbone: Any, loss: Any, transform: Any, dataset: Any) -> Any:
-        models.get_model = original  # one call of enable, one run
+        models.get_model = original  # one run per call of enable
         model = original(args, backbone, loss, transform, dataset=dataset)
         attach(evaluator, model)
         return model
@@ -56,7 +56,7 @@ def get_einstellung_evaluator() -> MammothEvaluator:
 
 
 def attach(evaluator: MammothEvaluator, model: Any) -> None:
-    """Let the model's own turning points call the evaluator, each after what the model does there itself."""
+    """Wrap the model's callbacks so that each also calls the evaluator, after the model's own work."""
     begin_task, observe = model.meta_begin_task, model.meta_observe
     end_epoch, end_task = model.meta_end_epoch, model.meta_end_task
 

@@ -1,7 +1,7 @@
-"""From Mammoth's raw images to a net's input: crop and flip, then the cue at its place, then normalisation.
+"""From Mammoth's raw images to a net's input: crop and flip, then the cue, then normalisation.
 
-Mammoth hands its transforms an image and nothing else, and what it replays from a buffer is the raw image. So an image's
-identity, and with it whether and where it bears the cue, is found by its bytes.
+Mammoth passes only the image to its transforms, and its buffers replay the raw image. So an image's index, and with it whether
+and where it has the cue, is looked up by its bytes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from einstellung.streams import ImageSet, Presentation, Stream
 
 
 class TrainingImages:
-    """Every training image of a stream by its content.
+    """Looks up training images of a stream by their content.
 
-    Two images of the same content (a source may hold a few) count as the first of them; that is refused where one of them
-    bears the cue and the other does not.
+    Duplicates are looked up as the first of them; they are refused if only one of them has the cue.
     """
 
     def __init__(self, stream: Stream) -> None:
@@ -29,14 +28,14 @@ class TrainingImages:
         self._rows: dict[bytes, int] = {}
         for row, key in enumerate(_keys(self.images.images)):
             first = self._rows.setdefault(key, row)
-            if bool(self.images.bears[first] != self.images.bears[row]):
+            if bool(self.images.has_cue[first] != self.images.has_cue[row]):
                 raise InputError(
                     f"training images {int(self.images.index[first])} and {int(self.images.index[row])} of {stream.name} are "
-                    "the same, and only one bears the cue: replay cannot tell them apart"
+                    "identical, and only one has the cue: replay cannot tell them apart"
                 )
 
     def known(self, pixels: Tensor) -> tuple[Tensor, ImageSet]:
-        """Which of the images (uint8 [N, 3, H, W]) are training images of the stream, and those with what is known of them."""
+        """Which of the images (uint8 [N, 3, H, W]) are training images, and these as an image set."""
         rows = torch.tensor([self._rows.get(key, -1) for key in _keys(pixels)], dtype=torch.long)
         return rows >= 0, self.images.take(rows[rows >= 0])
 
@@ -44,7 +43,7 @@ class TrainingImages:
 class MammothPresentation:
     """The stream's own presentation, for images in the forms that Mammoth passes around.
 
-    An image is a PIL image, a uint8 tensor, or floats in 0..1; one alone or a batch. What comes out has the same number of
+    The input is a PIL image, a uint8 tensor or floats in 0..1; a single image or a batch. The output has the same number of
     dimensions and is on the same device.
     """
 
@@ -53,19 +52,19 @@ class MammothPresentation:
         self.training_images = TrainingImages(stream)
 
     def augmented(self, images: Any) -> Tensor:
-        """Cropped, flipped (from torch's global generator, as Mammoth does it), with the cue, normalised."""
+        """Cropped and flipped (with torch's global generator, like Mammoth), with the cue, normalised."""
         pixels = _pixels(images)
         is_known, known = self.training_images.known(pixels)
         if not bool(is_known.all()):
             raise InputError(
-                "Mammoth's transform was given an image that is no training image of the stream, so the cue's place in it "
-                "is unknown: this method changes images before it replays them, and cannot be measured by this bridge"
+                "Mammoth's transform got an image that is not a training image of the stream, so the place of its cue is "
+                "unknown: this method changes images before it replays them, which this bridge does not support"
             )
         draws = torch.default_generator
         return _like(images, self.presentation.training(known, draws, draws))
 
     def unaugmented(self, images: Any) -> Tensor:
-        """With the cue where a training image bears it, normalised; any other image is normalised as it is."""
+        """Training images with their cue, normalised; other images are only normalised."""
         pixels = _pixels(images)
         is_known, known = self.training_images.known(pixels)
         if bool(is_known.all()):
@@ -76,14 +75,14 @@ class MammothPresentation:
         return self.normalised(images)
 
     def normalised(self, images: Any) -> Tensor:
-        """Normalised and no more: for test images, which show or hide the cue already."""
+        """Normalised only: for test images, whose cue is already painted or covered."""
         if isinstance(images, Tensor) and images.is_floating_point():
             return _like(images, self.presentation.normalised(_batch(images.cpu()) * 255))
         return _like(images, self.presentation.normalised(_pixels(images)))
 
 
 def _pixels(images: Any) -> Tensor:
-    """A batch of its own, uint8 [N, 3, H, W]."""
+    """A new batch, uint8 [N, 3, H, W]."""
     if not isinstance(images, Tensor):
         images = torch.from_numpy(np.array(images)).permute(2, 0, 1)
     if images.is_floating_point():

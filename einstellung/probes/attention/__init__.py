@@ -1,4 +1,4 @@
-"""Where the class token of a vision transformer looks, without changing what the model answers."""
+"""Attention of a vision transformer's class token, measured without changing the model's outputs."""
 
 from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters, attention_weights
 from einstellung.probes.attention.probe import AttentionMaps, AttentionProbe, has_attention

@@ -1,18 +1,18 @@
-"""How attention is found in a model and recomputed from what its modules are given.
+"""Adapters: find the attention modules of a model and recompute their weights from their inputs.
 
-For a model of another kind, write a class with two methods and hand an instance to ``AttentionProbe(model, adapter=...)``::
+For another kind of model, write a class with two methods and pass an instance to ``AttentionProbe(model, adapter=...)``::
 
     class MyAttention(AttentionAdapter):
         def modules(self, model):                       # the attention modules, one per layer
             return [block.attention for block in model.blocks]
 
-        def weights(self, module, tokens):              # called with what the module is called with -> [B, H, T, T]
+        def weights(self, module, tokens):              # called with the module's arguments -> [B, H, T, T]
             query, key = module.project(tokens)         # each [B, H, T, channels]
             return attention_weights(query, key)
 
-``prefix_tokens`` and ``grid`` need another answer only where the defaults below do not fit. The class token must be the first
-token. Registered in ``attention_adapters`` (or through an entry point in the group ``einstellung.attention_adapters``), a class
-is also found without being named.
+Override ``prefix_tokens`` and ``grid`` only if the defaults below do not fit. The class token must be the first token. A class
+that is registered in ``attention_adapters`` (or through an entry point in the group ``einstellung.attention_adapters``) is
+found automatically.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ from einstellung.errors import InputError
 from einstellung.registry import Registry
 
 _CLASS_TOKENS = ("cls_token", "class_token", "class_embedding")
-_FURTHER_TOKENS = ("dist_token", "distillation_token", "reg_token", "register_tokens")
+_EXTRA_TOKENS = ("dist_token", "distillation_token", "reg_token", "register_tokens")
 
 
 class AttentionAdapter:
-    """What the probe must know about a kind of model."""
+    """What the probe needs to know about a kind of model."""
 
     def modules(self, model: nn.Module) -> list[nn.Module]:
-        """The attention modules, one per layer; none where the model is of another kind."""
+        """The attention modules, one per layer; empty for a model of another kind."""
         raise NotImplementedError
 
     def weights(self, module: nn.Module, *args: Any, **kwargs: Any) -> Tensor:
-        """softmax(q k^T), [batch, heads, tokens, tokens], from what ``module`` is called with."""
+        """softmax(q k^T), [batch, heads, tokens, tokens], from the arguments of ``module``."""
         raise NotImplementedError
 
     def prefix_tokens(self, model: nn.Module) -> int:
-        """How many tokens stand before the patches: the class token, and those for distillation or registers."""
+        """The number of tokens before the patches: the class token plus distillation and register tokens."""
         for module in model.modules():
             own = dict(module.named_parameters(recurse=False))
             if any(name in own for name in _CLASS_TOKENS):
-                counted = 1 + sum(own[name].shape[-2] for name in _FURTHER_TOKENS if name in own)
+                counted = 1 + sum(own[name].shape[-2] for name in _EXTRA_TOKENS if name in own)
                 return int(getattr(module, "num_prefix_tokens", counted))
         raise InputError(
-            f"{type(model).__name__} has no class token that is known here ({', '.join(_CLASS_TOKENS)}): "
-            "its attention is measured only with an adapter of your own (adapter=)"
+            f"{type(model).__name__} has no known class token ({', '.join(_CLASS_TOKENS)}): "
+            "give an adapter of your own (adapter=)"
         )
 
     def grid(self, patches: int, height: int, width: int) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class AttentionAdapter:
         rows = round(math.sqrt(patches * height / width))
         if rows < 1 or patches % rows or rows * width != patches // rows * height:
             raise InputError(
-                f"{patches} tokens are no grid of square patches of an image of {height}x{width}: "
+                f"{patches} tokens do not form a grid of square patches of an image of {height}x{width}: "
                 "give an adapter with prefix_tokens and grid (adapter=)"
             )
         return rows, patches // rows
@@ -70,7 +70,7 @@ attention_adapters: Registry[type[AttentionAdapter]] = Registry(
 
 
 def attention_weights(query: Tensor, key: Tensor, scale: float | None = None) -> Tensor:
-    """softmax(q k^T scale) of [B, H, T, channels], in single precision or better whatever the model computes in.
+    """softmax(q k^T scale) of [B, H, T, channels], in at least single precision.
 
     >>> attention_weights(torch.zeros(1, 1, 2, 4), torch.zeros(1, 1, 2, 4)).tolist()
     [[[[0.5, 0.5], [0.5, 0.5]]]]
@@ -83,7 +83,7 @@ def attention_weights(query: Tensor, key: Tensor, scale: float | None = None) ->
 
 @attention_adapters.register("qkv")
 class QkvAttention(AttentionAdapter):
-    """Our own transformers and timm's: one layer ``qkv`` for queries, keys and values, ``num_heads`` (or ``heads``)."""
+    """Our transformers and timm's: one layer ``qkv`` for queries, keys and values, and ``num_heads`` (or ``heads``)."""
 
     known = frozenset({"qkv", "q_norm", "k_norm", "attn_drop", "norm", "proj", "proj_drop"})
 
@@ -114,10 +114,10 @@ class TorchAttention(AttentionAdapter):
         self, module: nn.MultiheadAttention, query: Tensor, key: Tensor, value: Tensor, *args: Any, **kwargs: Any
     ) -> Tensor:
         options = {name: option for name, option in kwargs.items() if name != "need_weights"}
-        # of its own parameters only the projection is known: not bias_k, nor separate weights for other widths
+        # only the joint projection is supported, neither bias_k nor separate weights
         _check_plain(module, self.known, args, options, parameters={"in_proj_weight", "in_proj_bias"})
         if key is not query or module.add_zero_attn or query.dim() != 3:
-            raise InputError("a MultiheadAttention that is no self-attention of a batch needs an adapter (adapter=)")
+            raise InputError("a MultiheadAttention other than batched self-attention needs an adapter (adapter=)")
         tokens = query if module.batch_first else query.transpose(0, 1)
         width, bias = module.embed_dim, module.in_proj_bias
         assert module.in_proj_weight is not None
@@ -153,8 +153,8 @@ class QueryKeyAttention(AttentionAdapter):
         return []
 
     def _heads(self, module: nn.Module) -> int:
-        told = _number(module, "num_attention_heads", "num_heads")
-        return told or _number(getattr(module, "config", None), "num_attention_heads")
+        own = _number(module, "num_attention_heads", "num_heads")
+        return own or _number(getattr(module, "config", None), "num_attention_heads")
 
 
 def _child(module: nn.Module, name: str) -> bool:
@@ -162,7 +162,7 @@ def _child(module: nn.Module, name: str) -> bool:
 
 
 def _number(owner: object, *names: str) -> int:
-    """The first of the attributes that is a whole number, or 0."""
+    """The first of the attributes that is an integer, or 0."""
     values = (getattr(owner, name, None) for name in names)
     return next((value for value in values if isinstance(value, int)), 0)
 
@@ -176,20 +176,20 @@ def _by_head(tokens: Tensor, heads: int) -> Tensor:
 def _check_plain(
     module: nn.Module, known: frozenset[str], args: tuple[Any, ...], kwargs: dict[str, Any], parameters: Any = ()
 ) -> None:
-    """Refuse what would change the attention unseen: biases of position, rotations, masks, parts of unknown meaning."""
+    """Refuse anything that could change the attention: position biases, rotary embeddings, masks, unknown parts."""
     parts = {name for name, part in module.named_children() if not isinstance(part, nn.Identity)} - known
     parts |= {name for name, _ in module.named_parameters(recurse=False)} - set(parameters)
-    parts |= {name for name, value in kwargs.items() if _acts(name, value)}
-    parts |= {f"argument {place}" for place, value in enumerate(args, start=2) if _acts("", value)}
+    parts |= {name for name, value in kwargs.items() if _may_act(name, value)}
+    parts |= {f"argument {place}" for place, value in enumerate(args, start=2) if _may_act("", value)}
     if parts:
         raise InputError(
-            f"the attention of {type(module).__name__} depends on parts that are not known here "
+            f"the attention of {type(module).__name__} depends on unknown parts "
             f"({', '.join(sorted(parts))}): give an adapter of your own (adapter=)"
         )
 
 
-def _acts(name: str, value: Any) -> bool:
-    """Whether a further argument of an attention module may change its weights."""
+def _may_act(name: str, value: Any) -> bool:
+    """Whether an extra argument of an attention module may change its weights."""
     if isinstance(value, (tuple, list)):
-        return any(_acts(name, member) for member in value)
+        return any(_may_act(name, member) for member in value)
     return isinstance(value, (Tensor, nn.Module)) or (name == "is_causal" and bool(value))

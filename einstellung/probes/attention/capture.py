@@ -1,4 +1,4 @@
-"""Hooks that look on while a model answers, and keep only the class token's row of each layer's attention."""
+"""Forward hooks that keep only the class token's row of each layer's attention."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ from einstellung.training.evaluation_mode import evaluation_mode
 
 
 class Capture:
-    """The class token's attention over the patches, layer by layer, and its roll-out.
+    """The class token's attention to the patches in each layer, and its roll-out.
 
     Roll-out (Abnar & Zuidema, 2020): the product over layers of 0.5 A + 0.5 I, A the mean over heads, rows summing to 1. Only
-    the matrix of the layer at work and the product so far are alive.
+    the current layer's matrix and the product so far are kept in memory.
     """
 
     def __init__(self, adapter: AttentionAdapter, modules: Sequence[nn.Module], prefix_tokens: int) -> None:
         self.adapter = adapter
         self.modules = modules
         self.prefix_tokens = prefix_tokens
-        self._seen: list[nn.Module] = []
+        self._called: list[nn.Module] = []
         self._rows: list[Tensor] = []
         self._product: Tensor | None = None
 
     @contextmanager
-    def watching(self) -> Iterator[None]:
-        """The hooks are there inside, and gone afterwards whatever happens."""
+    def attached(self) -> Iterator[None]:
+        """Attach the hooks within the context."""
         with ExitStack() as hooks:
             for module in self.modules:
-                hooks.enter_context(module.register_forward_pre_hook(self._look, with_kwargs=True))
+                hooks.enter_context(module.register_forward_pre_hook(self._record, with_kwargs=True))
             yield
 
     def heads(self) -> Tensor:
@@ -47,15 +47,15 @@ class Capture:
         assert self._product is not None
         return self._map(self._product[:, 0], "the roll-out")
 
-    def _look(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _record(self, module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         weights = self.adapter.weights(module, *args, **kwargs)
         if weights.dim() != 4 or weights.shape[-1] != weights.shape[-2]:
             raise InputError(
                 f"the adapter's weights of {type(module).__name__} have the shape {tuple(weights.shape)}, "
                 "not [batch, heads, tokens, tokens]"
             )
-        self._seen.append(module)
-        self._rows.append(self._map(weights[:, :, 0], f"layer {len(self._seen)}"))
+        self._called.append(module)
+        self._rows.append(self._map(weights[:, :, 0], f"layer {len(self._called)}"))
         with torch.autocast(weights.device.type, enabled=False):
             mixed = weights.mean(dim=1).mul_(0.5)
             mixed.diagonal(dim1=-2, dim2=-1).add_(0.5)
@@ -71,21 +71,21 @@ class Capture:
 
     def _check_calls(self) -> None:
         for number, module in enumerate(self.modules, start=1):
-            calls = sum(seen is module for seen in self._seen)
+            calls = sum(called is module for called in self._called)
             if calls != 1:
                 raise InputError(
-                    f"attention module {number} ({type(module).__name__}) is called {calls} times for a batch, not once: "
-                    "give an adapter that names the modules of one pass (adapter=)"
+                    f"attention module {number} ({type(module).__name__}) is called {calls} times per batch, not once: "
+                    "give an adapter that lists the modules of one pass (adapter=)"
                 )
 
 
 @contextmanager
-def looking_on(model: nn.Module) -> Iterator[None]:
-    """Evaluation without gradients that leaves no trace."""
+def inference(model: nn.Module) -> Iterator[None]:
+    """Evaluation mode without gradients; the model's state is restored afterwards."""
     with ExitStack() as stack:
         stack.enter_context(evaluation_mode(model))
         stack.enter_context(torch.inference_mode())
-        if is_compiled(model):  # compiled code does not call hooks that came after it
+        if is_compiled(model):  # compiled code ignores hooks that were added later
             stack.enter_context(torch.compiler.set_stance("force_eager"))
         yield
 

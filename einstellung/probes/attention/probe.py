@@ -1,4 +1,4 @@
-"""The class token's attention over an image's patches, per layer and head and rolled out."""
+"""The class token's attention to an image's patches: per layer, per head and rolled out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.metrics.attention import token_shares
 from einstellung.probes.attention.adapters import AttentionAdapter, attention_adapters
-from einstellung.probes.attention.capture import Capture, looking_on
+from einstellung.probes.attention.capture import Capture, inference
 from einstellung.probes.attention.summary import AttentionSummary, SummaryBuilder
 from einstellung.training.evaluation_mode import device_of
 
@@ -30,10 +30,10 @@ class AttentionMaps:
 
 
 class AttentionProbe:
-    """Looks on while ``model`` answers; neither its answers nor its state change.
+    """Measures attention with forward hooks; neither the outputs of ``model`` nor its state change.
 
-    ``adapter`` says how attention is found in the model: a name of ``attention_adapters``, an instance of your own, or None
-    for the registered one that fits. A batch larger than ``batch_size`` is taken in parts.
+    ``adapter`` says how attention is found in the model: a name in ``attention_adapters``, an instance of your own, or None
+    for the registered one that fits. Batches larger than ``batch_size`` are split.
 
     >>> from einstellung.backbones import VisionTransformer
     >>> probe = AttentionProbe(VisionTransformer(10, dim=12, depth=2))
@@ -56,17 +56,17 @@ class AttentionProbe:
         self.prefix_tokens = self.adapter.prefix_tokens(model)
 
     def maps(self, inputs: Tensor) -> AttentionMaps:
-        """The maps of every image, on the CPU; ``inputs`` [B, C, H, W] as the model takes them."""
+        """The maps of every image, on the CPU; ``inputs`` is the model's input [B, C, H, W]."""
         if inputs.dim() != 4 or not len(inputs):
             raise InputError(f"inputs have the shape {tuple(inputs.shape)}, not [images, channels, height, width]")
         parts = [self._maps(part) for part in inputs.split(self.batch_size)]
         return AttentionMaps(torch.cat([part.heads for part in parts]), torch.cat([part.rollout for part in parts]))
 
     def summarise(self, batches: Iterable[tuple[Tensor, Tensor | None]]) -> AttentionSummary:
-        """Over all images of ``(inputs, region)``; no more than one part of a batch is alive.
+        """A summary over batches of ``(inputs, region)``, with at most ``batch_size`` maps in memory.
 
-        ``region`` is bool [B, 1, height, width], where the cue is, in the resolution of the inputs or of the images that they
-        were enlarged from; None where there is no cue.
+        ``region`` is bool [B, 1, height, width], True where the cue is, in the resolution of the inputs or of the images before
+        enlargement; None if there is no cue.
         """
         builder = SummaryBuilder()
         grid: tuple[int, int] | None = None
@@ -76,12 +76,12 @@ class AttentionProbe:
                     f"a region has the shape {tuple(region.shape)}, not ({len(inputs)}, 1, height, width) as its images"
                 )
             for start in range(0, len(inputs), self.batch_size):
-                some = slice(start, start + self.batch_size)
-                maps = self._maps(inputs[some])
+                part = slice(start, start + self.batch_size)
+                maps = self._maps(inputs[part])
                 if grid not in (None, maps.grid):
                     raise InputError(f"images of one summary have grids of {grid} and {maps.grid}: give one size")
                 grid = maps.grid
-                box = None if region is None else token_shares(region[some, 0].cpu().numpy(), grid)
+                box = None if region is None else token_shares(region[part, 0].cpu().numpy(), grid)
                 builder.add(maps.heads.numpy(), maps.rollout.numpy(), box)
         if builder.n == 0:
             raise InputError("there are no images to measure the attention of")
@@ -89,7 +89,7 @@ class AttentionProbe:
 
     def _maps(self, inputs: Tensor) -> AttentionMaps:
         capture = Capture(self.adapter, self.modules, self.prefix_tokens)
-        with looking_on(self.model), capture.watching():
+        with inference(self.model), capture.attached():
             self.model(inputs.to(device_of(self.model) or inputs.device))
         heads, rollout = capture.heads(), capture.rollout()
         grid = self.adapter.grid(rollout.shape[-1], *inputs.shape[-2:])
@@ -97,7 +97,7 @@ class AttentionProbe:
 
 
 def has_attention(model: nn.Module) -> bool:
-    """Whether an :class:`AttentionProbe` fits the model without an adapter of its own.
+    """Whether a registered adapter fits the model.
 
     >>> from einstellung.backbones import ResNet18, VisionTransformer
     >>> has_attention(ResNet18(10, width=4)), has_attention(VisionTransformer(10, depth=1))
@@ -117,11 +117,7 @@ def _adapter_for(model: nn.Module, name: str | None) -> AttentionAdapter:
         return adapters[name]
     fitting = [each for each, adapter in adapters.items() if adapter.modules(model)]
     if not fitting:
-        raise InputError(
-            f"{type(model).__name__} has no attention that is known here: use a vision transformer, or give an adapter"
-        )
+        raise InputError(f"{type(model).__name__} has no known attention: use a vision transformer, or give an adapter")
     if len(fitting) > 1:
-        raise InputError(
-            f"{type(model).__name__} has attention of several kinds: choose adapter= from {', '.join(fitting)}"
-        )
+        raise InputError(f"{type(model).__name__} fits several adapters: choose adapter= from {', '.join(fitting)}")
     return adapters[fitting[0]]

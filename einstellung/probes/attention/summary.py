@@ -1,4 +1,4 @@
-"""What is kept of a split's attention maps."""
+"""Summary statistics of a split's attention maps."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from einstellung.metrics.attention import FloatArray, MapStatistics
 class AttentionSummary:
     """Means over ``n`` images: per layer and head [L, H], per layer [L] (of the mean map over its heads), and rolled out.
 
-    ``share_*`` (AS) is None where no region was given; then AS is minus the entropy. ``diversity_*`` (ADI) is None for a
-    single image.
+    ``share_*`` (AS) is None if no region was given; AS is then minus the entropy. ``diversity_*`` (ADI) is None for a single
+    image.
     """
 
     n: int
@@ -34,7 +34,7 @@ class AttentionSummary:
 
 
 class SummaryBuilder:
-    """Takes the maps of one batch after the other."""
+    """Accumulates the maps of one batch after another."""
 
     def __init__(self) -> None:
         self._heads, self._layers, self._rollout = MapStatistics(), MapStatistics(), MapStatistics()

@@ -1,7 +1,7 @@
-"""A new last layer on a frozen net: does learning under watermarks and other shifts cure it of its shortcuts?"""
+"""Retrain the last layer of a frozen net: does training under watermarks and other shifts remove its shortcuts?"""
 
-from einstellung.probes.last_layer.pictures import Pictures, read
-from einstellung.probes.last_layer.study import Question, average, study
-from einstellung.probes.last_layer.training import Recipe
+from einstellung.probes.last_layer.data import LastLayerData, read_data
+from einstellung.probes.last_layer.study import StudyDesign, average, run_study
+from einstellung.probes.last_layer.training import LastLayerTraining
 
-__all__ = ["Pictures", "Question", "Recipe", "average", "read", "study"]
+__all__ = ["LastLayerData", "LastLayerTraining", "StudyDesign", "average", "read_data", "run_study"]

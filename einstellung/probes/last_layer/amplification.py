@@ -1,4 +1,4 @@
-"""How many times larger a method's gap is than ERM's: above 1, mitigating one shortcut has fed another."""
+"""Ratio of a method's gap to ERM's: above 1, mitigating one shortcut has amplified another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CARTON_GAP = "carton_gap"
 
 
 def against_erm(own: Sequence[Mapping[str, Any]], erm: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """The ratio of every gap to ERM's, means over the same seeds, with Fieller's interval.
+    """The ratio of every mean gap to ERM's over the same seeds, with Fieller's interval.
 
     >>> found = against_erm([{"watermark_gap": -0.3}], [{"watermark_gap": -0.2}])["watermark_gap"]
     >>> round(found["value"], 3), found["interval"]
@@ -30,7 +30,7 @@ def against_erm(own: Sequence[Mapping[str, Any]], erm: Sequence[Mapping[str, Any
 
 
 def as_loss(name: str, gap: float | None) -> float | None:
-    """A gap below 0 where a shortcut is leaned on: the watermark lifts the class asked about, and costs all others.
+    """The gap with the sign that makes reliance negative: the watermark helps the class of interest and hurts all others.
 
     >>> as_loss("watermark_gap", -0.2), as_loss("carton_gap", 0.3), as_loss("carton_gap", None)
     (-0.2, -0.3, None)

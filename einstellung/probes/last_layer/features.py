@@ -1,4 +1,4 @@
-"""Features of pictures as they are and under watermarks, computed once and kept by content."""
+"""Features of pictures, clean and watermarked, cached by content."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from einstellung.classifiers import Extractor
-from einstellung.classifiers.labelled import Labelled, opened
+from einstellung.classifiers.labelled import LabelledFiles, open_picture
 from einstellung.composites.watermark_mask import watermarked as published
 from einstellung.files import digest
 from einstellung.learners.mitigation.wtm_aug import watermarked as under_random_characters
@@ -22,15 +22,15 @@ from einstellung.sources.reading import file_hash
 _LAYOUT = 1
 _BATCH = 64
 
-Heard = Callable[[int, int], object]
+OnProgress = Callable[[int, int], object]  # pictures done, total
 
 
 @dataclass(frozen=True)
 class View:
-    """What is done to a batch of bytes, and a name that no other view has; ``start``: the batch's first picture."""
+    """A transformation of uint8 batches with a unique name; its second argument is the row of the batch's first picture."""
 
     name: str
-    of: Callable[[Tensor, int], Tensor]
+    apply: Callable[[Tensor, int], Tensor]
 
 
 CLEAN = View("clean", lambda images, start: images)
@@ -38,26 +38,26 @@ WATERMARK = View("watermark", lambda images, start: torch.from_numpy(published(i
 
 
 def random_characters(font: Path, seed: int, draw: int) -> View:
-    """WTM Aug: eight random characters, drawn for every picture; ``draw``: one of several drawings of the same pictures."""
+    """WTM Aug: eight random characters on every picture; ``draw`` numbers the versions of the same pictures."""
     return View(
         f"random characters {file_hash(font, 'sha256')} {seed} {draw}",
         lambda images, start: under_random_characters(images, font, generator(seed, "random characters", draw, start)),
     )
 
 
-def features(extractor: Extractor, images: Labelled, view: View, heard: Heard) -> Tensor:
-    """float32 [N, width]; equal pictures, weights and view are computed once, whatever the files are called."""
+def features(extractor: Extractor, images: LabelledFiles, view: View, on_progress: OnProgress) -> Tensor:
+    """float32 [N, width]; computed once per content of pictures, weights and view, independent of file names."""
     key = digest([_LAYOUT, extractor.digest, view.name, list(images.contents)], length=32)
-    arrays = cached(f"features-{key}", lambda: {"features": _computed(extractor, images, view, heard)})
+    arrays = cached(f"features-{key}", lambda: {"features": _compute(extractor, images, view, on_progress)})
     return torch.from_numpy(arrays["features"])
 
 
-def _computed(extractor: Extractor, images: Labelled, view: View, heard: Heard) -> np.ndarray:
+def _compute(extractor: Extractor, images: LabelledFiles, view: View, on_progress: OnProgress) -> np.ndarray:
     parts = []
     for start in range(0, len(images), _BATCH):
         batch = torch.stack(
-            [extractor.classifier.prepare(opened(file)) for file in images.files[start : start + _BATCH]]
+            [extractor.classifier.prepare(open_picture(file)) for file in images.files[start : start + _BATCH]]
         )
-        parts.append(extractor.features(view.of(batch, start)).numpy())
-        heard(min(start + _BATCH, len(images)), len(images))
+        parts.append(extractor.features(view.apply(batch, start)).numpy())
+        on_progress(min(start + _BATCH, len(images)), len(images))
     return np.concatenate(parts)

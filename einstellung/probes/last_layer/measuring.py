@@ -1,4 +1,4 @@
-"""What a last layer does on the features of test pictures: clean, under the watermark, under other shifts."""
+"""Measure a last layer on the features of test pictures: clean, watermarked and under other shifts."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ Tests = Mapping[str, Features]
 
 
 @torch.no_grad()
-def measured(layer: nn.Module, tests: Tests, index: int | None) -> dict[str, float | None]:
-    """Accuracy clean, watermarked and under every other shift, with the gaps, and P of the class asked about.
+def measure(layer: nn.Module, tests: Tests, index: int | None) -> dict[str, float | None]:
+    """Accuracy clean, watermarked and under every other shift, the gaps, and the probability of the class of interest.
 
-    A gap is between pictures of the classes that both sides have. The class's own gap is null where it has no test picture.
+    A gap is restricted to the classes that both sides have. The gap of the class of interest is null without test pictures.
     """
     values: dict[str, float | None] = {}
     for name in tests:
@@ -38,29 +38,29 @@ def measured(layer: nn.Module, tests: Tests, index: int | None) -> dict[str, flo
 
 
 def _compared(tests: Tests, name: str) -> tuple[Features, Features]:
-    """A set and the clean one, both without the classes that only one of them has."""
+    """A set and the clean one, both restricted to the classes they share."""
     sides = tests[name], tests[CLEAN.name]
     rows = [torch.isin(y, other) for (_, y), (_, other) in (sides, sides[::-1])]
     (z, y), (z_clean, y_clean) = sides
     return (z[rows[0]], y[rows[0]]), (z_clean[rows[1]], y_clean[rows[1]])
 
 
-def tests_in_words(tests: Tests) -> dict[str, dict[str, Any]]:
-    """How many pictures and classes every comparison with the clean set rests on."""
-    found = {}
+def describe_tests(tests: Tests) -> dict[str, dict[str, Any]]:
+    """The number of pictures and classes behind every comparison with the clean set."""
+    counts = {}
     for name in tests:
         (_, y), (_, clean) = _compared(tests, name)
-        found[name] = {"n": len(y), "clean_n": len(clean), "classes": len(y.unique())}
-    return found
+        counts[name] = {"n": len(y), "clean_n": len(clean), "classes": len(y.unique())}
+    return counts
 
 
 @torch.no_grad()
 def accuracy(layer: nn.Module, z: Tensor, y: Tensor) -> float:
-    """The share of features whose most likely class is right."""
+    """The share of correct predictions."""
     return float((layer(z).argmax(1) == y).double().mean())
 
 
 @torch.no_grad()
 def loss(layer: nn.Module, z: Tensor, y: Tensor) -> float:
-    """The mean cross entropy."""
+    """The mean cross-entropy."""
     return float(F.cross_entropy(layer(z), y))

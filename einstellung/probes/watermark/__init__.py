@@ -1,7 +1,6 @@
-"""Does a classifier take a watermark for the thing it goes with? The published question (ImageNet-W), and its controls."""
+"""Does a classifier rely on a watermark that is correlated with a class? ImageNet-W, with controls."""
 
-from einstellung.probes.watermark.average import average
 from einstellung.probes.watermark.conditions import CONTROLS
-from einstellung.probes.watermark.evaluation import CARTON, evaluate
+from einstellung.probes.watermark.evaluation import CARTON, average, evaluate
 
 __all__ = ["CARTON", "CONTROLS", "average", "evaluate"]

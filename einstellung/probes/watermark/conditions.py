@@ -1,7 +1,7 @@
-"""What is laid over an image: the watermark, and what it is compared with.
+"""Conditions: the watermark, and the controls it is compared with.
 
-A drop of accuracy alone does not show that a model knows the watermark: anything across the middle of an image hides something
-of it. The controls hide as much in other ways.
+A drop in accuracy alone does not show that a model recognises the watermark: anything across the middle of an image occludes
+it. The controls occlude as much in other ways.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ CONTROLS = {
 
 
 @dataclass(frozen=True)
-class Condition:
-    """A mask in [0, 1] and how opaque it is where it is 1."""
+class WatermarkCondition:
+    """A mask in [0, 1] and its opacity where it is 1."""
 
     name: str
-    what: str
+    description: str
     mask: Mask
     opacity: float = OPACITY
 
 
-def watermark(size: int) -> Condition:
-    """The published one."""
-    return Condition(WATERMARK, f"the published watermark at opacity {OPACITY:.3f}", watermark_mask(size))
+def watermark(size: int) -> WatermarkCondition:
+    """The published watermark."""
+    return WatermarkCondition(WATERMARK, f"the published watermark at opacity {OPACITY:.3f}", watermark_mask(size))
 
 
-def control(name: str, size: int, seed: int = 0) -> Condition:
-    """One of :data:`CONTROLS` for images of ``size`` x ``size``; ``seed``: of the random order of pixels."""
+def control(name: str, size: int, seed: int = 0) -> WatermarkCondition:
+    """One of :data:`CONTROLS` for images of ``size`` x ``size``; ``seed`` shuffles its pixels."""
     if name not in CONTROLS:
-        raise InputError(f"there is no control '{name}': take some of {', '.join(CONTROLS)}")
+        raise InputError(f"there is no control '{name}': give some of {', '.join(CONTROLS)}")
     mask, opacity = watermark_mask(size), OPACITY
     kind, _, rest = name.partition(" ")
     if name == "shuffled":
@@ -58,16 +58,16 @@ def control(name: str, size: int, seed: int = 0) -> Condition:
         mask = moved(mask, PLACES[rest])
     else:
         mask = watermark_mask(size, name)
-    return Condition(name, CONTROLS[name], mask, opacity)
+    return WatermarkCondition(name, CONTROLS[name], mask, opacity)
 
 
-def controls(names: Sequence[str], size: int, seed: int = 0) -> list[Condition]:
+def controls(names: Sequence[str], size: int, seed: int = 0) -> list[WatermarkCondition]:
     """The named controls, each once."""
     return [control(name, size, seed) for name in dict.fromkeys(names)]
 
 
 def box(mask: Mask) -> tuple[slice, slice]:
-    """The smallest rows and columns that hold all of the text."""
+    """The bounding box of the text."""
     rows, columns = (np.flatnonzero(mask.any(axis=axis)) for axis in (1, 0))
     return slice(int(rows[0]), int(rows[-1]) + 1), slice(int(columns[0]), int(columns[-1]) + 1)
 
@@ -81,7 +81,7 @@ def shuffled(mask: Mask, seed: int) -> Mask:
 
 
 def flat_bar(mask: Mask) -> Mask:
-    """The same box, everywhere the mean of what was in it.
+    """The text's box, filled with the mean of the mask in it.
 
     >>> bar = flat_bar(watermark_mask(224))
     >>> round(float(bar.max()), 4), bool(np.isclose(bar.sum(), watermark_mask(224).sum()))
@@ -93,7 +93,7 @@ def flat_bar(mask: Mask) -> Mask:
 
 
 def moved(mask: Mask, top: float) -> Mask:
-    """The text with its upper end at ``top`` of the height instead of :data:`TOP`; it must stay inside the image."""
+    """The text with its top edge at ``top`` of the height instead of :data:`TOP`; it must stay inside the image."""
     rows, columns = box(mask)
     shift = round((top - TOP) * mask.shape[0])
     result = np.zeros_like(mask)

@@ -1,4 +1,4 @@
-"""Bootstrap intervals over images: percentiles of resampled means, all quantities on the same resamples."""
+"""Percentile bootstrap over images; all quantities share the same resamples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 RESAMPLES = 2_000
 SEED = 20230620
 LEVEL = 0.95
-_AT_ONCE = 4_000_000  # numbers in memory at a time: fifty thousand images are resampled in parts
+_CHUNK = 4_000_000  # numbers in memory at a time: fifty thousand images are resampled in chunks
 
 Interval = list[float]
 
@@ -18,10 +18,10 @@ Interval = list[float]
 def intervals(
     columns: Mapping[str, npt.ArrayLike], resamples: int = RESAMPLES, seed: int = SEED
 ) -> dict[str, Interval | None]:
-    """95 % interval of the mean of each column (one value per image); the same images always give the same interval.
+    """95 % interval of the mean of each column (one value per image); deterministic.
 
-    An image is drawn as a whole, with all its values, so that differences between columns are paired: give a difference
-    as a column of its own. A single image has no interval.
+    An image is drawn with all its values, so that differences are paired if they are given as columns of their own. A single
+    image has no interval.
 
     >>> intervals({"right": [1, 1, 0, 1], "always": [1, 1, 1, 1]})
     {'right': [0.25, 1.0], 'always': [1.0, 1.0]}
@@ -30,7 +30,7 @@ def intervals(
     if means is None:
         return dict.fromkeys(columns)
     low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
-    return {name: [float(low[place]), float(high[place])] for place, name in enumerate(columns)}
+    return {name: [float(low[column]), float(high[column])] for column, name in enumerate(columns)}
 
 
 def resampled(
@@ -42,7 +42,7 @@ def resampled(
     if n < 2:
         return None
     rng = np.random.default_rng((seed, n))
-    step = max(1, _AT_ONCE // n)
+    step = max(1, _CHUNK // n)
     shares = np.full(n, 1 / n)
     parts = [
         rng.multinomial(n, shares, size=min(step, resamples - start)) @ values / n
@@ -54,9 +54,9 @@ def resampled(
 def gap_interval(
     first: npt.NDArray[np.bool_], second: npt.NDArray[np.bool_], resamples: int = RESAMPLES, seed: int = SEED
 ) -> Interval | None:
-    """95 % interval of the difference of two shares on different images, each set resampled for itself.
+    """95 % interval of the difference of two shares on different images, each set resampled independently.
 
-    How many of n drawn images are right is binomial, so that no image has to be drawn.
+    The number of correct images in a resample is binomial, so no image has to be drawn.
 
     >>> gap_interval(np.array([True, True]), np.array([False, False]))
     [1.0, 1.0]

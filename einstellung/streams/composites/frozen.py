@@ -57,7 +57,7 @@ class FeatureSwap:
 
 def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
     """The same stream with features [N, D, 1, 1] for images."""
-    from einstellung.classifiers import extractor as extractor_named
+    from einstellung.classifiers import load_extractor as extractor_named
 
     swaps = _swaps(stream, seed)
     sets = [phase.train for phase in stream.phases] + [split.images for split in stream.splits]

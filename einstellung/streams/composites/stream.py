@@ -90,6 +90,7 @@ def stream_of(made: Composites, shared: bool, seed: int) -> Stream:
     ]
     return Stream(
         name="composites",
+        diagnosis="shortcuts",
         phases=tuple(phases),
         splits=tuple(splits),
         pairs=(),

@@ -86,6 +86,7 @@ def concon(
     channels = phases[0].train.images.shape[1]
     return Stream(
         name="concon",
+        diagnosis="confounding",
         phases=tuple(phases),
         splits=tuple(splits),
         pairs=(),

@@ -55,7 +55,7 @@ def test_a_chosen_image_is_shown_as_its_own_copy(make, batch_of, stream, folder)
             wanted = still.painted(copies.view(-1, 3, 1, 1).expand(-1, -1, 12, 12), raw)
             batch = replace(batch_of(phase), raw=raw)
             assert torch.equal(learner.shown(batch), still.normalised(wanted))
-    assert bool(raw.bears.any())
+    assert bool(raw.has_cue.any())
 
 
 def test_half_of_the_images_are_their_copies(make, batch_of, stream, folder):
@@ -107,7 +107,7 @@ def test_a_copy_that_is_no_picture_is_named(make, stream, folder, tmp_path):
     first = int(stream.phases[0].train.index[0])
     (broken / f"{first}.png").write_text("no picture")
     learner = make(NAME, folder=str(broken))
-    with pytest.raises(InputError, match=rf"'{first}\.png' is no picture that can be read"):
+    with pytest.raises(InputError, match=rf"'{first}\.png' is not a readable picture"):
         learner.begin_phase(stream.phases[0])
 
 

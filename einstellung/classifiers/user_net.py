@@ -1,9 +1,8 @@
-"""A user's own net: ``file.py:function``. The file is the user's own code, and it is run.
+"""A user's own net, ``file.py:function``. The file is executed.
 
-The function takes nothing and returns the net (a ``torch.nn.Module``) and its preprocessing, a dictionary of ``size``,
-``mean``, ``std`` and, where wanted, ``resize``, ``interpolation``, ``squash`` and ``weights``: a safetensors file or a
-state_dict, beside the file. Weights are never unpickled in a way that could run code. The digest of such a classifier holds
-that of its file, not those of other files which it may import::
+The function takes no arguments and returns the net (a ``torch.nn.Module``) and its preprocessing: a dictionary of ``size``,
+``mean``, ``std`` and optionally ``resize``, ``interpolation``, ``squash`` and ``weights``, a safetensors file or state_dict in
+the same folder. Loading weights never executes code. The classifier's digest covers this file, not others that it imports::
 
     def mine():
         return Net(), {"size": 224, "mean": [0.485, 0.456, 0.406], "std": [0.229, 0.224, 0.225], "weights": "mine.pt"}
@@ -21,19 +20,19 @@ from torch import Tensor, nn
 
 from einstellung.classifiers.classifier import Classifier, state_digest
 from einstellung.classifiers.preprocessing import Preprocessing, preprocessing_from
-from einstellung.classifiers.weights_file import fill
+from einstellung.classifiers.weights_file import load_weights_file
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.sources.reading import file_hash
 
 
-def own(name: str) -> Classifier:
-    """The classifier that the function of ``file.py:function`` builds."""
+def from_user_file(name: str) -> Classifier:
+    """The classifier that ``file.py:function`` returns."""
     path, _, function = name.rpartition(":")
     file = Path(path).expanduser()
     net, settings = _built(file, function, name)
     if "weights" in settings:
-        fill(net, file.parent / str(settings.pop("weights")), name)
+        load_weights_file(net, file.parent / str(settings.pop("weights")), name)
     preprocessing = preprocessing_from(settings, name)
     net.eval()
     weights = digest([state_digest(net), file_hash(file, "sha256")], length=64)
@@ -42,23 +41,25 @@ def own(name: str) -> Classifier:
 
 @torch.no_grad()
 def _classes(net: nn.Module, preprocessing: Preprocessing, name: str) -> int:
-    """How many logits the net gives: a black image is shown to it."""
+    """The number of logits, found with a black image."""
     size = preprocessing.size
     image = preprocessing.normalised(torch.zeros(1, 3, size, size, dtype=torch.uint8))
     try:
         logits = net(image)
     except (RuntimeError, TypeError, ValueError, LookupError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"{name} fails on an image of 3 x {size} x {size} ({reason}): mend it, or 'size'") from error
+        raise InputError(
+            f"{name} fails on an image of 3 x {size} x {size} ({reason}): fix the net, or its 'size'"
+        ) from error
     if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != 1:
         shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
-        raise InputError(f"{name} gives {shape} for one image: a row of logits, one for each class, is needed")
+        raise InputError(f"{name} returns {shape} for one image: it must return one row of logits")
     return logits.shape[1]
 
 
 def _built(file: Path, function: str, name: str) -> tuple[nn.Module, dict[str, Any]]:
     if not file.is_file():
-        raise InputError(f"{file} is no file: write --model file.py:function")
+        raise InputError(f"{file} is not a file: write --model file.py:function")
     build = runpy.run_path(str(file)).get(function)
     if not callable(build):
         raise InputError(f"{file} has no function '{function}': write --model file.py:function")

@@ -12,7 +12,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.sources import load_cifar100
-from einstellung.sources.places import places
+from einstellung.sources.locations import data_locations
 from tests.sources.archives import COARSE_NAMES, FOLDER, small_files, write_archive, write_folder
 
 PLACES = [Path("elsewhere"), Path("data"), Path("data/CIFAR100")]
@@ -88,7 +88,7 @@ def test_nothing_found_names_every_place_and_the_way_out(published, monkeypatch)
 
 def test_an_empty_variable_is_no_place(monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_DATA", "")
-    assert [place.words for place in places()] == ["./data", "./data/CIFAR100"]
+    assert [location.title for location in data_locations()] == ["./data", "./data/CIFAR100"]
 
 
 @pytest.mark.parametrize("layout", ["folder", "tar.gz", "zip"])
@@ -137,5 +137,5 @@ def test_right_md5_but_no_cifar(files, published):
     """Only a record that names other files can get here; the reader still says what it misses."""
     other = {**files, "meta": files["train"]}
     put("folder", Path("data"), other)
-    with pytest.raises(InputError, match=r"does not hold what CIFAR-100 holds \(KeyError\('fine_label_names'\)\)"):
+    with pytest.raises(InputError, match=r"does not hold the content of CIFAR-100 \(KeyError\('fine_label_names'\)\)"):
         load_cifar100(replace(published, md5={**published.md5, "meta": published.md5["train"]}))

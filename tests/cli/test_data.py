@@ -1,5 +1,7 @@
 """``einstellung data get`` and ``data check`` as a user types them."""
 
+# ruff: noqa: F811  (fixtures of another folder)
+
 from __future__ import annotations
 
 import json
@@ -13,6 +15,7 @@ from einstellung import sources
 from einstellung.cli.data import data
 from einstellung.errors import InputError
 from tests.sources.archives import FOLDER, write_archive, write_folder
+from tests.sources.conftest import _own_places, files, published, server  # noqa: F401
 from tests.sources.web import CONTENT, NAME, PUBLISHED
 
 

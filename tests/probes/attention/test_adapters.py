@@ -108,7 +108,7 @@ def test_the_number_that_a_model_tells_wins():
     net.num_prefix_tokens = 3
     assert AttentionProbe(net).maps(IMAGES).grid == (4, 4)
     del net.num_prefix_tokens
-    with pytest.raises(InputError, match="18 tokens are no grid of square patches of an image of 32x32"):
+    with pytest.raises(InputError, match="18 tokens do not form a grid of square patches of an image of 32x32"):
         AttentionProbe(net).maps(IMAGES)
 
 
@@ -117,7 +117,7 @@ def test_grids_follow_the_sides_of_the_image():
     assert grid(196, 224, 224) == (14, 14)
     assert grid(32, 16, 32) == (4, 8)
     for patches, height, width in ((8, 32, 32), (0, 32, 32), (32, 16, 31)):
-        with pytest.raises(InputError, match="no grid"):
+        with pytest.raises(InputError, match="do not form a grid"):
             grid(patches, height, width)
 
 
@@ -188,16 +188,16 @@ def test_what_would_change_the_weights_unseen_is_refused(layer, words):
 def test_parts_of_unknown_meaning_are_refused():
     attention = FusedAttention()
     attention.talking_heads = nn.Linear(HEADS, HEADS)
-    with pytest.raises(InputError, match=r"FusedAttention depends on parts .* \(talking_heads\)"):
+    with pytest.raises(InputError, match=r"FusedAttention depends on unknown parts \(talking_heads\)"):
         AttentionProbe(TokenNet([attention])).maps(IMAGES)
 
 
 def test_models_that_do_not_fit_are_refused_in_one_line():
-    with pytest.raises(InputError, match="ResNet18 has no attention that is known here"):
+    with pytest.raises(InputError, match="ResNet18 has no known attention"):
         AttentionProbe(ResNet18(5, width=4))
-    with pytest.raises(InputError, match=r"TokenNet has no class token that is known here \(cls_token,"):
+    with pytest.raises(InputError, match=r"TokenNet has no known class token \(cls_token,"):
         AttentionProbe(TokenNet([FusedAttention()], "start"))
-    with pytest.raises(InputError, match="several kinds: choose adapter= from qkv, torch"):
+    with pytest.raises(InputError, match="fits several adapters: choose adapter= from qkv, torch"):
         AttentionProbe(TokenNet([FusedAttention(), EncoderBlock()]))
     with pytest.raises(InputError, match="TorchAttention finds no attention in ResNet18"):
         AttentionProbe(ResNet18(5, width=4), "torch")
@@ -208,7 +208,7 @@ def test_models_that_do_not_fit_are_refused_in_one_line():
 
 def test_a_layer_used_twice_or_never_is_refused():
     twice = FusedAttention()
-    with pytest.raises(InputError, match="is called 2 times for a batch"):
+    with pytest.raises(InputError, match="is called 2 times per batch"):
         AttentionProbe(TokenNet([twice, twice])).maps(IMAGES)
     net = TokenNet([FusedAttention()])
     net.unused = FusedAttention()

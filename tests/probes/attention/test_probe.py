@@ -207,7 +207,7 @@ def test_a_region_of_32_pixels_fits_an_image_enlarged_to_224(images):
 
 def test_vit_base_answers_and_is_looked_at_on_images_of_224():
     """Two images of 32x32 pixels, shown at 224 with the cue on them, through the whole of ViT-B/16."""
-    stream = replace(shapes(PatchCue(), size=32, train_per_class=5, test_per_class=1), shown_size=224)
+    stream = replace(shapes(PatchCue(), size=32, train_per_class=5, test_per_class=1), input_size=224)
     images = stream.split("T2_shortcut_normal").images.take(torch.arange(2))
     inputs = Presentation(stream).normalised(images.images)
     net = build_backbone("vit_base_patch16_224", {}, stream.n_outputs, seed=1).eval()
