@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.diagnoses.contract import Diagnosis
-from einstellung.diagnoses.registry import get_diagnosis, recognise
+from einstellung.diagnoses.registry import get_diagnosis
 from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import (
@@ -99,11 +99,7 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
 
 def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Diagnosis[Any, Any]]:
     """The configuration with its diagnosis named and every setting of it; a wrong one is refused before hours of training."""
-    diagnosis = (
-        recognise(split.name for split in stream.splits)
-        if config.diagnosis is None
-        else get_diagnosis(config.diagnosis)
-    )
+    diagnosis = get_diagnosis(config.diagnosis or stream.diagnosis)
     settings = parse_settings(diagnosis.Settings, config.score, diagnosis.name)
     companions = {}
     for name, given in config.companions.items():

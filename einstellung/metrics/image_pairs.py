@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from einstellung.checks import Check
 from einstellung.errors import InputError
 from einstellung.timeline import Run
 

@@ -13,8 +13,8 @@ from avalanche.training.supervised import DER, EWC, Cumulative, JointTraining, N
 from einstellung.bridges import Recorder
 from einstellung.bridges.avalanche import ERIPlugin, avalanche_benchmark, scratch_t2
 from einstellung.cli import main
-from einstellung.errors import InputError
 from einstellung.diagnoses.rigidity.score import score
+from einstellung.errors import InputError
 from einstellung.streams import Presentation
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator

@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-
 from einstellung.cli.several import FamilyOnDisk, SweepOnDisk
+
 from einstellung.diagnoses.registry import diagnoses
 from einstellung.diagnoses.reporting import (
     common_diagnosis,
@@ -37,8 +37,8 @@ COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
 @pytest.fixture(autouse=True)
 def toys(monkeypatch):
     """Both toys among the diagnoses, and nothing seen yet."""
-    monkeypatch.setitem(diagnoses._things, "toy", Toy)
-    monkeypatch.setitem(diagnoses._things, "loner", Loner)
+    monkeypatch.setitem(diagnoses._entries, "toy", Toy)
+    monkeypatch.setitem(diagnoses._entries, "loner", Loner)
     monkeypatch.setattr(Toy, "seen", [])
 
 

@@ -16,11 +16,10 @@ from einstellung.experiments.estimate import seconds_of
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import plan
-from einstellung.learners import Learner, Stage, Workload, learners
 from einstellung.experiments.throughput import Throughput
+from einstellung.learners import Learner, Stage, Workload, learners
 from einstellung.results.config import EvaluationConfig, build_config, merged
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream, prove, streams
-from einstellung.checks import Check
 
 VALUES = {
     "name": "many",

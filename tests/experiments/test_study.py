@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
+from einstellung.report.study import report_study
 
 from einstellung.errors import InputError
-from einstellung.report.study import report_study
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 

@@ -7,11 +7,10 @@ import io
 from dataclasses import dataclass
 
 import pytest
+
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
-
-from einstellung.guide.command import main
-
 from einstellung.experiments.launchers.local import LocalLauncher
+from einstellung.guide.command import main
 from tests.experiments.in_process import InProcessLauncher
 
 TINY = (

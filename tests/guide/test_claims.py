@@ -6,9 +6,9 @@ import csv
 import json
 
 import pytest
-from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 
 from einstellung.diagnoses.reporting import report_study
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 from einstellung.guide.card import GuideCard, GuideEstimate, GuideMethod, GuideRun
 from einstellung.guide.claims import guide_claims
 from einstellung.guide.significance import guide_tests

@@ -17,7 +17,6 @@ from einstellung.guide.score import guide_score
 from einstellung.guide.tables import guide_table
 from einstellung.report.terminal import print_overview
 from einstellung.timeline import Timeline
-
 from tests.diagnoses.rigidity.hand_made import timeline_frame
 
 

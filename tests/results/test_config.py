@@ -6,12 +6,12 @@ import pytest
 
 from einstellung.arguments import grid, numbers
 from einstellung.cli import cli
-from einstellung.errors import InputError
-from einstellung.experiments.assembly import build_stream, resolve
-from einstellung.experiments.study import prepare_study
 from einstellung.diagnoses.confounding.settings import DEFAULT_TAU
 from einstellung.diagnoses.rigidity.settings import Margins, ScoreSettings
 from einstellung.diagnoses.shortcuts.settings import DEFAULT_TAU as SHORTCUTS_TAU
+from einstellung.errors import InputError
+from einstellung.experiments.assembly import build_stream, resolve
+from einstellung.experiments.study import prepare_study
 from einstellung.results.config import (
     build_config,
     merged,

@@ -116,7 +116,7 @@ def test_what_may_differ(path, value):
         ("training.decay", 0.5),
         ("training.optimiser", "adam"),
         ("training.schedule", "cosine"),
-        ("stream.shown_size", 64),
+        ("stream.input_size", 64),
         ("score.final", "last"),
         ("evaluation.every_steps", 50),
         ("learners.derpp", {"buffer": 200, "alpha": 0.1, "beta": 0.5, "draw": 32}),
