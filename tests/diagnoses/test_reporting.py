@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from einstellung.cli.several import FamilyOnDisk, SweepOnDisk
+from einstellung.cli.study_groups import FamilyGroup, SweepGroup
 
 from einstellung.diagnoses.registry import diagnoses
 from einstellung.diagnoses.reporting import (
@@ -166,7 +166,7 @@ def test_a_root_with_studies_of_another_kind_is_refused_before_anything_is_train
     write_family(tmp_path, ["old", "never_run"])
     report_study(write_study(tmp_path / "old", {"base": 3}, "loner"))
     with pytest.raises(InputError, match="study new is of toys and study old of loners"):
-        FamilyOnDisk(tmp_path, ("new",)).check_diagnoses({"new": Toy()})
-    FamilyOnDisk(tmp_path, ("old",)).check_diagnoses({"old": Toy()})  # it is made anew
+        FamilyGroup(tmp_path, ("new",)).check_diagnoses({"new": Toy()})
+    FamilyGroup(tmp_path, ("old",)).check_diagnoses({"old": Toy()})  # it is made anew
     with pytest.raises(InputError, match="such studies have no page as a sweep"):
-        SweepOnDisk(tmp_path, Sweep("cue.size", (2, 4))).check_diagnoses({"cue.size=2": Loner()})
+        SweepGroup(tmp_path, Sweep("cue.size", (2, 4))).check_diagnoses({"cue.size=2": Loner()})

@@ -16,7 +16,7 @@ from einstellung.experiments.execution import execute
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
 from einstellung.guide import experiment, flags
-from einstellung.guide import front_door as module
+from einstellung.guide import command as module
 from einstellung.guide.experiment import Performed, study_folder
 from einstellung.results.folder import ResultsFolder
 from einstellung.sources import cifar100, load_cifar100
