@@ -81,24 +81,24 @@ def test_frozen_weights_get_no_gradient(frozen: bool) -> None:
 
 def test_hooks_of_the_layer_are_called() -> None:
     ours = fused(16)
-    heard: list[Tensor] = []
-    handle = ours.register_forward_hook(lambda _, inputs, output: heard.append(output))
+    recorded: list[Tensor] = []
+    handle = ours.register_forward_hook(lambda _, inputs, output: recorded.append(output))
     x = draw(2, 16, 4, 4)
-    listened = norm_relu(ours, x)
-    assert len(heard) == 1
+    with_hook = norm_relu(ours, x)
+    assert len(recorded) == 1
     handle.remove()
-    assert torch.allclose(norm_relu(fused(16), x), listened, atol=1e-5)
+    assert torch.allclose(norm_relu(fused(16), x), with_hook, atol=1e-5)
 
 
 def test_global_hooks_and_a_replaced_forward_are_called() -> None:
     ours, x = fused(16), draw(2, 16, 4, 4)
-    heard: list[nn.Module] = []
-    handle = nn.modules.module.register_module_forward_hook(lambda layer, *_: heard.append(layer))
+    recorded: list[nn.Module] = []
+    handle = nn.modules.module.register_module_forward_hook(lambda layer, *_: recorded.append(layer))
     try:
         norm_relu(ours, x)
     finally:
         handle.remove()
-    assert heard == [ours]
+    assert recorded == [ours]
     ours.forward = lambda x: x + 1  # type: ignore[method-assign]
     assert torch.equal(norm_relu(ours, x), F.relu(x + 1))
 

@@ -96,12 +96,12 @@ def test_only_our_accelerated_net_offers_several_batches_in_one_pass() -> None:
 
 def test_a_norm_with_hooks_keeps_the_batches_apart() -> None:
     at_once, in_turn = narrow(), narrow()
-    heard = []
-    at_once.blocks[0].bn1.register_forward_hook(lambda *_: heard.append(1))
+    recorded = []
+    at_once.blocks[0].bn1.register_forward_hook(lambda *_: recorded.append(1))
     parts = drawn()
     for one, part in zip(at_once.forward_batches(parts), parts, strict=True):
         torch.testing.assert_close(one, in_turn(part), rtol=1e-3, atol=1e-4)
-    assert heard == [1]
+    assert recorded == [1]
 
 
 def test_a_batch_of_one_value_is_torchs_to_refuse() -> None:

@@ -111,12 +111,12 @@ def test_layers_go_in_strips_where_they_can(
 ) -> None:
     taken: list[Tensor] = []
 
-    def heard(x: Tensor, weight: Tensor) -> Tensor:
+    def recorded(x: Tensor, weight: Tensor) -> Tensor:
         taken.append(x)
         return strip_forward(x, weight)
 
     for module in ("narrow", "convolution"):
-        monkeypatch.setattr(f"einstellung.kernels.{module}.strip_forward", heard)
+        monkeypatch.setattr(f"einstellung.kernels.{module}.strip_forward", recorded)
     layer, x = accelerate(nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)), draw(2, inputs, side, side)
     out = layer(x)
     assert (
