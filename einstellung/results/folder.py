@@ -155,7 +155,7 @@ class ResultsFolder:
         if not file.exists():
             return False
         if facts != fingerprint(file):
-            raise InputError(f"{file} is damaged or cut short; delete it to train that part anew")
+            raise InputError(f"{file} is damaged or cut short; delete it to train that part again")
         return True
 
     def failures(self) -> list[str]:

@@ -243,7 +243,7 @@ def test_a_finished_run_whose_timeline_was_cut_is_not_scored(finished, tmp_path)
     timeline = copy / "runs/sgd-seed1/timeline.csv"
     timeline.write_bytes(timeline.read_bytes()[:-9])
     done = einstellung("run", finished.parent / "small.yaml", "--out", copy, expect=2)
-    assert "sgd-seed1/timeline.csv is damaged or cut short; delete it to train that part anew" in done.stderr
+    assert "sgd-seed1/timeline.csv is damaged or cut short; delete it to train that part again" in done.stderr
 
 
 @pytest.mark.parametrize("broken", ["config.yaml", "proof.json", "provenance.json", "runs/sgd-seed1/status.json"])
