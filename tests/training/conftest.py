@@ -35,5 +35,5 @@ def config() -> StudyConfig:
 @pytest.fixture
 def one_device(monkeypatch: pytest.MonkeyPatch) -> None:
     """The meta device in the place of a CUDA device; memory that cannot be pinned here is taken as it is."""
-    monkeypatch.setattr(transfer, "_COPIES_BY_ITSELF", frozenset({"meta"}))
+    monkeypatch.setattr(transfer, "_NON_BLOCKING", frozenset({"meta"}))
     monkeypatch.setattr(Tensor, "pin_memory", lambda self: self)
