@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from einstellung.diagnoses.confounding import answer, family, page, splits, tables
+from einstellung.diagnoses.confounding import answer, family, page, tables
 from einstellung.diagnoses.confounding.card import ConfoundingCard
 from einstellung.diagnoses.confounding.score import score_tasks
 from einstellung.diagnoses.confounding.settings import ConfoundingSettings
+from einstellung.diagnoses.confounding.splits import describe_split, has_confounded_tasks, split_order
 from einstellung.diagnoses.confounding.study import describe_tasks
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
 from einstellung.report.family import FAMILY, FamilyPage
@@ -31,8 +32,8 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
     grouped = frozenset({FAMILY})
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
 
-    def recognises(self, splits_there: Sequence[str]) -> bool:
-        return splits.has_confounded_tasks(splits_there)
+    def recognises(self, splits: Sequence[str]) -> bool:
+        return has_confounded_tasks(splits)
 
     def score(self, evidence: Evidence, settings: ConfoundingSettings) -> ConfoundingCard:
         return score_tasks(
@@ -59,10 +60,10 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
         return plan_figures(evidence.timeline, card, evidence.runs.samples)
 
     def describe_split(self, split: str, card: ConfoundingCard) -> str | None:
-        return splits.describe_split(split)
+        return describe_split(split)
 
     def split_order(self, split: str, card: ConfoundingCard) -> tuple[int, int]:
-        return splits.split_order(split)
+        return split_order(split)
 
     def conditions(self, card: ConfoundingCard) -> Mapping[str, str]:
         return page.conditions(card)

@@ -28,7 +28,7 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Question(_Part):
+class PaperQuestion(_Part):
     """What is asked of every picture, and what goes with the answer."""
 
     ground_truth: str
@@ -54,7 +54,7 @@ class Paper(_Part):
 
     source: str
     seeds: int
-    question: Question
+    question: PaperQuestion
     protocol: PaperProtocol
     sanity_check: dict[str, Printed]
     columns: tuple[str, ...]
