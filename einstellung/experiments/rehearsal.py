@@ -70,7 +70,7 @@ class Rehearsal:
         if learner.skips_history or not later:
             later = self.phases[-1:]
         else:
-            first = self._first_phase(method)
+            first = self._first_phase(learner, method)
             with _named(self.config, method, self.phases[0].name):
                 self._inherit(learner, first)
         for phase in later:
@@ -79,9 +79,8 @@ class Rehearsal:
                 if phase is not self.phases[-1]:
                     self._close(learner, phase)
 
-    def _first_phase(self, method: str) -> FirstPhase:
-        kind, options = type(learner := _copy(self.plain, self.config, method)), learner.options
-        if not kind.shares_first_phase(options):
+    def _first_phase(self, learner: Learner, method: str) -> FirstPhase:
+        if not learner.shares_first_phase(learner.options):
             return self._learned_first(method)
         if self._plain_first is None:
             self._plain_first = self._learned_first("sgd")

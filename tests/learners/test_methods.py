@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import yaml
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
@@ -10,6 +14,7 @@ from einstellung.experiments.plan import plan
 from einstellung.learners import Composition, Methods, learners
 from einstellung.learners.methods import learner_options, options_as_data
 from einstellung.results.config import build_config
+from einstellung.results.folder import ResultsFolder
 
 REPLAY = {"buffer": 12, "draw": 4, "replay": "earlier"}
 STREAM = {"name": "shapes", "train_per_class": 4, "test_per_class": 2}
@@ -160,3 +165,25 @@ def test_only_what_a_study_defines_is_known_to_it():
     own = Methods({"mine": Composition("of", ("derpp",))})
     assert issubclass(own["mine"], learners["derpp"])
     assert own.registered("mine+sd") == [learners["derpp"], learners["sd"]]
+
+
+def test_the_example_of_the_documentation_resolves():
+    page = (Path(__file__).parents[2] / "docs/learners.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```yaml\n(.*?)```", page, flags=re.DOTALL)
+    config = resolve(build_config(yaml.safe_load(block)))
+    assert config.methods == ("erm", "replayed-lle", "late-lle", "gdro-background")
+    assert config.learners["late-lle"]["replayed-lle"]["er"] == {"buffer": 200, "draw": 16, "replay": "earlier"}
+
+
+def test_a_results_folder_keeps_what_its_names_mean(tmp_path):
+    """More methods may join; a name that means something else now is refused."""
+    first, more, other = (
+        resolve(build_config({"methods": methods}))
+        for methods in ([{"name": "mine", "of": "erm"}], ["er+sd"], [{"name": "mine", "of": "sgd"}])
+    )
+    folder = ResultsFolder(tmp_path)
+    folder.write_config(first)
+    assert folder.config() == first
+    assert set(folder.adopt(more).combinations) == {"mine", "er+sd"}
+    with pytest.raises(InputError, match=r"combinations\.mine\.of = 'erm', not 'sgd'"):
+        folder.adopt(other)
