@@ -11,30 +11,30 @@ from typing import Any
 
 import numpy as np
 import pytest
+from einstellung.report.study import report_study
 from matplotlib.image import AxesImage
 from matplotlib.text import Text
 from rich.console import Console
 
 from einstellung.cli import main
-from einstellung.files import write_bytes, write_json
-from einstellung.diagnoses.confounding.score import confounding_score
-from einstellung.report import render_terminal, write_confounding_report
 from einstellung.diagnoses.confounding.answer import confounding_answer
 from einstellung.diagnoses.confounding.claims import claims_table
-from einstellung.diagnoses.confounding.figures.curves import phase_parts
 from einstellung.diagnoses.confounding.family import report_family
-from einstellung.diagnoses.confounding.tables import confounding_tables
-from einstellung.diagnoses.confounding.terminal import confounding_in_words
-from einstellung.report.figures import canvas
-from einstellung.report.figures import confounding as catalogue
-from einstellung.report.figures.canvas import drawing, render, settle
+from einstellung.diagnoses.confounding.figures.curves import phase_parts
 from einstellung.diagnoses.confounding.figures.learning import draw_learning
 from einstellung.diagnoses.confounding.figures.matrix import COLOURS, draw_matrices
 from einstellung.diagnoses.confounding.figures.samples import pairs_sheet, sheet_tasks
 from einstellung.diagnoses.confounding.figures.twins import draw_twins
 from einstellung.diagnoses.confounding.figures.verdict import draw_unconfounded
 from einstellung.diagnoses.confounding.published import with_reported
-from einstellung.report.study import report_study
+from einstellung.diagnoses.confounding.score import confounding_score
+from einstellung.diagnoses.confounding.tables import confounding_tables
+from einstellung.diagnoses.confounding.terminal import confounding_in_words
+from einstellung.files import write_bytes, write_json
+from einstellung.report import render_terminal, write_confounding_report
+from einstellung.report.figures import canvas
+from einstellung.report.figures import confounding as catalogue
+from einstellung.report.figures.canvas import drawing, render, settle
 from einstellung.results.config import build_config
 from einstellung.results.family import write_family
 from einstellung.results.folder import ResultsFolder

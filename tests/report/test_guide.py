@@ -9,10 +9,9 @@ import pytest
 from rich.console import Console
 
 from einstellung.guide.score import guide_score
-from einstellung.report import render_terminal, write_guide_report
 from einstellung.guide.tables import guide_table
+from einstellung.report import render_terminal, write_guide_report
 from einstellung.timeline import Timeline
-
 from tests.diagnoses.rigidity.hand_made import timeline_frame
 
 

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from einstellung.diagnoses.confounding.published import (
+    COLUMNS,
+    TABLE_4,
+    protocol_differences,
+    reported_for,
+    with_reported,
+)
 from einstellung.experiments.assembly import resolve
-from einstellung.diagnoses.confounding.published import COLUMNS, TABLE_4, protocol_differences, reported_for, with_reported
 from einstellung.results.config import read_preset
 from einstellung.results.family import Family
 

@@ -11,26 +11,26 @@ from typing import Any
 
 import numpy as np
 import pytest
+from einstellung.report.study import report_study
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from matplotlib.text import Annotation, Text
 from rich.console import Console
 
 from einstellung.cli import main
-from einstellung.files import write_bytes, write_json
-from einstellung.diagnoses.shortcuts.score import shortcut_score
-from einstellung.diagnoses.shortcuts.splits import patterns_of
-from einstellung.report import render_terminal, write_shortcut_report
-from einstellung.report.figures import shortcuts as catalogue
-from einstellung.report.figures.canvas import drawing, render, settle
-from einstellung.report.figures.placing import Box, place_labels
+from einstellung.diagnoses.shortcuts.answer import shortcut_answer
 from einstellung.diagnoses.shortcuts.figures.marks import GAP_MARKS, METHOD_MARKS
 from einstellung.diagnoses.shortcuts.figures.plane import draw_plane
 from einstellung.diagnoses.shortcuts.figures.rows import draw_gap_rows
 from einstellung.diagnoses.shortcuts.published import TABLE_3, protocol_differences, reported_for, with_reported
-from einstellung.diagnoses.shortcuts.answer import shortcut_answer
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.splits import patterns_of
 from einstellung.diagnoses.shortcuts.tables import shortcut_tables
-from einstellung.report.study import report_study
+from einstellung.files import write_bytes, write_json
+from einstellung.report import render_terminal, write_shortcut_report
+from einstellung.report.figures import shortcuts as catalogue
+from einstellung.report.figures.canvas import drawing, render, settle
+from einstellung.report.figures.placing import Box, place_labels
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline

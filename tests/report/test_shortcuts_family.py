@@ -14,16 +14,16 @@ from hypothesis import given, settings
 from matplotlib.colors import to_hex
 
 from einstellung.cli.several import FamilyOnDisk
-from einstellung.errors import InputError
-from einstellung.files import write_json
+from einstellung.diagnoses.shortcuts.family import write_family_report
+from einstellung.diagnoses.shortcuts.family_tables import family_tables
+from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
 from einstellung.diagnoses.shortcuts.score import shortcut_score
 from einstellung.diagnoses.shortcuts.splits import patterns_of
+from einstellung.errors import InputError
+from einstellung.files import write_json
 from einstellung.report.family import family_answer, family_kind, report_family
 from einstellung.report.figures import canvas
 from einstellung.report.figures import shortcuts as catalogue
-from einstellung.diagnoses.shortcuts.figures.family import draw_family, has_gaps
-from einstellung.diagnoses.shortcuts.family import write_family_report
-from einstellung.diagnoses.shortcuts.family_tables import family_tables
 from einstellung.results.config import build_config
 from einstellung.results.family import write_family
 from einstellung.results.folder import ResultsFolder

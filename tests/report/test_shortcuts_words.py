@@ -7,16 +7,16 @@ import json
 import pytest
 
 from einstellung.cli import main
-from einstellung.experiments.assembly import resolve
-from einstellung.files import write_json
-from einstellung.diagnoses.shortcuts.score import shortcut_score
-from einstellung.diagnoses.shortcuts.settings import DEFAULT_TAU, ShortcutSettings
-from einstellung.report import write_shortcut_report
-from einstellung.report.figures import shortcuts as catalogue
+from einstellung.diagnoses.shortcuts.answer import shortcut_answer
 from einstellung.diagnoses.shortcuts.published import protocol_differences, reported_for, with_reported
 from einstellung.diagnoses.shortcuts.reporting import shortcut_card
-from einstellung.diagnoses.shortcuts.answer import shortcut_answer
+from einstellung.diagnoses.shortcuts.score import shortcut_score
+from einstellung.diagnoses.shortcuts.settings import DEFAULT_TAU, ShortcutSettings
 from einstellung.diagnoses.shortcuts.tables import shortcut_tables
+from einstellung.experiments.assembly import resolve
+from einstellung.files import write_json
+from einstellung.report import write_shortcut_report
+from einstellung.report.figures import shortcuts as catalogue
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder
 from tests.metrics.several import PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
