@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from torch.utils.data import DataLoader, IterableDataset, TensorDataset
 
 from einstellung.bridges.lightning import ERICallback
-from einstellung.errors import InputError
 from einstellung.diagnoses.rigidity.score import score
+from einstellung.errors import InputError
 from einstellung.streams import Presentation
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
