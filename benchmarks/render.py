@@ -12,6 +12,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -23,12 +24,16 @@ from matplotlib.figure import Figure
 
 from benchmarks.measuring import Spread, core_seconds, row, wall_seconds
 from benchmarks.score import timeline
-from einstellung.diagnoses.rigidity.score import score
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.reporting import Scored, write_report
+from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.files import write_bytes
-from einstellung.report.figures import canvas, catalogue
+from einstellung.report.figures import canvas, plan
 from einstellung.report.table_formats import write_table
-from einstellung.results.run_files import RunPictures
-from einstellung.timeline import Timeline
+from einstellung.report.tables import Table
+from einstellung.results.run_files import RunFiles, run_folder
+from einstellung.timeline import Run, Timeline
 
 METHODS, SEEDS, EPOCHS = 7, 5, 50
 
@@ -61,20 +66,25 @@ def report_parts(logs: Path, folder: Path) -> dict[str, float]:
     """Core-seconds of the report and of its parts, sample sheet and a generator's pictures included."""
     found: dict[str, float] = {}
     log = Timeline.read_many([logs])
-    card: dict[str, Any] = {}
-    found["scoring"] = core_seconds(lambda: card.update(score(log).to_dict()))
+    found["scoring"] = core_seconds(lambda: scored(Evidence(log)))
 
     def tables() -> None:
-        for name, table in make_tables(card, None)[0].items():
-            write_table(folder / "tables", name, table)
+        for name, table in without_files.diagnosis.tables(without_files.card).items():
+            if isinstance(table, Table):
+                write_table(folder / "tables", name, table)
 
+    without_files = scored(Evidence(log))
     found["all tables in Markdown, LaTeX and CSV"] = core_seconds(tables)
-    samples, pictures = sample_images(folder)
+    generator = log.runs[-1]
+    write_images(folder, generator)
+    with_images = replace(without_files, evidence=Evidence(log, runs=RunFiles(folder, (generator,))))
     with clocked_figures() as clock:
-        found["whole"] = core_seconds(
-            lambda: write_report(folder / "report", log, card, samples=samples, pictures=pictures)
-        )
+        found["whole"] = core_seconds(lambda: write_report(folder / "report", with_images))
     return found | clock
+
+
+def scored(evidence: Evidence) -> Scored:
+    return Scored(Rigidity(), evidence, Rigidity().score(evidence, RigiditySettings()))
 
 
 @contextmanager
@@ -98,20 +108,22 @@ def clocked_figures() -> Iterator[dict[str, float]]:
         found[f"all figures as {kind.upper()}"] += time.process_time() - begin
         return content
 
-    with mock.patch.object(catalogue, "save", clocked_save), mock.patch.object(canvas, "render", clocked_render):
+    with mock.patch.object(plan, "save", clocked_save), mock.patch.object(canvas, "render", clocked_render):
         yield found
 
 
-def sample_images(folder: Path) -> tuple[Path, list[RunPictures]]:
-    """A sheet as a study leaves it, and the pictures of a generator."""
+def write_images(folder: Path, generator: Run) -> None:
+    """A sheet as a study leaves it, and the pictures of a run with a generator."""
     from einstellung.experiments.samples import image_archive
 
     draws = np.random.default_rng(0)
     images = {name: _noise(draws, 8) for name in ("original", "patched", "masked", "raw", "augmented")}
-    samples, generated = folder / "samples.npz", folder / "pictures.npz"
-    write_bytes(samples, image_archive(images, captions=np.array([f"class {number}" for number in range(8)])))
+    generated = run_folder(folder, generator) / "pictures.npz"
+    write_bytes(
+        folder / "samples.npz", image_archive(images, captions=np.array([f"class {number}" for number in range(8)]))
+    )
+    generated.parent.mkdir(parents=True, exist_ok=True)
     write_bytes(generated, image_archive({"generated": _noise(draws, 64)}))
-    return samples, [RunPictures("dgr", 1, generated)]
 
 
 def _noise(draws: np.random.Generator, count: int) -> Any:

@@ -16,16 +16,16 @@ def test_every_figure_and_format_is_clocked(tmp_path, monkeypatch):
     figures = [name for name in parts if name.startswith("figure ")]
     written = {path.stem for path in (tmp_path / "report" / "figures").glob("*.svg")}
     assert {name.split()[1].rstrip(",") for name in figures} == written
-    assert {"fig1_samples", "fig2_augmentation", "pictures_dgr", "fig3_accuracy"} <= written
+    assert {"fig1_samples", "fig2_augmentation", "pictures_method_1", "fig3_accuracy"} <= written
     formats = [parts[f"all figures as {kind}"] for kind in ("SVG", "PNG", "PDF")]
     assert 0 < sum(formats) < sum(parts[name] for name in figures) < parts["whole"]
 
 
 def test_the_clock_is_taken_off_again(tmp_path):
-    before = render.catalogue.save, render.canvas.render
+    before = render.plan.save, render.canvas.render
     with render.clocked_figures():
-        assert (render.catalogue.save, render.canvas.render) != before
-    assert (render.catalogue.save, render.canvas.render) == before
+        assert (render.plan.save, render.canvas.render) != before
+    assert (render.plan.save, render.canvas.render) == before
 
 
 def test_attention_reaches_what_is_said_of_it():

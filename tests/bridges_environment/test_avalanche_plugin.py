@@ -123,8 +123,8 @@ def test_a_baseline_makes_the_score_complete(build, benchmark, stream, tmp_path,
     card = score(Timeline.read_many([tmp_path]))
     assert card.baseline == "scratch_t2"
     assert set(card.methods) == {"replay", "scratch_t2"}
-    assert {"PD", "SFR_rel"} <= set(card.methods["replay"].facets)
-    assert all(card.methods["replay"].facets[name].n == 2 for name in ("PD", "SFR_rel"))
+    assert {"PD", "SFR_rel"} <= set(type(card.methods["replay"]).model_fields)
+    assert all(card.methods["replay"].facet(name).n == 2 for name in ("PD", "SFR_rel"))
     monkeypatch.setattr("sys.argv", ["einstellung", "score", str(tmp_path)])
     with pytest.raises(SystemExit) as ended:
         main()

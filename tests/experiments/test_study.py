@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from einstellung.report.study import report_study
+from einstellung.diagnoses.reporting import report_study
 
 from einstellung.errors import InputError
 from einstellung.results.folder import ResultsFolder

@@ -1,92 +1,98 @@
-"""The scorecard on a terminal and in a pipe."""
+"""An overview on a terminal, in a pipe, and where there is no unicode."""
 
 from __future__ import annotations
 
 import io
 
+import pytest
 from rich.console import Console
 
-from einstellung.report import render_terminal
+from einstellung.checks import Check
+from einstellung.report.tables import Cell, Table
+from einstellung.report.terminal import Overview, Paragraph, print_overview
+
+HEADS = tuple(f"facet {number}" for number in range(9))
+TABLE = Table(
+    "Toy",
+    "Mean ± standard deviation.",
+    ("method", *HEADS, "verdict"),
+    (
+        (Cell("sgd"), *(Cell(f"−0.12{number}\n±0.010") for number in range(9)), Cell("red-flag", tone="bad")),
+        (Cell("a_very_long_name_of_a_method"), *(Cell("–", "never measured"),) * 9, Cell("fine", tone="good")),
+    ),
+    (),
+)
+OVERVIEW = Overview(TABLE, ["A plain sentence [with brackets].", Paragraph("what it does", "sgd: ", "bad", indent=2)])
 
 
-def printed(card, **options):
+def printed(overview=OVERVIEW, checks=(), warnings=(), **options):
     stream = io.StringIO()
-    render_terminal(card, Console(file=stream, **options))
+    print_overview(Console(file=stream, **options), overview, checks, warnings)
     return stream.getvalue()
 
 
-def test_a_pipe_gets_plain_text_in_120_columns(card):
-    text = printed(card)
+def test_a_pipe_gets_plain_text_in_120_columns():
+    text = printed()
     assert "\x1b" not in text
     assert max(len(line.rstrip()) for line in text.splitlines()) <= 120
-    row = next(line for line in text.splitlines() if line.startswith("ewc_on"))
-    expected = "ewc_on −5.0 −0.120 +0.210 +0.400 +0.190 0.720 0.320 0.760 0.110 red-flag too few seeds"
-    assert row.split() == expected.split()
+    row = next(line for line in text.splitlines() if line.startswith("sgd"))
+    assert row.split() == ["sgd", *(f"−0.12{number}" for number in range(9)), "red-flag"]
     below = text.splitlines()[text.splitlines().index(row) + 1]
-    assert below.split()[:3] == ["±1.41", "±0.020", "±0.010"]
-    assert "n 2/3" in text
+    assert below.split() == ["±0.010"] * 9
 
 
-def test_the_baseline_has_dashes_and_its_own_label(card):
-    row = next(line for line in printed(card).splitlines() if line.startswith("scratch_t2"))
-    assert row.split()[1:4] == ["–", "–", "–"]
-    assert "baseline" in row
+def test_a_terminal_gets_colours():
+    assert "\x1b[1;31mred-flag" in printed(
+        width=120, force_terminal=True, color_system="standard", legacy_windows=False
+    )
 
 
-def test_the_baseline_stands_first(card):
-    card["methods"] = dict(reversed(card["methods"].items()))
-    rows = [line.split()[0] for line in printed(card).splitlines()[3:] if line and not line.startswith(" ")][:3]
-    assert rows == ["scratch_t2", "gpm", "ewc_on"]
-
-
-def test_verdicts_probes_warnings_and_failures_follow(card):
-    card["methods"]["gpm"]["next_probe"] = "lower tau"
-    card["methods"]["ewc_on"]["high_rigidity"] = True
-    card["warnings"] = ["odd [seed]"]
-    card["checks"] = [
-        {"name": "seeds match", "passed": False, "detail": "seed 3 is alone"},
-        {"name": "fine", "passed": True, "detail": "yes"},
+def test_reasons_notes_and_paragraphs_follow_the_table():
+    text = printed()
+    places = [
+        text.index(words)
+        for words in (
+            "a_very_long_name_of_a_method: never measured",
+            "Mean ± standard deviation.",
+            "A plain sentence [with brackets].",
+            "\n  sgd: what it does",
+        )
     ]
-    text = printed(card)
-    for words in (
-        "ewc_on: red-flag (shortcut-induced rigidity), too few seeds",
-        "Ambiguous: what gpm does.",
-        "next probe: lower tau",
-        "high-rigidity flag: set",
-        "FAILED CHECK seeds match: seed 3 is alone",
-        "warning odd [seed]",
-    ):
-        assert words in text
-    assert "fine" not in text
+    assert places == sorted(places)
 
 
-def test_a_narrow_terminal_gets_two_tables(card):
-    text = printed(card, width=80, force_terminal=True, color_system=None)
-    assert max(len(line.rstrip()) for line in text.splitlines()) <= 80
-    assert len([line for line in text.splitlines() if line.startswith("ewc_on ")]) == 2
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_a_narrow_terminal_gets_the_columns_in_blocks(width):
+    text = printed(width=width, force_terminal=True, color_system=None)
+    assert max(len(line.rstrip()) for line in text.splitlines()) <= width
+    assert len([line for line in text.splitlines() if line.startswith("sgd ")]) > 1
     assert "…" not in text
+    for head in HEADS:
+        assert text.count(head) == 1
 
 
-def test_delta_beside_the_baseline_s_rests_on_the_same_seeds(card):
-    paired = {"mean": 0.405, "sd": 0.007, "n": 2, "ci95": None, "interval": "none"}
-    card["methods"]["ewc_on"]["delta_paired"] = paired
-    text = printed(card)
-    row = next(line for line in text.splitlines() if line.startswith("ewc_on"))
-    assert row.split()[4] == "+0.405"
-    third = text.splitlines()[text.splitlines().index(row) + 2]
-    assert third.split() == ["n", "2/3", "n", "2/3"]  # of AD and of delta
+def test_failed_checks_and_warnings_come_last():
+    checks = [
+        Check("seeds match", False, "seed 3 is alone"),
+        Check("fine", True, "yes"),
+        Check("open", None, "who knows"),
+    ]
+    text = printed(checks=checks, warnings=["odd [seed]"])
+    assert text.rstrip().endswith("FAILED CHECK seeds match: seed 3 is alone\nwarning odd [seed]")
+    assert "yes" not in text
+    assert "who knows" not in text
 
 
-def test_a_console_without_unicode_gets_ascii(card):
+def test_a_console_without_unicode_gets_ascii():
     stream = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
-    render_terminal(card, Console(file=stream))
+    print_overview(Console(file=stream), OVERVIEW)
     stream.flush()
     text = stream.buffer.getvalue().decode("ascii")
     assert "-0.120" in text
-    assert "delta" in text
+    assert "+-0.010" in text
 
 
-def test_the_width_of_the_console_is_given_back(card):
+def test_the_width_of_the_console_is_given_back():
     console = Console(file=io.StringIO(), width=70)
-    render_terminal(card, console)
+    print_overview(console, OVERVIEW)
     assert console.width == 70

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import click
 import pytest
 
 from einstellung.arguments import grid, numbers
 from einstellung.cli import cli
-from einstellung.diagnoses.confounding.settings import DEFAULT_TAU
+from einstellung.diagnoses import diagnoses
 from einstellung.diagnoses.rigidity.settings import Margins, ScoreSettings
-from einstellung.diagnoses.shortcuts.settings import DEFAULT_TAU as SHORTCUTS_TAU
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.study import prepare_study
@@ -170,8 +170,8 @@ def test_broken_files_are_named(tmp_path, text, words):
         ({"backbone": {"name": "vit", "heads": 0}}, "must all be at least 1"),
         ({"backbone": {"name": "vit", "image": 24}}, "backbone 'vit' does not fit images of 32x32"),
         ({"score": {"baseline": "scrach_t2"}}, "score.baseline 'scrach_t2' is not among the methods: did you mean"),
-        ({"score": {"tau_grid": [2.0]}}, "tau grid is 2"),
-        ({"score": {"margins": [-1, 0, 0]}}, "margin AD is -1"),
+        ({"score": {"tau_grid": [2.0]}}, r"score.tau_grid is \[2"),
+        ({"score": {"margins": [-1, 0, 0]}}, r"score.margins is \[-1"),
     ],
 )
 def test_what_would_fail_late_is_found_early(values, words):
@@ -179,22 +179,17 @@ def test_what_would_fail_late_is_found_early(values, words):
         prepare_study(build_config({"stream": {"train_per_class": 4, "test_per_class": 2}, **values}))
 
 
-def test_the_command_lines_defaults_are_the_metrics_defaults():
-    """But tau, whose default depends on what is scored; the help says both."""
+def test_the_command_line_has_every_setting_and_names_its_defaults():
+    """The help of an option says where kinds differ, and which of them have it."""
     score = cli.commands["score"]
-    options = {option.name: option.default for option in score.params}
-    settings = ScoreSettings()
-    said = next(option.help for option in score.params if option.name == "tau")
-    assert f"[default: {settings.tau}; of confounded tasks and several shortcuts {DEFAULT_TAU}]" in said
-    assert DEFAULT_TAU == SHORTCUTS_TAU
-    assert (options["window"], options["smoothing"], options["final"]) == (
-        settings.window,
-        settings.smoothing,
-        settings.final,
-    )
-    assert grid("--tau-grid", options["tau_grid"]) == pytest.approx(settings.tau_grid)
-    assert Margins(*numbers("--margins", options["margins"], 3)) == settings.margins
-    assert build_config({}).score.settings() == settings
+    said = {option.name: option.help or "" for option in score.get_params(click.Context(score))}
+    for name in diagnoses:
+        for key in diagnoses[name].Settings.model_fields:
+            assert f"setting_{key}" in said
+    assert "confounding 0.9" in said["setting_tau"]
+    assert "rigidity 0.6" in said["setting_tau"]
+    assert "(rigidity)" in said["setting_tau_grid"]
+    assert "default: 1,0.02,0.02" in said["setting_margins"]
 
 
 def test_one_of_a_kind_needs_no_list():

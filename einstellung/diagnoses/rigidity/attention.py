@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from einstellung.diagnoses.rigidity.card import (
-    Attention,
     AttentionEstimate,
     AttentionHead,
     AttentionMeasures,
     AttentionOfMethod,
     AttentionOfSeed,
+    AttentionSummary,
 )
 from einstellung.metrics.attention import attention_gain, map_similarity
 from einstellung.metrics.statistics import mean_and_sd
@@ -24,7 +24,7 @@ SHARES = {"AS_cue": SC_PATCH, "AS_clean": SC_CLEAN, "AS_masked": SC_MASK}
 Judged = tuple[float | None, str | None]  # a value, or why there is none
 
 
-def attention_summary(runs: AttentionRuns) -> Attention:
+def attention_summary(runs: AttentionRuns) -> AttentionSummary:
     """Per method the seven measures at the end of T2, over seeds and seed by seed.
 
     ``rollout`` holds mean, sd (ddof 1) and n of every measure, ``heads`` the same for every head of every layer (head
@@ -33,7 +33,7 @@ def attention_summary(runs: AttentionRuns) -> Attention:
     seeds_of: dict[str, dict[int, AttentionRun]] = {}
     for (method, seed), run in runs.items():
         seeds_of.setdefault(method, {})[seed] = run
-    return Attention(methods={method: _method(own) for method, own in seeds_of.items()})
+    return AttentionSummary(methods={method: _method(own) for method, own in seeds_of.items()})
 
 
 def attention_of_run(run: AttentionRun) -> list[dict[str, Any]]:

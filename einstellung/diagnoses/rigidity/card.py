@@ -9,7 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from einstellung.diagnoses.card import Card, CardPart, MethodRecord
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Certainty, Condition, Pattern
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Certainty, Comparison, Pattern
 from einstellung.diagnoses.rigidity.settings import FinalRule, Margins
 from einstellung.metrics.curves import Smoothing
 from einstellung.metrics.statistics import PairedTest, Summary
@@ -118,7 +118,7 @@ class RigidityMethod(MethodRecord):
     masked_floor: bool = False
     unlearned: bool = False
     verdict: str | None = None
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[Comparison, ...] = ()
     next_probe: str | None = None
     tests: Mapping[str, PairedTest]
     survival: Survival | None = None
@@ -264,7 +264,7 @@ class AttentionOfMethod(CardPart):
     per_seed: Mapping[int, AttentionOfSeed]
 
 
-class Attention(CardPart):
+class AttentionSummary(CardPart):
     """Where the runs look at the end of T2."""
 
     at: Literal["the end of T2"] = "the end of T2"
@@ -278,7 +278,7 @@ class PrintedNumber(CardPart):
     sd: float
 
 
-class Reported(CardPart):
+class ReportedNumbers(CardPart):
     """What the paper prints for those of its methods that the study has."""
 
     source: str
@@ -311,8 +311,8 @@ class RigidityCard(Card):
     tau_grid: tuple[float, ...]
     methods: Mapping[str, RigidityMethod]
     per_image: PerImage | None = None
-    attention: Attention | None = None
-    reported: Reported | None = None
+    attention: AttentionSummary | None = None
+    reported: ReportedNumbers | None = None
     stream_facts: StreamFacts | None = None
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 
 from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Condition
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Comparison
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
@@ -106,7 +106,7 @@ def _facet_row(card: RigidityCard, method: str, key: str) -> FacetRow:
     )
 
 
-def _condition_row(condition: Condition) -> ConditionRow:
+def _condition_row(condition: Comparison) -> ConditionRow:
     facet, bound = condition.facet, condition.bound
     within = condition.relation == "|.| <"
     relation = "within ±" + number(bound) if within else f"{_RELATIONS[condition.relation]} {write(facet, bound)}"

@@ -24,7 +24,7 @@ TRIPLET = ("AD", "PD", "SFR_rel")
 
 
 @dataclass(frozen=True)
-class Condition:
+class Comparison:
     """One comparison of a facet's mean with a bound; ``sure`` says whether its whole interval agrees."""
 
     facet: str
@@ -41,7 +41,7 @@ class Decision:
 
     pattern: Pattern
     certainty: Certainty
-    conditions: tuple[Condition, ...]
+    conditions: tuple[Comparison, ...]
 
 
 def holds(value: float, relation: Relation, bound: float) -> bool:
@@ -63,18 +63,18 @@ def holds(value: float, relation: Relation, bound: float) -> bool:
             return abs(value) < bound - TOLERANCE
 
 
-def compare(facets: Mapping[str, Summary], facet: str, relation: Relation, bound: float) -> Condition:
+def compare(facets: Mapping[str, Summary], facet: str, relation: Relation, bound: float) -> Comparison:
     """A facet's mean and its interval against a bound."""
     summary = facets[facet]
     sure = None if summary.ci95 is None else all(holds(end, relation, bound) for end in summary.ci95)
     met = None if summary.mean is None else holds(summary.mean, relation, bound)
-    return Condition(facet, relation, bound, summary.mean, met, sure)
+    return Comparison(facet, relation, bound, summary.mean, met, sure)
 
 
-def candidates(facets: Mapping[str, Summary], margins: Margins) -> dict[Pattern, tuple[Condition, ...]]:
+def candidates(facets: Mapping[str, Summary], margins: Margins) -> dict[Pattern, tuple[Comparison, ...]]:
     """Every pattern's conditions, in the order in which they are tried."""
 
-    def all_of(*comparisons: tuple[str, Relation, float]) -> tuple[Condition, ...]:
+    def all_of(*comparisons: tuple[str, Relation, float]) -> tuple[Comparison, ...]:
         return tuple(compare(facets, *comparison) for comparison in comparisons)
 
     return {
@@ -107,7 +107,7 @@ def decide(facets: Mapping[str, Summary], margins: Margins, paired_seeds: int) -
     return Decision("ambiguous", certainty, conditions_of["red-flag"])
 
 
-def _certainty(facets: Mapping[str, Summary], conditions: tuple[Condition, ...]) -> Certainty:
+def _certainty(facets: Mapping[str, Summary], conditions: tuple[Comparison, ...]) -> Certainty:
     if min(facets[condition.facet].n for condition in conditions) < FEWEST_SEEDS:
         return "too few seeds"
     return "holds" if all(condition.sure for condition in conditions) else "leans"

@@ -10,14 +10,14 @@ from typing import Any
 import yaml
 
 from einstellung.diagnoses.card import CardPart
-from einstellung.diagnoses.rigidity.card import PrintedNumber, Reported
+from einstellung.diagnoses.rigidity.card import PrintedNumber, ReportedNumbers
 from einstellung.results.config import StudyConfig, build_config, merged, read_preset
 
 _SUPERCLASSES = ("t1", "t2", "shortcut")
 _COMPUTING = ("precision", "device", "threads", "matmul", "compile", "kernels", "layout")  # how, not what, is trained
 
 
-class Published(CardPart):
+class PublishedTable(CardPart):
     """``published.yaml``: a table, and the protocol as a preset with what it leaves to defaults."""
 
     source: str
@@ -28,19 +28,19 @@ class Published(CardPart):
 
 
 @cache
-def published() -> Published:
+def published() -> PublishedTable:
     text = Path(__file__).with_name("published.yaml").read_text(encoding="utf-8")
-    return Published.model_validate(yaml.safe_load(text))
+    return PublishedTable.model_validate(yaml.safe_load(text))
 
 
-def reported_numbers(methods: Iterable[str]) -> Reported:
+def reported_numbers(methods: Iterable[str]) -> ReportedNumbers:
     """What the paper prints for those of its methods that a study has.
 
     >>> reported_numbers(["sgd", "mine"]).methods["sgd"]["PD"]
     PrintedNumber(mean=0.028, sd=0.02)
     """
     printed = published()
-    return Reported(
+    return ReportedNumbers(
         source=printed.source, methods={name: printed.table[name] for name in methods if name in printed.table}
     )
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from einstellung.diagnoses.rigidity.card import Delay
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Condition, Decision, holds
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison, Decision, holds
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.statistics import Summary
@@ -80,7 +80,7 @@ def _shown(facets: Mapping[str, Summary], facet: str) -> str:
     return text
 
 
-def _compared(case: Case, condition: Condition) -> str:
+def _compared(case: Case, condition: Comparison) -> str:
     if condition.relation == "|.| <":
         return f"{_shown(case.facets, condition.facet)}, within +-{condition.bound:g}"
     return f"{_shown(case.facets, condition.facet)} {condition.relation} {condition.bound:g}"
@@ -234,7 +234,7 @@ def next_probe(case: Case) -> str | None:
     return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
 
 
-def _settled(case: Case, condition: Condition) -> bool:
+def _settled(case: Case, condition: Comparison) -> bool:
     """Whether the whole interval says the same as the mean about a condition."""
     interval = case.facets[condition.facet].ci95
     return interval is not None and all(

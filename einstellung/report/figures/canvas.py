@@ -15,7 +15,6 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
 
 from einstellung.files import write_bytes
 from einstellung.metrics.bands import Band
@@ -86,14 +85,6 @@ def draw_band(axes: Axes, summary: Band, style: MethodStyle) -> None:
 def halo() -> list[withStroke]:
     """A white rim that keeps text readable where lines pass behind it."""
     return [withStroke(linewidth=2.2, foreground="white")]
-
-
-def epoch_axis(axes: Axes, last: float, *, label: bool = True) -> None:
-    """The x axis of everything that happens over phase 2."""
-    axes.set_xlim(0, last * 1.015)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=last >= 4, steps=[1, 2, 5, 10]))
-    if label:
-        axes.set_xlabel("effective epoch of phase 2")
 
 
 def label_line_ends(

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from einstellung.diagnoses.rigidity.card import RigidityCard
-from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
+from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves, epoch_axis
 from einstellung.diagnoses.rigidity.figures.delays import who_failed
 from einstellung.metrics.bands import band
-from einstellung.report.figures.canvas import draw_band, epoch_axis, halo, label_line_ends, new_figure
+from einstellung.report.figures.canvas import draw_band, halo, label_line_ends, new_figure
 from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH, MethodStyle, styles_of
 from einstellung.report.notation import DASH, epochs, number, short_names
 

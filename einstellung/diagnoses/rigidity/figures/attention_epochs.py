@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 
 from einstellung.diagnoses.rigidity.attention import share
 from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.diagnoses.rigidity.figures.curves import epoch_axis
 from einstellung.metrics.bands import Band, band
-from einstellung.report.figures.canvas import draw_band, epoch_axis, halo, label_line_ends, new_figure
+from einstellung.report.figures.canvas import draw_band, halo, label_line_ends, new_figure
 from einstellung.report.figures.style import GREY, WIDTH, MethodStyle, styles_of
 from einstellung.report.notation import number, short_names
 from einstellung.results.attention_files import ROLLOUT, AttentionRuns

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import MaxNLocator
 
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.metrics.curves import smooth
@@ -61,3 +63,11 @@ class PhaseTwoCurves:
         seeds = [seed for seed in left.columns if seed in right.columns]
         epochs = left.index.intersection(right.index)
         return left.loc[epochs, seeds] - right.loc[epochs, seeds]
+
+
+def epoch_axis(axes: Axes, last: float, *, label: bool = True) -> None:
+    """The x axis of everything that happens over phase 2."""
+    axes.set_xlim(0, last * 1.015)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=10, integer=last >= 4, steps=[1, 2, 5, 10]))
+    if label:
+        axes.set_xlabel("effective epoch of phase 2")

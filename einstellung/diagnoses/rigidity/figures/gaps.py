@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from einstellung.diagnoses.rigidity.card import RigidityCard
-from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
+from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves, epoch_axis
 from einstellung.metrics.bands import band
-from einstellung.report.figures.canvas import draw_band, epoch_axis, label_line_ends, new_figure
+from einstellung.report.figures.canvas import draw_band, label_line_ends, new_figure
 from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH, MethodStyle, styles_of
 from einstellung.report.notation import short_names
 

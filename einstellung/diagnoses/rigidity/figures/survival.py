@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from einstellung.diagnoses.rigidity.card import RigidityCard
-from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
+from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves, epoch_axis
 from einstellung.metrics.survival import SurvivalCurve, kaplan_meier
-from einstellung.report.figures.canvas import epoch_axis, new_figure
+from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.style import WIDTH, MethodStyle, styles_of
 from einstellung.report.notation import epochs, number, short_names
 

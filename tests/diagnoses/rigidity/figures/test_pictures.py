@@ -1,31 +1,17 @@
-"""Sheets of images: grey by luminance, and the pictures that a learner left."""
+"""Sheets of the pictures that a learner left."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from einstellung.diagnoses.rigidity.figures import catalogue
+from einstellung.diagnoses.rigidity.figures.catalogue import figure_plans
 from einstellung.diagnoses.rigidity.figures.pictures import draw_pictures, sheet
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.report.figures.canvas import drawing
-from einstellung.report.figures.samples import in_grey
-from einstellung.results.run_files import RunPictures
+from einstellung.results.run_files import RunFiles, RunPictures, run_folder
 from einstellung.timeline import Timeline
-
-from .hand_made import timeline_frame, write_pictures
-
-
-def test_grey_is_the_luminance_of_itu_601():
-    colours = np.array(
-        [[[[255, 0, 0], [0, 255, 0], [0, 0, 255], [255, 0, 255], [255, 255, 255], [10, 200, 30]]]], np.uint8
-    )
-    grey = in_grey({"patched": colours, "captions": np.array(["a"])})
-    assert list(grey) == ["patched"]
-    assert grey["patched"].shape == colours.shape
-    by_hand = [76, 150, 29, 105, 255, round(0.299 * 10 + 0.587 * 200 + 0.114 * 30)]
-    assert grey["patched"][0, 0, :, 0].tolist() == by_hand
-    assert (grey["patched"] == grey["patched"][..., :1]).all()
+from tests.diagnoses.rigidity.hand_made import timeline_frame, write_pictures
 
 
 @pytest.mark.parametrize(("count", "rows"), [(1, 1), (8, 1), (9, 2), (32, 4), (100, 4)])
@@ -48,21 +34,14 @@ def test_every_set_has_a_panel_with_method_seed_and_name(tmp_path):
     assert [axes.get_title("left") for axes in figure.axes] == ["my_$dgr$, seed 7: generated", "my_$dgr$, seed 7: kept"]
 
 
-def test_pictures_that_cannot_be_read_are_named_as_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr(catalogue, "save", lambda figure, folder, name: {"svg": b""})
-    broken = tmp_path / "pictures.npz"
-    broken.write_bytes(b"?")
-    whole = write_pictures(tmp_path / "other.npz")
+def test_pictures_that_cannot_be_read_are_named_as_missing(tmp_path):
     timeline = Timeline(timeline_frame(seeds=(1,), epochs=2))
-    drawn, missing = catalogue.draw_figures(
-        tmp_path,
-        timeline.frame,
-        score(timeline).to_dict(),
-        levels={},
-        samples=None,
-        pictures=[RunPictures("sgd", 1, broken), RunPictures("derpp", 1, whole)],
-    )
-    assert {thing.name: thing.why for thing in missing}["pictures_sgd"] == (
-        "pictures.npz is not a whole .npz file of plain arrays"
-    )
-    assert [figure.is_sheet for figure in drawn if figure.name == "pictures_derpp"] == [True]
+    for run in timeline.runs:
+        run_folder(tmp_path, run).mkdir(parents=True)
+    (run_folder(tmp_path, ("sgd", 1)) / "pictures.npz").write_bytes(b"?")
+    write_pictures(run_folder(tmp_path, ("derpp", 1)) / "pictures.npz")
+    plans = figure_plans(timeline.frame, score(timeline), RunFiles(tmp_path, timeline.runs))
+    found = {plan.name: plan for plan in plans if plan.name.startswith("pictures_")}
+    assert found["pictures_sgd"].why == "pictures.npz is not a whole .npz file of plain arrays"
+    assert found["pictures_derpp"].why is None
+    assert {plan.section for plan in found.values()} == {"samples"}
