@@ -18,7 +18,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from einstellung.diagnoses.rigidity.table_catalogue import make_tables
 from einstellung.report.writing import write_report
 from matplotlib.figure import Figure
 

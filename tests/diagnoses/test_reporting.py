@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from einstellung.cli.study_groups import FamilyGroup, SweepGroup
 
+from einstellung.cli.study_groups import FamilyGroup, SweepGroup
 from einstellung.diagnoses.registry import diagnoses
 from einstellung.diagnoses.reporting import (
     common_diagnosis,

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 import torch
 import yaml
-from einstellung.diagnoses.reporting import report_study
 
+from einstellung.diagnoses.reporting import report_study
 from einstellung.errors import InputError
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline

@@ -15,8 +15,8 @@ from einstellung.errors import InputError
 from einstellung.experiments.execution import execute
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
-from einstellung.guide import experiment, flags
 from einstellung.guide import command as module
+from einstellung.guide import experiment, flags
 from einstellung.guide.experiment import Performed, study_folder
 from einstellung.results.folder import ResultsFolder
 from einstellung.sources import cifar100, load_cifar100

@@ -5,10 +5,8 @@ from __future__ import annotations
 import click
 import pytest
 
-from einstellung.arguments import grid, numbers
 from einstellung.cli import cli
 from einstellung.diagnoses import diagnoses
-from einstellung.diagnoses.rigidity.settings import Margins, ScoreSettings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.study import prepare_study
