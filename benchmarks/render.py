@@ -18,7 +18,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from einstellung.report.writing import write_report
 from matplotlib.figure import Figure
 
 from benchmarks.measuring import Spread, core_seconds, row, wall_seconds
