@@ -282,7 +282,7 @@ def test_training_and_replay_show_what_our_presentation_shows(stream, presented)
         assert torch.equal(single.flatten(), presented.augmented(one).flatten())
 
 
-def test_replayed_images_bear_the_cue_exactly_where_they_did(mammoth):
+def test_replayed_images_have_the_cue_exactly_where_they_did(mammoth):
     _, model = run(arguments(model="er", n_epochs=1))
     presented, bore = model.dataset.presented, 0
     for raw, _ in model.kept:
@@ -296,7 +296,7 @@ def test_replayed_images_bear_the_cue_exactly_where_they_did(mammoth):
     assert bore == int(model.dataset.stream.phase("T2").train.has_cue.sum()) > 0
 
 
-def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_they_are(stream, presented):
+def test_without_augmentation_known_images_have_their_cue_and_others_stay_as_they_are(stream, presented):
     train, test = stream.phase("T2").train, stream.split("T2_shortcut_clean").images
     ours = Presentation(stream)
     expected = torch.cat([ours.unaugmented(train), ours.normalised(test.images)])
@@ -321,11 +321,11 @@ def test_images_are_shown_at_224_with_the_cue_as_large_as_it_should_be(stream):
     assert not magenta[38:].any()
 
 
-def test_twins_are_refused_where_only_one_bears_the_cue(stream):
+def test_duplicates_are_refused_if_only_one_has_the_cue(stream):
     t1, t2 = stream.phases
-    bearing = int(t2.train.has_cue.nonzero()[0])
+    with_cue = int(t2.train.has_cue.nonzero()[0])
     images = t1.train.images.clone()
-    images[0] = t2.train.images[bearing]
+    images[0] = t2.train.images[with_cue]
     twin = replace(stream, phases=(replace(t1, train=replace(t1.train, images=images)), t2))
     with pytest.raises(InputError, match="only one has the cue"):
         TrainingImages(twin)

@@ -61,12 +61,12 @@ raw = model.buffer.examples[: len(model.buffer)]
 _, images = dataset.presented.training_images.known((raw.cpu() * 255).round().to(torch.uint8))
 colour = torch.tensor([2.0, -2.0, 2.0]).view(1, 3, 1, 1)
 region = dataset.stream.cue.region(images.index, *raw.shape[-2:])[:, 0]
-def bear(shown):
+def with_cue(shown):
     return (torch.isclose(shown, colour).all(dim=1) | ~region).flatten(1).all(dim=1).tolist()
 found["has_cue"] = images.has_cue.tolist()
-found["replayed"] = bear(model.buffer.get_all_data(transform=model.transform)[0])
-found["normalised"] = bear(model.normalization_transform(raw))
-found["raw"] = bear(dataset.presented.normalised(raw))
+found["replayed"] = with_cue(model.buffer.get_all_data(transform=model.transform)[0])
+found["normalised"] = with_cue(model.normalization_transform(raw))
+found["raw"] = with_cue(dataset.presented.normalised(raw))
 print("FOUND " + json.dumps(found))
 """
 

@@ -153,7 +153,7 @@ def spoil(folder, what):
         ("group", r"obj-round_bg-blocks_co_occur_obj-plant is missing: every one of the eight groups"),
         ("mask", r"000_mask.png is missing: every image needs the masks"),
         ("only", r"000_bg_only.png is missing, though others are there"),
-        ("picture", r"'000.jpg' is no picture"),
+        ("picture", r"'000.jpg' is not a readable picture"),
         ("size", r"000.jpg is 40x40 pixels: images and masks are squares of one size"),
         ("empty mask", r"000.jpg: the mask of its target is empty"),
         ("stranger", r"cats is no folder of a group"),

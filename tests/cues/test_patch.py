@@ -1,4 +1,4 @@
-"""The patch: where it is, what it leaves alone, who bears it."""
+"""The patch: where it is, what it leaves alone, which images get it."""
 
 from __future__ import annotations
 

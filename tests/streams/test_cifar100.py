@@ -75,9 +75,9 @@ def check_everything(stream: Stream, train: Plain, test: Plain, parts=(T1, SC, N
     train.check(second)
     held_out = stream.split("T2_val").images
     assert sorted(second.index.tolist() + held_out.index.tolist()) == train.rows(*sc, *nsc)
-    bearing = set(train.rows(*sc))
+    with_cue = set(train.rows(*sc))
     for images in (second, held_out):
-        assert images.has_cue.tolist() == [row in bearing for row in images.index.tolist()]
+        assert images.has_cue.tolist() == [row in with_cue for row in images.index.tolist()]
     train.check(held_out.take(held_out.has_cue.nonzero().flatten()), "magenta")
     train.check(held_out.take((~held_out.has_cue).nonzero().flatten()))
     for name, supers, patch in (

@@ -119,8 +119,8 @@ def test_validation_images_that_the_table_names_are_taken_as_they_are(tmp_path, 
     assert stream.split("T2_val").images.index.tolist() == named
     assert len(stream.split("T1_val").images) == 2
     assert len(stream.phases[1].train) == 27
-    bearing = stream.split("T2_val").images
-    assert bearing.has_cue.tolist() == [label == 2 for label in bearing.labels.tolist()]
+    with_cue = stream.split("T2_val").images
+    assert with_cue.has_cue.tolist() == [label == 2 for label in with_cue.labels.tolist()]
 
 
 def test_validation_images_of_some_labels_only_are_refused(tmp_path, rows):
@@ -163,7 +163,7 @@ def test_groups_are_splits_of_their_own_shown_as_the_normal_ones(tmp_path, rows)
 
 
 def with_boxes(rows: list[dict[str, object]]) -> list[dict[str, object]]:
-    """Every dog bears a logo: four rows below the fifth, eight columns at the right edge, of 20 x 16 pixels."""
+    """Every dog has a logo: four rows below the fifth, eight columns at the right edge, of 20 x 16 pixels."""
     place = {"top": 5, "left": 8, "height": 4, "width": 8}
     return [{**line, **(place if line["label"] == "dog" else dict.fromkeys(place, ""))} for line in rows]
 
@@ -195,7 +195,7 @@ def test_a_cue_that_is_in_the_pictures_is_covered_and_nothing_is_painted(tmp_pat
     assert "that the cue lies in them was not checked" in words
 
 
-def test_the_proof_sees_a_leak_of_pictures_that_bear_their_cue(tmp_path, rows):
+def test_the_proof_sees_a_leak_of_pictures_that_have_their_cue(tmp_path, rows):
     stream = made(tmp_path, with_boxes(rows), cue_in_images=True)
     t1, t2 = stream.phases
     images = t2.train.images.clone()
