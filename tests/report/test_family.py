@@ -8,7 +8,7 @@ from einstellung.checks import Check
 from einstellung.report.family import FamilyPage, Study, write_family_page
 from einstellung.report.tables import Cell, Table
 
-from .reader import Reader
+from .html_reader import HtmlReader
 
 TABLE = Table("Numbers", "A note.", ("study", "PD"), ((Cell("one"), Cell("0.1")),), ({"study": "one", "PD": 0.1},))
 
@@ -31,7 +31,7 @@ def test_studies_stand_together_and_link_to_their_own_pages(tmp_path):
     ]
     path = write_family_page(tmp_path, made, studies)
     assert path == tmp_path / "family.html"
-    reader = Reader(path.read_text(encoding="utf-8"))
+    reader = HtmlReader(path.read_text(encoding="utf-8"))
     assert reader.open == []
     assert reader.links == ["cue.size=2/report.html", "two%20%26%20more/report.html"]
     for words in (

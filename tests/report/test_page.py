@@ -10,7 +10,7 @@ from einstellung.report.measured import MeasuredSplit
 from einstellung.report.page import Origin, Page, render_page
 from einstellung.report.tables import Cell, Missing, Table
 
-from .reader import Reader
+from .html_reader import HtmlReader
 
 TABLE = Table("Numbers", "A note.", ("method", "PD"), ((Cell("<sgd>"), Cell("–", "never measured")),), ())
 PROOF = {
@@ -43,7 +43,7 @@ def page(**changes):
 
 def test_the_page_asks_for_nothing_from_outside_and_is_whole():
     html = page()
-    reader = Reader(html)
+    reader = HtmlReader(html)
     assert reader.open == []
     assert all(load.startswith("data:") for load in reader.loads)
     assert len(reader.ids) == len(set(reader.ids))
@@ -55,7 +55,7 @@ def test_everything_is_escaped_and_shown():
     html = page()
     assert "<h1>A &amp; B &lt;toy&gt;</h1>" in html
     assert "SFR<sub>rel</sub> = −0.1 ≤ 0." in html
-    text = Reader(html).text
+    text = HtmlReader(html).text
     for words in (
         "seed 3 & others <odd>",
         "<sgd>",
@@ -74,7 +74,7 @@ def test_everything_is_escaped_and_shown():
 
 
 def test_failed_checks_come_first_and_loud():
-    text = Reader(page()).text
+    text = HtmlReader(page()).text
     assert "1 check failed: read this before the numbers." in text
     section = text[text.index("Proof of the stream") :]
     assert section.index("FAILED") < section.index("passed")
@@ -82,7 +82,7 @@ def test_failed_checks_come_first_and_loud():
 
 
 def test_what_is_not_there_is_not_announced():
-    text = Reader(page(checks=[], warnings=[], fewest_seeds=3, origin=Origin())).text
+    text = HtmlReader(page(checks=[], warnings=[], fewest_seeds=3, origin=Origin())).text
     for words in ("read this before", "Worth knowing", "Fewer than three seeds", "Proof of the stream"):
         assert words not in text
     assert "No provenance was stored with these results." in text

@@ -16,7 +16,7 @@ from einstellung.report.table_formats import to_latex, to_markdown
 from einstellung.results.config import build_config
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
-from tests.report.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .attention_made import PULLS, write_attention
 from .hand_made import timeline_frame
@@ -76,7 +76,7 @@ def test_without_attention_there_is_no_word_of_it(results):
     card, page = reported_by(results)
     assert card.attention is None
     assert not any("attention" in warning for warning in card.warnings)
-    text = Reader(page.read_text()).text
+    text = HtmlReader(page.read_text()).text
     assert "attention" not in text[: text.index("Where this comes from")].lower()  # the configuration says null
     assert not list(results.path.glob("tables/attention*"))
 
@@ -92,7 +92,7 @@ def test_attention_enters_score_tables_and_page(reported):
     assert len(rows) == 3 * 2 * 3  # methods, layers, two heads and their mean
     assert float(rows[0]["SAG_mean"]) == stored["methods"][rows[0]["method"]]["heads"][0]["SAG"]["mean"]
     html = page.read_text()
-    reader = Reader(html)
+    reader = HtmlReader(html)
     assert reader.open == []
     assert {"attention", "attention_epochs", "attention_heads", "attention_maps_sgd"} <= set(reader.ids)
     assert "#attention" in reader.links
@@ -152,7 +152,7 @@ def test_a_figure_that_cannot_be_drawn_is_named_in_its_own_section(results):
         for seed in SEEDS:
             (results.path / f"runs/{method}-seed{seed}/attention.npz").unlink()
     _, page = reported_by(results)
-    text = Reader(page.read_text()).text
+    text = HtmlReader(page.read_text()).text
     reason = "Not drawn: Attention maps of sgd (no examples with their maps were stored"
     assert text.index(NOT_PROOF) < text.index(reason)
     assert text.count(reason) == 1

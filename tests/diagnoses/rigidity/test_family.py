@@ -22,7 +22,7 @@ from einstellung.report.family import Study, write_family_page
 from einstellung.report.figures import canvas
 from einstellung.report.figures.canvas import drawing, settle
 from einstellung.report.figures.style import method_styles
-from tests.report.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .hand_made import scorecard, seed, typed
 
@@ -186,7 +186,7 @@ def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypat
     studies = [Study(name, card.checks, card.warnings, card.fewest_seeds) for name, card in cards.items()]
     page = write_family_page(tmp_path, made, studies)
     assert page == tmp_path / "sweep.html"
-    reader = Reader(page.read_text(encoding="utf-8"))
+    reader = HtmlReader(page.read_text(encoding="utf-8"))
     assert reader.open == []
     assert all(load.startswith("data:") for load in reader.loads)
     assert reader.links == ["cue.colour=255-0-255/report.html", "cue.colour=0-0-0/report.html"]

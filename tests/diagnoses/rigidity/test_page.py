@@ -16,7 +16,7 @@ from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 from einstellung.diagnoses.rigidity.tables import table_one
 from einstellung.report.notation import epochs, number
 from einstellung.timeline import Timeline
-from tests.report.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .hand_made import scorecard, seed, timeline_frame, typed
 
@@ -40,7 +40,7 @@ def page_of(tmp_path):
 
 
 def test_the_page_asks_for_nothing_from_outside(written):
-    reader = Reader(written.html)
+    reader = HtmlReader(written.html)
     assert reader.loads
     assert all(load.startswith("data:") for load in reader.loads)
     assert all(link.startswith("#") for link in reader.links)
@@ -49,7 +49,7 @@ def test_the_page_asks_for_nothing_from_outside(written):
 
 
 def test_tags_close_ids_are_unique_and_links_lead_somewhere(written):
-    reader = Reader(written.html)
+    reader = HtmlReader(written.html)
     assert reader.open == []
     assert len(reader.ids) == len(set(reader.ids))
     assert {link[1:] for link in reader.links} <= set(reader.ids)
@@ -64,7 +64,7 @@ def test_figures_are_the_very_files_beside_the_page(written):
 
 
 def test_every_facet_of_the_scorecard_is_on_the_page(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     for method in ("sgd", "derpp"):
         for facet in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S"):
             estimate = written.card.methods[method].facet(facet)
@@ -79,14 +79,14 @@ def test_every_facet_of_the_scorecard_is_on_the_page(written):
 
 
 def test_undefined_is_a_dash_with_its_reason(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     assert "– τ = 0.60 not reached by derpp in seeds" in text
     assert written.card.methods["derpp"].AD.mean is None
     assert not re.search(r"\b(nan|NaN|None|inf)\b", text)
 
 
 def test_failed_checks_come_first_and_loud(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     assert "1 check failed: read this before the numbers." in text
     assert text.index("mask covers the patch") < text.index("Verdicts")
     section = text[text.index("Proof of the stream") :]
@@ -104,7 +104,7 @@ def test_names_and_titles_are_escaped(written, page_of):
 
 
 def test_chance_splits_and_provenance_are_shown(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     for words in (
         "chance over the whole head 0.02778",
         "what the cue alone can give 0.1667",
@@ -135,7 +135,7 @@ def test_fewer_than_three_seeds_are_announced(seeds, warned, page_of):
 
 
 def test_a_pattern_is_a_word_not_only_a_colour(card, page_of):
-    text = Reader(page_of(card)).text
+    text = HtmlReader(page_of(card)).text
     assert "red-flag: shortcut-induced rigidity" in text
     assert "ambiguous: the data do not decide" in text
 
@@ -146,7 +146,7 @@ def test_what_decided_is_written_with_its_bound(card, page_of):
         {"facet": "SFR_rel", "relation": "|.| <", "bound": 0.02, "value": 0.003, "met": True, "sure": False},
         {"facet": "PD", "relation": ">=", "bound": 0.02, "value": None, "met": None, "sure": None},
     ]
-    text = Reader(page_of(card)).text
+    text = HtmlReader(page_of(card)).text
     assert "AD −5.0 ≤ −1.0: met (no interval)" in text
     assert "+0.003 within ±0.020: met (interval does not settle it)" in text
     assert "PD – ≥ +0.020: undefined" in text
@@ -161,7 +161,7 @@ def test_a_card_has_a_badge_where_nothing_was_learned(card, page_of):
 
 
 def test_one_seed_is_counted_once_per_value(page_of):
-    text = Reader(page_of(scorecard({name: {"1": seed(4, 0.6, 0.3)} for name in ("scratch_t2", "sgd")}))).text
+    text = HtmlReader(page_of(scorecard({name: {"1": seed(4, 0.6, 0.3)} for name in ("scratch_t2", "sgd")}))).text
     assert "no interval, n = 1" in text
     assert "n = 1: no interval, n = 1" not in text
 
@@ -202,7 +202,7 @@ def test_the_scorecard_lies_beside_the_page(written):
 
 
 def test_single_images_have_their_section(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     section = text[text.index("Image by image", text.index("Every seed")) :]
     assert section.index("What the cue does") < section.index("Masked against patched, image by image")
     # Four images: one right under both, three only with the cue; p = 2 / 2**3; nine runs, so Holm gives 1.
@@ -214,21 +214,21 @@ def test_single_images_have_their_section(written):
 
 
 def test_reported_stands_beside_measured(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     section = text[text.index("method quantity reported measured seeds measured") :]
     assert "sgd PD +0.028 ± 0.020 −" in section
     assert "Table I. Measured: this study." in section
 
 
 def test_what_could_not_be_made_says_why(card, page_of):
-    text = Reader(page_of(card)).text
+    text = HtmlReader(page_of(card)).text
     assert "Not shown: What the cue does (no predictions of single images were stored with these results)." in text
     assert "Not shown: Class-incremental and task-incremental accuracy (the timeline has no column acc_task)." in text
     assert "reported" not in text
 
 
 def test_pictures_of_a_learner_are_shown_with_their_origin(written):
-    text = Reader(written.html).text
+    text = HtmlReader(written.html).text
     caption = "Pictures by derpp. Images that derpp, seed 42, made or kept: generated (32 of 40)."
     assert (
         text.index("Sample images") < text.index(caption) < text.index("What it was measured on", text.index(caption))
