@@ -31,7 +31,7 @@ from einstellung.diagnoses.shortcuts.verdict import (
     WHAC_A_MOLE,
     WORSE,
 )
-from einstellung.diagnoses.wording import percent, points
+from einstellung.diagnoses.wording import counted, percent, points
 from einstellung.report.notation import join, per_cent
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
@@ -40,18 +40,18 @@ _MOST_IN_WORDS = 9  # methods; of more, the table says enough
 _TERMINAL_TONES = {"worse": "bad", "better": "good"}
 
 _SENTENCES = {
-    AMPLIFIES: "{names} {amplify} a gap and {reduce} none, as far as the data decide.",
+    AMPLIFIES: "{names} {amplify} a gap and {reduce} none, as far as results are conclusive.",
     CURES_ALL: "{names} {cure} every gap.",
     REDUCES_ALL: "{names} {reduce} every gap.",
-    REDUCES_SOME: "{names} {reduce} a gap and {amplify} none, as far as the data decide.",
+    REDUCES_SOME: "{names} {reduce} a gap and {amplify} none, as far as results are conclusive.",
     UNCHANGED: "{names} {change} no gap.",
-    UNDECIDED: "Of {names} the data do not decide.",
+    UNDECIDED: "Not conclusive: {names}.",
     NOT_LEARNED: "{names} did not learn the task, so nothing can be concluded.",
 }
 
 
 def make_answer(card: ShortcutsCard) -> list[str]:
-    """Paragraphs: the verdicts, what the baseline leans on, what outlives its phase, what verdicts were judged by."""
+    """Paragraphs: the verdicts, what the baseline relies on, what persists from phase to phase, how verdicts are reached."""
     groups: dict[str, list[str]] = {name: [] for name in VERDICTS}
     for method, record in card.methods.items():
         groups[record.verdict.name].append(method)
@@ -72,42 +72,39 @@ def make_answer(card: ShortcutsCard) -> list[str]:
 
 
 def whac_a_mole_sentence(card: ShortcutsCard, methods: Sequence[str], compared: Sequence[str]) -> str:
-    """How many methods feed one shortcut by starving another, and which one each of them feeds.
+    """How many methods reduce one gap and amplify another, and which.
 
-    Only methods of which it is decided count: those that do, and those of which the data decide about every cue.
+    Only conclusive methods count: those that do, and those with a verdict on every cue.
     """
     if not card.has_baseline:
-        return f"Without the baseline '{card.baseline}' nothing can be said about Whac-A-Mole."
+        return f"Whac-A-Mole cannot be judged: there is no baseline '{card.baseline}'."
     known = [method for method in compared if method in decided(card)]
     if not known:
         return _nothing_decided(card, compared)
-    beside = f"the {len(known)} methods" if len(known) > 1 else "the one method"
+    of = counted(len(known), "method")
     if len(known) == len(compared):
-        beside += f" beside {card.baseline}"
+        of += f" compared with {card.baseline}"
     else:
-        beside += f" (of {len(compared)} beside {card.baseline}) that the data decide about"
+        of += f" with a conclusive result ({len(compared)} compared with {card.baseline})"
     if not methods:
-        return f"No Whac-A-Mole is shown: of {beside}, none reduces one gap and amplifies another beyond the margin."
+        return f"No Whac-A-Mole: of {of}, none reduces one gap and amplifies another beyond the margin."
     described = []
     for method in methods:
         words = {cue: card.methods[method].verdict.gaps[cue].name for cue in card.cues}
         better = [cue for cue, word in words.items() if word in BETTER]
         worse = [cue for cue, word in words.items() if word in WORSE]
         described.append(f"{method} ({join(better)} down, {join(worse)} up)")
-    where = f"{len(methods)} of {beside}" if len(known) > 1 else beside
-    return f"Whac-A-Mole in {where}: {join(described)}."
+    return f"Whac-A-Mole in {len(methods)} of {of}: {join(described)}."
 
 
 def _nothing_decided(card: ShortcutsCard, compared: Sequence[str]) -> str:
     if all(card.end(method).own.difference[cue].n == 1 for method in compared for cue in card.cues):
-        return "With one seed nothing can be decided: whether a method plays Whac-A-Mole takes two seeds at least."
-    return (
-        f"Nothing is decided about Whac-A-Mole: of no method beside {card.baseline} do the data tell about every cue."
-    )
+        return "Not conclusive with one seed: a verdict on Whac-A-Mole needs at least two."
+    return f"Whac-A-Mole: not conclusive. No method compared with {card.baseline} has a verdict on every cue."
 
 
 def baseline_sentence(card: ShortcutsCard) -> str:
-    """What plain training leans on, at the end of the last phase."""
+    """What the baseline relies on, at the end of the last phase."""
     if not card.has_baseline:
         return ""
     own = card.end(card.baseline).own
@@ -128,22 +125,22 @@ def _uncommon(gap: str) -> str:
 
 
 def carry_over_sentence(card: ShortcutsCard) -> str:
-    """In which methods a gap is left for certain where its correlation is gone; empty where no correlation ever goes.
+    """In which methods a gap certainly persists after its correlation is gone; empty where no correlation ever goes.
 
-    Beside it, what the baseline and a net without a history have there: a gap that they have too needs no carrying over.
+    With the gaps of the baseline and of a net without a history: a gap that they have too needs no history.
     """
     if not loses_a_correlation(card):
         return ""
     found = carried_over(card)
     if not found:
-        return "Carry-over: no gap is certain to be left where its correlation is gone."
+        return "Carry-over: no gap certainly persists after its correlation is gone."
     parts = []
     for (cue, had, phase), who in found.items():
         left = {method: _gap_left(card, method, cue, had, phase) for method in card.methods}
         carriers = join(f"{method} ({left[method]})" for method in who)
-        beside = [name for name in (card.baseline, card.scratch) if name in left and name not in who]
-        others = f", beside {join(f'{left[name]} in {name}' for name in beside)}" if beside else ""
-        parts.append(f"the {cue} gap of {had} is still there after {phase} in {carriers}{others}")
+        references = [name for name in (card.baseline, card.scratch) if name in left and name not in who]
+        others = f", compared with {join(f'{left[name]} in {name}' for name in references)}" if references else ""
+        parts.append(f"the {cue} gap of {had} persists after {phase} in {carriers}{others}")
     return f"Carry-over: {'; '.join(parts)} (points from where all cues are common)."
 
 

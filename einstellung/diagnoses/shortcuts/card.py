@@ -25,7 +25,7 @@ WITH_LABEL, AGAINST_LABEL, NEITHER = "with the label", "against the label", "nei
 
 
 @dataclass(frozen=True)
-class Gap(Summary):
+class GapEstimate(Summary):
     """A gap over seeds. ``images95``: its 95 % interval over test images, None where predictions are not known."""
 
     images95: tuple[float, float] | None = None
@@ -42,9 +42,9 @@ class Gap(Summary):
         What seeds and what images do to a mean over seeds is independent of each other, so that variances add up, and with
         them the squares of an interval's half widths.
 
-        >>> Gap(0.0, 0.1, 3, (-0.3, 0.3), "t", images95=(-0.4, 0.4)).bounds
+        >>> GapEstimate(0.0, 0.1, 3, (-0.3, 0.3), "t", images95=(-0.4, 0.4)).bounds
         (-0.5, 0.5)
-        >>> Gap(0.0, 0.1, 3, (-0.3, 0.3), "t").bounds
+        >>> GapEstimate(0.0, 0.1, 3, (-0.3, 0.3), "t").bounds
         (-0.3, 0.3)
         """
         if self.ci95 is None or self.images95 is None or self.mean is None:
@@ -54,7 +54,7 @@ class Gap(Summary):
 
 
 @dataclass(frozen=True)
-class GapDifference(Gap):
+class GapDifference(GapEstimate):
     """A method's gap minus the baseline's, paired by seed, with the p of a paired t test."""
 
     p: float | None = None
@@ -78,7 +78,7 @@ class MeasuredGaps(CardPart):
     """Every gap in one weighting, and beside the baseline's of the same phase and seed."""
 
     ID: Summary
-    gaps: Mapping[str, Gap]
+    gaps: Mapping[str, GapEstimate]
     difference: Mapping[str, GapDifference]
     amplification: Mapping[str, Amplification]
 
@@ -211,7 +211,7 @@ class FixedWeights(CardPart):
     source: str
 
 
-class ImageCounts(CardPart):
+class GroupSizes(CardPart):
     """How many images a group, a pattern (all classes) and the whole test have; None where not recorded or uneven."""
 
     group: int | None
@@ -260,7 +260,7 @@ class ShortcutsCard(Card):
     smoothing: Smoothing
     final: SelectionRule
     final_by_phase: Mapping[str, SelectionRule]
-    images: ImageCounts
+    images: GroupSizes
     image_resamples: int | None
     methods: Mapping[str, ShortcutsRecord]
     informed_of: Mapping[str, tuple[str, ...]] = Field(serialization_alias="told_some")

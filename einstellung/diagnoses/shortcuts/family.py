@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from einstellung.report.figures.plan import Plan
 
 _TEMPLATE = Path(__file__).with_name("family.html")
-_LISTED = 5  # from so many names on, those that are missing may be told instead
+_LISTED = 5  # from so many names on, those that are missing may be named instead
 _CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label
 minus accuracy where all do. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over
 seeds, which may leave the picture. Behind the name of a cue: the share of training images in which it goes with the label, phase
@@ -59,7 +59,7 @@ def _figure(cards: Cards) -> Plan:
 
 
 def family_answer(cards: Cards) -> list[str]:
-    """Paragraphs: who plays Whac-A-Mole, what is carried over, what is traded, and what that rests on."""
+    """Paragraphs: Whac-A-Mole, what is carried over, what is traded, and what that rests on."""
     lines = [_whac_a_mole(cards), _carry_over(cards), _trade(cards), _rests_on(cards)]
     return [line for line in lines if line]
 
@@ -74,15 +74,15 @@ def _whac_a_mole(cards: Cards) -> str:
         words = [f"Whac-A-Mole {_of(found, cards)}, at the end of the last phase: {listed}."]
     elif known:
         words = [
-            "No Whac-A-Mole is shown: at the end of the last phase, no method that the data decide about reduces one gap and "
-            "amplifies another beyond the margin."
+            "No Whac-A-Mole: at the end of the last phase, no method with a conclusive result reduces one gap and amplifies "
+            "another beyond the margin."
         ]
     else:
-        words = ["Nothing is decided about Whac-A-Mole: of no method do the data tell about every cue."]
+        words = ["Whac-A-Mole: not conclusive. No method has a verdict on every cue."]
     if known and unknown:
-        words.append(f"In {join(unknown)} the data tell about every cue of no method beside the baseline.")
+        words.append(f"Not conclusive in {join(unknown)}: no method has a verdict on every cue.")
     if lacking:
-        words.append(f"Without a baseline nothing can be said in {join(lacking)}.")
+        words.append(f"Not judged for lack of a baseline: {join(lacking)}.")
     return " ".join(words)
 
 
@@ -96,13 +96,13 @@ def _carry_over(cards: Cards) -> str:
     found = {name: who for name in asked if (who := carried_over(cards[name]))}
     if found:
         parts = [
-            f"{name} (the {cue} gap of {had} is still there after {phase} in {_who(methods, cards[name])})"
+            f"{name} (the {cue} gap of {had} persists after {phase} in {_who(methods, cards[name])})"
             for name, who in found.items()
             for (cue, had, phase), methods in who.items()
         ]
-        words = f"A gap outlives its correlation {_of(found, cards)}: {'; '.join(parts)}."
+        words = f"A gap persists after its correlation is gone {_of(found, cards)}: {'; '.join(parts)}."
     else:
-        words = f"In {join(asked)} no gap is certain to be left where its correlation is gone."
+        words = f"In {join(asked)} no gap certainly persists after its correlation is gone."
     rest = [name for name in cards if name not in asked]
     return f"{words} In {join(rest)} no cue loses its correlation." if rest else words
 
@@ -113,7 +113,7 @@ def _trade(cards: Cards) -> str:
         return ""
     found = {name: who for name in asked if (who := traded(cards[name]))}
     if not found:
-        return "From phase to phase, no gap is certain to shrink while another grows."
+        return "From phase to phase, no gap certainly shrinks while another grows."
     parts = [
         f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {_who(methods, cards[name])})"
         for name, who in found.items()
@@ -136,11 +136,11 @@ def _of(found: Mapping[str, Any], cards: Cards) -> str:
 
 def _rests_on(cards: Cards) -> str:
     single = [name for name, card in cards.items() if all(one.n_seeds == 1 for one in card.methods.values())]
-    nothing = f" With a single seed nothing is certain: so in {join(single)}." if single else ""
+    nothing = f" A single seed, so nothing is certain, in {join(single)}." if single else ""
     too = " (Whac-A-Mole: over test images, too)" if all(card.image_resamples for card in cards.values()) else ""
     return (
-        f"Certain is what is beyond the margin and confirmed by 95 % intervals over seeds{too}: "
-        f"{_seeds(cards)}; {describe_images(cards)}.{nothing}"
+        f"Certain: beyond the margin and confirmed by 95 % intervals over seeds{too}. "
+        f"{_capitalised(_seeds(cards))}; {describe_images(cards)}.{nothing}"
     )
 
 
@@ -154,8 +154,12 @@ def _seeds(cards: Cards) -> str:
     return "; ".join(f"{said} in {join(names)}" for said, names in words.items())
 
 
+def _capitalised(text: str) -> str:
+    return text[0].upper() + text[1:]
+
+
 def _caption(cards: Cards) -> str:
     baselines: Iterable[str] = dict.fromkeys(card.baseline for card in cards.values())
-    seeds = _seeds(cards)
-    text = _CAPTION.format(baseline=join(baselines), seeds=seeds[0].upper() + seeds[1:], images=describe_images(cards))
+    seeds = _capitalised(_seeds(cards))
+    text = _CAPTION.format(baseline=join(baselines), seeds=seeds, images=describe_images(cards))
     return " ".join(text.split())

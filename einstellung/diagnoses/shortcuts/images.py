@@ -3,7 +3,7 @@
 Seeds say how much training varies; they all answer about the same images, and another test would have others. So images are drawn
 again with replacement within every group (class x pattern), the same ones for every run, and whatever is a mean over seeds stays
 the mean over those seeds: 2,000 times, of which the middle 95 % are the interval. It knows nothing of seeds, as the interval over
-seeds knows nothing of images; :attr:`~einstellung.diagnoses.shortcuts.card.Gap.bounds` puts them together.
+seeds knows nothing of images; :attr:`~einstellung.diagnoses.shortcuts.card.GapEstimate.bounds` puts them together.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from einstellung.diagnoses.shortcuts.card import Gap, ShortcutsCard
+from einstellung.diagnoses.shortcuts.card import GapEstimate, ShortcutsCard
 from einstellung.diagnoses.shortcuts.verdict import BETTER, WORSE
 from einstellung.metrics.ratios import Ratio
 from einstellung.metrics.statistics import Summary
@@ -99,14 +99,14 @@ def bounds_cell(estimate: Summary | None, why: str = NOT_MEASURED) -> Cell:
     return _interval(estimate.ci95, f"n = {estimate.n}: no interval")
 
 
-def images_cell(estimate: Gap | None, why: str) -> Cell:
+def images_cell(estimate: GapEstimate | None, why: str) -> Cell:
     """The 95 % interval over images in points, where predictions of single images are known."""
     if estimate is None or estimate.mean is None:
         return Cell(DASH, why)
     return _interval(estimate.images95, NO_PREDICTIONS)
 
 
-def both_cell(estimate: Gap | None, why: str) -> Cell:
+def both_cell(estimate: GapEstimate | None, why: str) -> Cell:
     """The 95 % interval that allows for seeds and images, by which verdicts go."""
     if estimate is None or estimate.mean is None:
         return Cell(DASH, why)

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from einstellung.diagnoses.shortcuts.card import (
     Amplification,
     CueReliance,
-    Gap,
     GapDifference,
+    GapEstimate,
     HistoryFacets,
     MeasuredGaps,
     PhaseEnd,
@@ -60,7 +60,7 @@ def phase_end(
         compared = runs[baseline] if baseline is not None else {}
         return MeasuredGaps(
             ID=whole,
-            gaps={name: Gap.of(gap, bounds.get(name)) for name, gap in gaps.items()},
+            gaps={name: GapEstimate.of(gap, bounds.get(name)) for name, gap in gaps.items()},
             difference=differences(own, compared, phase, weighting, images),
             amplification=amplifications(own, compared, phase, weighting),
         )

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict
 
-from einstellung.diagnoses.shortcuts.card import ImageCounts, PublishedGaps, PublishedStudy
+from einstellung.diagnoses.shortcuts.card import GroupSizes, PublishedGaps, PublishedStudy
 from einstellung.diagnoses.shortcuts.design import Design
 from einstellung.diagnoses.shortcuts.settings import SelectionRule
 from einstellung.results.config import StudyConfig, TrainingConfig
@@ -62,7 +62,7 @@ def published_gaps(method: str, config: StudyConfig | None = None) -> PublishedG
 
 
 def published_study(
-    methods: Sequence[str], design: Design, rule: SelectionRule, images: ImageCounts, config: StudyConfig | None
+    methods: Sequence[str], design: Design, rule: SelectionRule, images: GroupSizes, config: StudyConfig | None
 ) -> PublishedStudy:
     """What the paper reports for the methods of a study, where the cues are those of UrbanCars and there is one phase.
 

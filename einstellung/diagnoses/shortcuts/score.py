@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from einstellung.diagnoses.baseline import resolve_baseline
-from einstellung.diagnoses.shortcuts.card import FixedWeights, ImageCounts, ShortcutsCard, ShortcutsRecord
+from einstellung.diagnoses.shortcuts.card import FixedWeights, GroupSizes, ShortcutsCard, ShortcutsRecord
 from einstellung.diagnoses.shortcuts.checks import shortcut_checks
 from einstellung.diagnoses.shortcuts.continual import carry_over, trades
 from einstellung.diagnoses.shortcuts.design import Design, common_values, make_design
@@ -161,13 +161,13 @@ def _per_seed(own: Runs) -> dict[str, dict[str, float | None]]:
     return found
 
 
-def _image_counts(runs: Mapping[str, Runs], design: Design) -> ImageCounts:
+def _image_counts(runs: Mapping[str, Runs], design: Design) -> GroupSizes:
     counts = {run.images.get(split) for own in runs.values() for run in own.values() for split in design.splits()}
     one = counts.pop() if len(counts) == 1 else None
     if one is None:
-        return ImageCounts(group=None, pattern=None, test=None)
+        return GroupSizes(group=None, pattern=None, test=None)
     pattern = one * len(design.labels)
-    return ImageCounts(group=one, pattern=pattern, test=pattern * len(patterns_of(len(design.cues))))
+    return GroupSizes(group=one, pattern=pattern, test=pattern * len(patterns_of(len(design.cues))))
 
 
 def _informed_of(config: StudyConfig | None, methods: Sequence[str], cues: Sequence[str]) -> dict[str, tuple[str, ...]]:

@@ -17,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from einstellung.diagnoses.shortcuts.card import (
-    Gap,
     GapDifference,
+    GapEstimate,
     GapVerdict,
     MeasuredGaps,
     MitigationVerdict,
@@ -61,10 +61,10 @@ BETTER = (CURED, REDUCED)
 WORSE = (AMPLIFIED, MOLE)
 
 
-def judge_gap(difference: Gap, gap: Gap, of_baseline: Gap, margin: float) -> str:
+def judge_gap(difference: GapEstimate, gap: GapEstimate, of_baseline: GapEstimate, margin: float) -> str:
     """The word for one gap of one method, measured in one way.
 
-    >>> seeds = lambda mean, half: Gap(mean, half / 2, 3, (mean - half, mean + half), "t")
+    >>> seeds = lambda mean, half: GapEstimate(mean, half / 2, 3, (mean - half, mean + half), "t")
     >>> judge_gap(seeds(-0.30, 0.1), seeds(-0.45, 0.1), seeds(-0.15, 0.02), 0.02)
     'amplified'
     >>> judge_gap(seeds(0.13, 0.03), seeds(-0.005, 0.01), seeds(-0.15, 0.02), 0.02)

@@ -14,22 +14,22 @@ def test_the_lead_counts_only_methods_that_are_decided():
     one = rows_of("sd", 1, "T1", groups(two_cues(1.0, 0.9, 0.9, 0.5)))
     rows = list(study(PAPERLIKE, spread=0.004).frame.itertuples(index=False, name=None))
     lead = make_answer(score_shortcuts(timeline_of(rows + one), **BOTH))[0]
-    assert lead.startswith("Whac-A-Mole in 1 of the 2 methods (of 3 beside erm) that the data decide about: cutmix (")
-    assert "Of sd the data do not decide." in lead
+    assert lead.startswith("Whac-A-Mole in 1 of 2 methods with a conclusive result (3 compared with erm): cutmix (")
+    assert "Not conclusive: sd." in lead
     still = {name: PAPERLIKE[name] for name in ("erm", "lle")}
     lead = make_answer(score_shortcuts(study(still, spread=0.004), **BOTH))[0]
-    assert lead.startswith("No Whac-A-Mole is shown: of the one method beside erm, none reduces")
+    assert lead.startswith("No Whac-A-Mole: of 1 method compared with erm, none reduces")
 
 
 def test_a_method_with_an_undecided_cue_is_not_counted_as_free_of_whac_a_mole():
     card = score_shortcuts(study({"erm": {"T1": LEANING}, "sd": {"T1": EVEN}}), **HALF)
     assert card.methods["sd"].verdict.name == "reduces some"
-    assert make_answer(card)[0].startswith("Nothing is decided about Whac-A-Mole: of no method beside erm")
+    assert make_answer(card)[0].startswith("Whac-A-Mole: not conclusive. No method compared with erm")
 
 
 def test_one_seed_decides_nothing_and_the_lead_says_so():
     lead = make_answer(score_shortcuts(study(PAPERLIKE, seeds=(1,)), **BOTH))[0]
-    assert lead.startswith("With one seed nothing can be decided")
+    assert lead.startswith("Not conclusive with one seed")
 
 
 def test_carry_over_stands_beside_what_the_baseline_and_a_fresh_net_have():
@@ -38,7 +38,7 @@ def test_carry_over_stands_beside_what_the_baseline_and_a_fresh_net_have():
     card = score_shortcuts(study(ends, spread=0.002), cues=CUES, correlations=SWITCH)
     (words,) = [paragraph for paragraph in make_answer(card) if paragraph.startswith("Carry-over")]
     assert words == (
-        "Carry-over: the background gap of T1 is still there after T2 in er (-25.0), beside -1.0 in erm and 0.0 in scratch "
+        "Carry-over: the background gap of T1 persists after T2 in er (-25.0), compared with -1.0 in erm and 0.0 in scratch "
         "(points from where all cues are common)."
     )
     tables = make_tables(card)

@@ -54,14 +54,14 @@ RHO = {
 
 
 SENTENCES = [
-    "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). In turned the data tell about every cue of no "
-    "method beside the baseline.",
-    "A gap outlives its correlation in 1 of 3 studies: switch (the background gap of T1 is still there after T2 in erm). In "
-    "joined and turned no cue loses its correlation.",
+    "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). Not conclusive in turned: no method has a verdict "
+    "on every cue.",
+    "A gap persists after its correlation is gone in 1 of 3 studies: switch (the background gap of T1 persists after T2 in erm). "
+    "In joined and turned no cue loses its correlation.",
     "From phase to phase, one gap is traded for another in 1 of 3 studies: switch (background to co-object, from T1 to T2, in "
     "erm).",
-    "Certain is what is beyond the margin and confirmed by 95 % intervals over seeds: 3 seeds a method (1, 2, 3); 100 test "
-    "images a pattern.",
+    "Certain: beyond the margin and confirmed by 95 % intervals over seeds. 3 seeds a method (1, 2, 3); 100 test images a "
+    "pattern.",
 ]
 
 
@@ -203,11 +203,11 @@ def test_failed_checks_and_warnings_name_their_studies(tmp_path, quick):
 def test_with_a_single_seed_nothing_is_certain(tmp_path, quick):
     cards = {name: card_of(ENDS[name], RHO[name], seeds=(1,)) for name in ("switch", "joined")}
     assert family_answer(cards) == [
-        "Nothing is decided about Whac-A-Mole: of no method do the data tell about every cue.",
-        "In switch no gap is certain to be left where its correlation is gone. In joined no cue loses its correlation.",
-        "From phase to phase, no gap is certain to shrink while another grows.",
-        "Certain is what is beyond the margin and confirmed by 95 % intervals over seeds: a single seed (1); 100 test images a "
-        "pattern. With a single seed nothing is certain: so in switch and joined.",
+        "Whac-A-Mole: not conclusive. No method has a verdict on every cue.",
+        "In switch no gap certainly persists after its correlation is gone. In joined no cue loses its correlation.",
+        "From phase to phase, no gap certainly shrinks while another grows.",
+        "Certain: beyond the margin and confirmed by 95 % intervals over seeds. A single seed (1); 100 test images a pattern. A "
+        "single seed, so nothing is certain, in switch and joined.",
     ]
     words = page_of(tmp_path, cards)
     assert "Fewer than three seeds" in words
@@ -217,7 +217,7 @@ def test_of_many_methods_those_are_named_that_are_missing():
     ends = dict.fromkeys(("erm", "a", "b", "c", "d"), ENDS["switch"]["erm"])
     card = card_of({**ends, "lle": ENDS["switch"]["er+lle"]}, RHO["switch"], spread=0.004)
     answer = family_answer({"one": card, "other": card})
-    assert "one (the background gap of T1 is still there after T2 in all 6 methods but lle)" in answer[1]
+    assert "one (the background gap of T1 persists after T2 in all 6 methods but lle)" in answer[1]
     assert "other (background to co-object, from T1 to T2, in all 6 methods but lle)" in answer[2]
 
 
@@ -228,7 +228,7 @@ def test_studies_with_other_cues_phases_and_baselines_stand_beside_each_other(tm
         "two": card_of({"sgd": {"T1": two_cues(0.9, 0.8, 0.7, 0.6)}}, (0.9, 0.9)),
         "three": score_shortcuts(study({"erm": {"T1": three}}), cues=cues, correlations=(0.9, 0.9, 0.9)),
     }
-    assert family_answer(cards)[0].endswith("Without a baseline nothing can be said in two.")
+    assert family_answer(cards)[0].endswith("Not judged for lack of a baseline: two.")
     assert len(family_answer(cards)) == 2  # one phase each: nothing to carry over, nothing traded from phase to phase
     page_of(tmp_path, cards)
     gaps = {row["study"]: row["watermark gap"] for row in table_of(tmp_path, "last_phase")}

@@ -56,12 +56,12 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     config = configured(tmp_path / "small.yaml", studies={"switch": {}, "joined": joined})
     run = ("run", config, "--out", root, "--workers", 1)
     assert typed(monkeypatch, *run, "--only", "joined") == 0
-    assert "nothing is certain: so in joined." in capsys.readouterr().out
+    assert "so nothing is certain, in joined." in capsys.readouterr().out
     assert not (root / "switch").exists()
     assert typed(monkeypatch, *run) == 0
     said = capsys.readouterr()
     printed = said.out
-    assert "With a single seed nothing is certain: so in switch and joined." in printed
+    assert "A single seed, so nothing is certain, in switch and joined." in printed
     assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
     assert f"report: {root / 'family.html'}" in printed
     page = (root / "family.html").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from einstellung.checks import Check
-from einstellung.diagnoses.shortcuts.card import Gap
+from einstellung.diagnoses.shortcuts.card import GapEstimate
 from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, shares_drawn
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 
@@ -101,7 +101,7 @@ def test_both_intervals_together_hold_as_often_as_they_say():
         redrawn = shares_drawn(np.random.default_rng(0), 60) @ values.mean(axis=0)
         mean = means.mean()
         for name, images95 in (("seeds", None), ("both", tuple(np.quantile(redrawn, [0.025, 0.975])))):
-            low, high = Gap(mean, means.std(ddof=1), 5, (mean - half, mean + half), "t", images95).bounds
+            low, high = GapEstimate(mean, means.std(ddof=1), 5, (mean - half, mean + half), "t", images95).bounds
             held[name] += low <= 0 <= high
     assert held["both"] / times > 0.92
     assert held["seeds"] / times < 0.75  # alone, they know nothing of other images

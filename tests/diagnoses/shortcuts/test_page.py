@@ -20,7 +20,7 @@ def test_the_page_is_whole_and_answers_first(written):
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert all(load.startswith("data:") for load in page.loads)
     words = page.text
-    assert words.index("Whac-A-Mole in 1 of the 2 methods beside erm: cutmix (co-object down, background up).") < 600
+    assert words.index("Whac-A-Mole in 1 of 2 methods compared with erm: cutmix (co-object down, background up).") < 600
     for expected in (
         "A & B <several>",
         "50 a group, 400 in all",

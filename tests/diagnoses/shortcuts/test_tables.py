@@ -53,7 +53,7 @@ def test_a_study_of_two_phases_shows_carry_over_trade_and_history(tmp_path, monk
     scored, html = write_page(tmp_path, study(MOVED, spread=0.004, epochs=(0.0, 2.0, 4.0)), SWITCH)
     card, page = scored.card, Reader(html)
     words = page.text
-    assert "Carry-over: the background gap of T1 is still there after T2 in erm" in words
+    assert "Carry-over: the background gap of T1 persists after T2 in erm" in words
     assert "phases" in page.ids
     left = [row for row in table_of(tmp_path, "carry_over") if row["method"] == "erm" and row["weights"] == "common"]
     assert float(left[0]["gap"]) == pytest.approx(-0.15)

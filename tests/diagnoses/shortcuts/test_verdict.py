@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.diagnoses.shortcuts.card import Gap
+from einstellung.diagnoses.shortcuts.card import GapEstimate
 from einstellung.diagnoses.shortcuts.gaps import in_terms_of_labels
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.verdict import agreed, judge_gap, judge_method
@@ -15,7 +15,7 @@ from .several import BOTH, CUES, EVEN, HALF, LEANING, PAPERLIKE, groups, rows_of
 
 
 def estimate(mean, half):
-    return Gap(mean, None, 3, None if half is None else (mean - half, mean + half), "t")
+    return GapEstimate(mean, None, 3, None if half is None else (mean - half, mean + half), "t")
 
 
 def test_verdicts_of_a_study_like_the_papers():
