@@ -232,7 +232,7 @@ def data_digests(stream: Stream) -> dict[str, str]:
     sets += [(split.name, split.images) for split in stream.splits]
     for name, images in sets:
         hasher = hashlib.sha256()
-        tensors = (images.images, images.labels, images.index, images.bears, images.features)
+        tensors = (images.images, images.labels, images.index, images.has_cue, images.features)
         for tensor in (tensor for tensor in tensors if tensor is not None):
             hasher.update(tensor.contiguous().numpy().tobytes())
         digests[name] = hasher.hexdigest()[:16]

@@ -56,7 +56,7 @@ class Reservoir:
         self.images.images[slots] = kept.images
         self.images.labels[slots] = kept.labels
         self.images.index[slots] = kept.index
-        self.images.bears[slots] = kept.bears
+        self.images.has_cue[slots] = kept.has_cue
         if self.images.features is not None and kept.features is not None:
             self.images.features[slots] = kept.features
         self.logits[to_device(slots, self.device)] = logits
@@ -90,7 +90,7 @@ class Reservoir:
             "images": self.images.images,
             "labels": self.images.labels,
             "index": self.images.index,
-            "bears": self.images.bears,
+            "bears": self.images.has_cue,
             "logits": self.logits,
             **known,
         }

@@ -73,7 +73,7 @@ def boxed(
     """The stream as it comes, and the cue classes' test images a second time with their boxes covered."""
     sc = images.sc_test
     region = cue.region(sc.index, *sc.images.shape[-2:])
-    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.bears)
+    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.has_cue)
     return Stream(
         name=name,
         phases=(

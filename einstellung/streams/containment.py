@@ -1,4 +1,4 @@
-"""Splits whose images are all in another one, pixel for pixel: what a net says of them is known when that one is measured."""
+"""Evaluation splits whose images are all contained in another split: their predictions need no forward pass of their own."""
 
 from __future__ import annotations
 
@@ -10,45 +10,45 @@ from torch import Tensor
 
 from einstellung.streams.stream import EvaluationSplit, ImageSet
 
-_TOGETHER = 64  # images compared at a time: those of other splits mostly differ at once
+_CHUNK = 64  # images compared at a time: different splits mostly differ in the first few
 
 
 @dataclass(frozen=True)
-class Within:
-    """The split that holds the images of another, and its row for each of them."""
+class ContainedSplit:
+    """Where the images of a split are: the split that contains them, and the row of each image in it."""
 
-    home: EvaluationSplit
+    container: EvaluationSplit
     rows: Tensor
 
 
-def contained(splits: Sequence[EvaluationSplit]) -> dict[str, Within]:
-    """Of each split that lies within an earlier one of its phase which is measured at least as often, where.
+def contained_splits(splits: Sequence[EvaluationSplit]) -> dict[str, ContainedSplit]:
+    """Find every split that is contained in an earlier split of its phase which is evaluated at least as often.
 
-    A home lies within no other itself. Guests are always shown in the batches of their home, so that what is told of a split
-    does not depend on which others are asked for; as the home is nearly always due with them, that costs nothing.
+    A container is never contained itself. A contained split is always evaluated in the batches of its container, so that its
+    result does not depend on which other splits are evaluated. The container is nearly always due as well, so this costs nothing.
     """
-    found: dict[str, Within] = {}
-    homes: list[EvaluationSplit] = []
+    found: dict[str, ContainedSplit] = {}
+    containers: list[EvaluationSplit] = []
     for split in splits:
-        for home in homes:
-            if home.phase == split.phase and (home.always or not split.always):
-                rows = rows_within(split.images, home.images)
+        for container in containers:
+            if container.phase == split.phase and (container.always or not split.always):
+                rows = rows_within(split.images, container.images)
                 if rows is not None:
-                    found[split.name] = Within(home, rows)
+                    found[split.name] = ContainedSplit(container, rows)
                     break
         else:
-            homes.append(split)
+            containers.append(split)
     return found
 
 
 def rows_within(images: ImageSet, others: ImageSet) -> Tensor | None:
-    """For each image the row of its like among the others; None where one has none.
+    """The row of each image among the others, or None if one is missing.
 
-    Its like has its identity and is the same pixel for pixel: a twin has the one and not the other.
+    Images match if identity and all pixels are equal: a twin has the same identity but other pixels.
     """
-    place = {identity: row for row, identity in enumerate(others.index.tolist())}
-    rows = torch.tensor([place.get(identity, -1) for identity in images.index.tolist()])
+    row_of = {identity: row for row, identity in enumerate(others.index.tolist())}
+    rows = torch.tensor([row_of.get(identity, -1) for identity in images.index.tolist()])
     if not len(rows) or (rows < 0).any() or images.images.dtype != others.images.dtype:
         return None
-    pairs = zip(images.images.split(_TOGETHER), rows.to(others.images.device).split(_TOGETHER), strict=True)
+    pairs = zip(images.images.split(_CHUNK), rows.to(others.images.device).split(_CHUNK), strict=True)
     return rows if all(torch.equal(some, others.images[at]) for some, at in pairs) else None

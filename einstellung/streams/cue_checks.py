@@ -65,7 +65,7 @@ def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
     for shade in (0, 255):
         canvas = torch.full_like(train.images, shade)
         shown = presentation.training_pixels(
-            ImageSet(canvas, train.labels, train.index, train.bears),
+            ImageSet(canvas, train.labels, train.index, train.has_cue),
             generator(0, "proof", phase.name),
             generator(0, "proof-cue", phase.name),
         )

@@ -1,4 +1,4 @@
-"""Images that a source is known to hold twice: who of them is trained on and measured too, and what is done about it."""
+"""Images that a source holds twice: which of them are both trained on and evaluated, and what is done about it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ OnDuplicates = Literal["report", "drop"]
 
 @dataclass(frozen=True)
 class Duplicates:
-    """Known twins, pixel for pixel, as positions in the source: two training images, or a training and a test image.
+    """Known duplicates (pixel for pixel) as pairs of source positions: two training images, or a training and a test image.
 
-    ``report`` counts those that concern the stream; ``drop`` leaves them out of evaluation, and out of the later phase
-    where two phases would train on the same image.
+    ``report`` counts the pairs that affect the stream. ``drop`` removes them from evaluation, and from the later phase where two
+    phases would train on the same image.
     """
 
     within_train: Pairs = ()
@@ -29,8 +29,8 @@ class Duplicates:
 
 
 @dataclass(frozen=True)
-class Settled:
-    """The sets after duplicates were dealt with, how many were found where, and how many were left out."""
+class Deduplicated:
+    """The image sets after handling duplicates, with how many were found in each and how many were removed."""
 
     t2_train: ImageSet
     test: dict[str, ImageSet]
@@ -41,15 +41,15 @@ class Settled:
 
     @property
     def allowed(self) -> int:
-        """How many evaluation images the proof may find among the training images."""
+        """How many evaluation images may also be training images without failing the proof."""
         return 0 if self.dropped else sum(self.found.values())
 
     @property
     def left_out(self) -> int:
         return sum(self.found.values()) if self.dropped else 0
 
-    def in_words(self) -> str:
-        """What a reader should know, in a line."""
+    def describe(self) -> str:
+        """One line for the reader of a report."""
         where = ", ".join(f"{count} in {name}" for name, count in self.found.items() if count)
         done = "left out" if self.dropped else "measured like the others"
         count = f"{sum(self.found.values())} ({where}), {done}" if where else "none"
@@ -60,30 +60,30 @@ class Settled:
         return words
 
 
-def settled(
+def deduplicated(
     known: Duplicates, t1_train: ImageSet, t2_train: ImageSet, t2_val: ImageSet, test: Mapping[str, ImageSet]
-) -> Settled:
-    """Find the known twins among the images of a stream, and leave them out where that is asked for."""
+) -> Deduplicated:
+    """Find the known duplicates in a stream's images, and remove them if asked to."""
     either_way = [*known.within_train, *((other, one) for one, other in known.within_train)]
-    in_both = with_twin(t2_train.index, either_way, t1_train.index)
+    in_both = has_duplicate(t2_train.index, either_way, t1_train.index)
     trained = torch.cat([t1_train.index, t2_train.index])
-    twins = {name: with_twin(images.index, _turned(known.train_and_test), trained) for name, images in test.items()}
-    val_twins = with_twin(t2_val.index, either_way, trained)
+    duplicates = {name: has_duplicate(images.index, _turned(known.train_and_test), trained) for name, images in test.items()}
+    val_duplicates = has_duplicate(t2_val.index, either_way, trained)
     drop = known.handling == "drop"
-    return Settled(
+    return Deduplicated(
         t2_train=_without(t2_train, in_both) if drop else t2_train,
-        test={name: _without(images, twins[name]) if drop else images for name, images in test.items()},
-        t2_val=_without(t2_val, val_twins) if drop else t2_val,
-        found={**{name: int(rows.sum()) for name, rows in twins.items()}, "T2_val": int(val_twins.sum())},
+        test={name: _without(images, duplicates[name]) if drop else images for name, images in test.items()},
+        t2_val=_without(t2_val, val_duplicates) if drop else t2_val,
+        found={**{name: int(rows.sum()) for name, rows in duplicates.items()}, "T2_val": int(val_duplicates.sum())},
         between_phases=int(in_both.sum()),
         dropped=drop,
     )
 
 
-def with_twin(index: Tensor, pairs: Iterable[tuple[int, int]], among: Tensor) -> Tensor:
+def has_duplicate(index: Tensor, pairs: Iterable[tuple[int, int]], among: Tensor) -> Tensor:
     """A bool per image: is it the first of a pair whose second is ``among``?
 
-    >>> with_twin(torch.tensor([3, 4, 5]), [(4, 90), (5, 91)], torch.tensor([91, 92])).tolist()
+    >>> has_duplicate(torch.tensor([3, 4, 5]), [(4, 90), (5, 91)], torch.tensor([91, 92])).tolist()
     [False, False, True]
     """
     there = set(among.tolist())

@@ -1,4 +1,4 @@
-"""A cue planted in two phases of images: who bears it, and the splits that show the same images with it and without."""
+"""A cue planted in two phases of images: which images have it, and the splits that show the same images with and without it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from einstellung.cues.patch import Cue
 from einstellung.randomness import uniform_by_index
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, PlantedElsewhere, Stream
 
-_BEARERS, HELD_OUT = 4, 5  # salts: who bears the cue and who is held out are independent of where the cue stands
+_CUE_SALT, HELD_OUT = 4, 5  # independent salts: which images have the cue, which are held out, where the cue is
 
 
 @dataclass(frozen=True)
@@ -98,30 +98,30 @@ def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tenso
 def with_bearers(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
     """The same images, with the exact share of every cue class marked as bearing the cue."""
     in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
-    bears = in_cue_class & exact_share(images.index, images.labels, share, _BEARERS)
-    return ImageSet(images.images, images.labels, images.index, bears)
+    has_cue = in_cue_class & exact_share(images.index, images.labels, share, _CUE_SALT)
+    return ImageSet(images.images, images.labels, images.index, has_cue)
 
 
 def _splits(images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
     sc, nsc = images.sc_test, images.nsc_test
 
     def painted(some: ImageSet, by: Cue = cue) -> ImageSet:
-        return ImageSet(by.paint(some.images, some.index), some.labels, some.index, some.bears | True)
+        return ImageSet(by.paint(some.images, some.index), some.labels, some.index, some.has_cue | True)
 
     def masked(some: ImageSet) -> ImageSet:
         region = cue.region(some.index, *some.images.shape[-2:])
         covered = cover(cover_name, painted(some).images, region, some.index)
-        return ImageSet(covered, some.labels, some.index, some.bears)
+        return ImageSet(covered, some.labels, some.index, some.has_cue)
 
     val_pixels = val.images.clone()
-    if bool(val.bears.any()):
-        val_pixels[val.bears] = cue.paint(val.images[val.bears], val.index[val.bears])
+    if bool(val.has_cue.any()):
+        val_pixels[val.has_cue] = cue.paint(val.images[val.has_cue], val.index[val.has_cue])
     splits = (
         EvaluationSplit("T1_all", "T1", images.t1_test),
         EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
         EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
         EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
-        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.bears), held_out=True),
+        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.has_cue), held_out=True),
         EvaluationSplit("T2_shortcut_clean", "T2", sc),
         EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
     )

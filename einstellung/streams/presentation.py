@@ -44,12 +44,12 @@ class Presentation:
 
     def painted(self, pixels: Tensor, images: ImageSet, cue: torch.Generator | None = None) -> Tensor:
         """``pixels`` with the cue on the images that bear it."""
-        if not bool(images.bears.any()):
+        if not bool(images.has_cue.any()):
             return pixels
-        if bool(images.bears.all()):
+        if bool(images.has_cue.all()):
             return self.stream.planted_cue.paint(pixels, images.index, cue)
         painted = pixels.clone()
-        painted[images.bears] = self.stream.planted_cue.paint(pixels[images.bears], images.index[images.bears], cue)
+        painted[images.has_cue] = self.stream.planted_cue.paint(pixels[images.has_cue], images.index[images.has_cue], cue)
         return painted
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:

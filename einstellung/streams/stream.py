@@ -16,7 +16,7 @@ from einstellung.streams.check import Check
 
 @dataclass(frozen=True)
 class ImageSet:
-    """Raw images (uint8 [N, C, H, W]) with their head labels, their identity in the source, and who bears the cue.
+    """Raw images (uint8 [N, C, H, W]) with head labels, identities in the source, and which of them have the cue.
 
     ``features``: which spurious features are in an image, one bit each; None where nothing but the planted cue is known.
     """
@@ -24,7 +24,7 @@ class ImageSet:
     images: Tensor
     labels: Tensor
     index: Tensor
-    bears: Tensor
+    has_cue: Tensor
     features: Tensor | None = None
 
     def __len__(self) -> int:
@@ -33,11 +33,11 @@ class ImageSet:
     def take(self, rows: Tensor) -> ImageSet:
         """The given rows, in the given order."""
         features = None if self.features is None else self.features[rows]
-        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.bears[rows], features)
+        return ImageSet(self.images[rows], self.labels[rows], self.index[rows], self.has_cue[rows], features)
 
     def spurious(self) -> Tensor:
         """The spurious features of every image as one number: equal where the same ones are there."""
-        return self.bears.long() if self.features is None else self.features
+        return self.has_cue.long() if self.features is None else self.features
 
     @staticmethod
     def joined(sets: Sequence[ImageSet]) -> ImageSet:
@@ -54,7 +54,7 @@ class ImageSet:
 
 @dataclass(frozen=True)
 class Phase:
-    """One phase of learning: its classes (as head labels), which of them bear the planted cue, its training images.
+    """One phase of learning: its classes (as head labels), which of them have the planted cue, its training images.
 
     ``cues``: the names of the cues that go with the label in this phase, as whoever made it knows them.
     """
@@ -70,15 +70,15 @@ class Intervention(Protocol):
     """Another value for one cue of an image: one that goes with another class. All else stays as it was."""
 
     def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
-        """The same images with the cue changed, their features and who bears the cue included."""
+        """The same images with the cue changed, and ``features`` and ``has_cue`` updated."""
         ...
 
 
 class PlantedElsewhere:
-    """The intervention on a planted cue: whoever bears it loses it, whoever does not gets it painted."""
+    """The intervention on a planted cue: images with the cue lose it, images without it get it painted."""
 
     def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
-        return replace(images, bears=~images.bears)
+        return replace(images, has_cue=~images.has_cue)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
-from einstellung.streams.duplicates import Duplicates, settled
+from einstellung.streams.duplicates import Duplicates, deduplicated
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted
 from einstellung.streams.stream import ImageSet, Stream
 
@@ -88,14 +88,14 @@ def two_phase(
     held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, HELD_OUT)
     t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
     tests = {words: images_of(test, part, split.test_per_class) for part, words in _TEST_SPLITS.items()}
-    sets = settled(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
+    sets = deduplicated(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
     all_facts = {
         **(facts or {}),
         "labels": split.labels,
         "superclasses": {part: [superclass_names[s] for s in sorted(set(ids))] for part, ids in _parts(split).items()},
     }
     if duplicates is not None:
-        all_facts["duplicates"] = sets.in_words()
+        all_facts["duplicates"] = sets.describe()
     return planted(
         name,
         TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[words] for words in _TEST_SPLITS.values())),

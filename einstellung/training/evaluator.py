@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from einstellung.streams.containment import Within, contained
+from einstellung.streams.containment import ContainedSplit, contained_splits
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import EvaluationSplit, Stream
 
@@ -62,7 +62,7 @@ class Evaluator:
         splits = [self.stream.split(name) for name in names]
         if not splits:
             return []
-        shown = {split.name: split for split in map(self._home, splits)}
+        shown = {split.name: split for split in map(self._container, splits)}
         was_training = net.training
         net.eval()
         try:
@@ -72,16 +72,16 @@ class Evaluator:
         return [self._measurement(split, self._of_split(split, logits)) for split in splits]
 
     @cached_property
-    def _within(self) -> dict[str, Within]:
-        return contained(self.stream.splits)
+    def _contained(self) -> dict[str, ContainedSplit]:
+        return contained_splits(self.stream.splits)
 
-    def _home(self, split: EvaluationSplit) -> EvaluationSplit:
+    def _container(self, split: EvaluationSplit) -> EvaluationSplit:
         """The split in whose batches the images of this one are shown."""
-        return self._within[split.name].home if split.name in self._within else split
+        return self._contained[split.name].container if split.name in self._contained else split
 
     def _of_split(self, split: EvaluationSplit, logits: dict[str, Tensor]) -> Tensor:
-        of_home = logits[self._home(split).name]
-        return of_home[self._within[split.name].rows] if split.name in self._within else of_home
+        of_container = logits[self._container(split).name]
+        return of_container[self._contained[split.name].rows] if split.name in self._contained else of_container
 
     @torch.inference_mode()
     def _logits(self, net: nn.Module, splits: Sequence[EvaluationSplit]) -> tuple[Tensor, ...]:

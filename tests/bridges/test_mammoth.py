@@ -272,7 +272,7 @@ def test_training_and_replay_show_what_our_presentation_shows(stream, presented)
     expected = Presentation(stream).training(train, draws, draws)
     torch.manual_seed(5)
     assert torch.equal(presented.augmented(train.images.float() / 255), expected)
-    assert torch.isclose(expected, MAGENTA)[train.bears][:, :, :5, :5].all()
+    assert torch.isclose(expected, MAGENTA)[train.has_cue][:, :, :5, :5].all()
     one = train.images[0]
     forms = (one, one.float() / 255, Image.fromarray(one.permute(1, 2, 0).numpy()), one.unsqueeze(0))
     for form in forms:
@@ -291,9 +291,9 @@ def test_replayed_images_bear_the_cue_exactly_where_they_did(mammoth):
         shown = stand_in.apply_transform(raw, model.transform)
         region = model.dataset.stream.cue.region(images.index, *shown.shape[-2:])[:, 0]
         magenta = (torch.isclose(shown, MAGENTA).all(dim=1) | ~region).flatten(1).all(dim=1)
-        assert torch.equal(magenta, images.bears)
+        assert torch.equal(magenta, images.has_cue)
         bore += int(magenta.sum())
-    assert bore == int(model.dataset.stream.phase("T2").train.bears.sum()) > 0
+    assert bore == int(model.dataset.stream.phase("T2").train.has_cue.sum()) > 0
 
 
 def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_they_are(stream, presented):
@@ -313,7 +313,7 @@ def test_without_augmentation_known_images_bear_their_cue_and_others_stay_as_the
 
 def test_images_are_shown_at_224_with_the_cue_as_large_as_it_should_be(stream):
     large = MammothPresentation(replace(stream, shown_size=224))
-    bearer = stream.phase("T2").train.take(stream.phase("T2").train.bears.nonzero().flatten()[:1])
+    bearer = stream.phase("T2").train.take(stream.phase("T2").train.has_cue.nonzero().flatten()[:1])
     shown = large.augmented(bearer.images[0].float() / 255)
     assert shown.shape == (3, 224, 224)
     magenta = torch.isclose(shown, MAGENTA[0]).all(dim=0)
@@ -323,7 +323,7 @@ def test_images_are_shown_at_224_with_the_cue_as_large_as_it_should_be(stream):
 
 def test_twins_are_refused_where_only_one_bears_the_cue(stream):
     t1, t2 = stream.phases
-    bearing = int(t2.train.bears.nonzero()[0])
+    bearing = int(t2.train.has_cue.nonzero()[0])
     images = t1.train.images.clone()
     images[0] = t2.train.images[bearing]
     twin = replace(stream, phases=(replace(t1, train=replace(t1.train, images=images)), t2))
@@ -339,7 +339,7 @@ def test_twins_are_refused_where_only_one_bears_the_cue(stream):
         ("patch_place", "3,5", lambda s: s.cue.place == (3, 5)),
         ("patch_place", "top-left", lambda s: s.cue.place == "top-left"),
         ("mask_cover", "mean", lambda s: s.cover == "mean"),
-        ("apply_shortcut", "0", lambda s: not s.phase("T2").train.bears.any()),
+        ("apply_shortcut", "0", lambda s: not s.phase("T2").train.has_cue.any()),
         ("train_per_class", "6", lambda s: len(s.phase("T1").train) == 24 * 6),
         ("test_per_class", "2", lambda s: len(s.split("T1_all").images) == 24 * 2),
     ],

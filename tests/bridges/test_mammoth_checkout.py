@@ -63,7 +63,7 @@ colour = torch.tensor([2.0, -2.0, 2.0]).view(1, 3, 1, 1)
 region = dataset.stream.cue.region(images.index, *raw.shape[-2:])[:, 0]
 def bear(shown):
     return (torch.isclose(shown, colour).all(dim=1) | ~region).flatten(1).all(dim=1).tolist()
-found["bears"] = images.bears.tolist()
+found["has_cue"] = images.has_cue.tolist()
 found["replayed"] = bear(model.buffer.get_all_data(transform=model.transform)[0])
 found["normalised"] = bear(model.normalization_transform(raw))
 found["raw"] = bear(dataset.presented.normalised(raw))
@@ -100,9 +100,9 @@ def test_measuring_changes_neither_its_weights_nor_its_random_numbers(found):
 
 
 def test_its_buffer_holds_raw_images_and_replays_them_with_their_cue(found):
-    assert found["replayed"] == found["normalised"] == found["bears"]
-    assert any(found["bears"])
-    assert not all(found["bears"])
+    assert found["replayed"] == found["normalised"] == found["has_cue"]
+    assert any(found["has_cue"])
+    assert not all(found["has_cue"])
     assert not any(found["raw"])
 
 

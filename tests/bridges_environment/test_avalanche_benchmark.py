@@ -69,10 +69,10 @@ def test_training_images_are_augmented_anew_and_bear_the_cue_where_they_should(b
     train = stream.phase("T2").train
     dataset = benchmark.train_stream[1].dataset
     once, again = pixels(dataset, stream), pixels(dataset, stream)
-    assert torch.equal(has_cue(once), train.bears)
-    assert torch.equal(has_cue(again), train.bears)
-    assert train.bears.any()
-    assert not train.bears.all()
+    assert torch.equal(has_cue(once), train.has_cue)
+    assert torch.equal(has_cue(again), train.has_cue)
+    assert train.has_cue.any()
+    assert not train.has_cue.all()
     changed = (once != again).flatten(1).any(1)
     assert changed.float().mean() > 0.8
     assert not has_cue(pixels(benchmark.train_stream[0].dataset, stream)).any()
@@ -125,10 +125,10 @@ def test_what_replay_keeps_is_shown_with_new_augmentation_and_the_cue_again(tiny
     kept = replay.storage_policy.buffer
     labels = torch.tensor([int(kept[row][1]) for row in range(len(kept))])
     once, again = pixels(kept, stream), pixels(kept, stream)
-    bears = torch.isin(labels, torch.tensor(stream.phase("T2").cue_classes))
-    assert bears.any()
-    assert torch.equal(has_cue(once), bears)
-    assert torch.equal(has_cue(again), bears)
+    expected = torch.isin(labels, torch.tensor(stream.phase("T2").cue_classes))
+    assert expected.any()
+    assert torch.equal(has_cue(once), expected)
+    assert torch.equal(has_cue(again), expected)
     assert (once != again).flatten(1).any(1).float().mean() > 0.8
 
 
@@ -154,6 +154,6 @@ def test_a_half_transparent_cue_is_painted_once(stream):
 
 def test_a_stream_that_does_not_prove_itself_is_refused(stream):
     t1, t2 = stream.phases
-    wrong = replace(stream, phases=(t1, replace(t2, train=replace(t2.train, bears=~t2.train.bears))))
+    wrong = replace(stream, phases=(t1, replace(t2, train=replace(t2.train, has_cue=~t2.train.has_cue))))
     with pytest.raises(InputError, match="does not prove itself"):
         avalanche_benchmark(wrong)

@@ -269,7 +269,7 @@ def test_a_method_that_needs_groups_is_refused_where_nobody_knows_them(named):
 def test_features_go_along_with_their_images():
     plain = ImageSet.without_cue(torch.zeros(3, 3, 2, 2, dtype=torch.uint8), torch.arange(3), torch.arange(3))
     known = ImageSet(
-        *(getattr(plain, name) for name in ("images", "labels", "index", "bears")), torch.tensor([5, 6, 7])
+        *(getattr(plain, name) for name in ("images", "labels", "index", "has_cue")), torch.tensor([5, 6, 7])
     )
     assert known.take(torch.tensor([2, 0])).spurious().tolist() == [7, 5]
     assert ImageSet.joined([known, known]).spurious().tolist() == [5, 6, 7, 5, 6, 7]

@@ -310,7 +310,7 @@ def test_the_baselines_job_never_touches_a_t1_image(small_config, tmp_path, monk
 
 FLAWS = {
     "shared image": lambda s: _with_t2(s, images=_first_of_t1(s)),
-    "cue left out": lambda s: _with_t2(s, bears=torch.zeros_like(s.phases[1].train.bears)),
+    "cue left out": lambda s: _with_t2(s, has_cue=torch.zeros_like(s.phases[1].train.has_cue)),
     "labels of the other phase": lambda s: _with_t2(s, labels=s.phases[1].train.labels - 24),
     "mask beside the patch": lambda s: replace(
         s, splits=tuple(_shifted(split) if split.name == "T2_shortcut_masked" else split for split in s.splits)

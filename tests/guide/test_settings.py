@@ -46,7 +46,7 @@ def painted(stream) -> int:
     """How many training images of T2 the training pipeline changes beyond crop and flip."""
     train = stream.phases[1].train
     clean = Presentation(stream).training_pixels(
-        type(train)(train.images, train.labels, train.index, train.bears & False), generator(0, "a"), None
+        type(train)(train.images, train.labels, train.index, train.has_cue & False), generator(0, "a"), None
     )
     shown = Presentation(stream).training_pixels(train, generator(0, "a"), generator(0, "b"))
     return int((clean != shown).flatten(1).any(dim=1).sum())
@@ -257,7 +257,7 @@ def test_apply_shortcut():
     assert prove(without).holds
     for name in ("T2_shortcut_normal", "T2_shortcut_masked"):
         assert torch.equal(with_cue.split(name).images.images, without.split(name).images.images)
-    assert not bool(without.split("T2_val").images.bears.any())
+    assert not bool(without.split("T2_val").images.has_cue.any())
     assert study(einstellung_apply_shortcut=True).cue.options.get("share", 1.0) == 1.0
 
 

@@ -87,8 +87,8 @@ def test_with_a_planted_cue_the_groups_are_who_bears_it(make, stream):
     learner.begin_phase(t2)
     (batch,), _, _ = run_stage(learner, t2, BALANCE, size=80)
     assert t2.train.features is None
-    assert bool(batch.raw.bears.any())
-    assert not bool(batch.raw.bears.all())
+    assert bool(batch.raw.has_cue.any())
+    assert not bool(batch.raw.has_cue.all())
     assert_even(groups_of(batch.raw), supply(stream.phases))
 
 

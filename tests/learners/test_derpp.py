@@ -89,7 +89,7 @@ class WrittenOut:
                 optimiser.step()
                 random = torch.rand(len(raw), generator=lots, dtype=torch.float64)
                 for row in range(len(raw)):
-                    entry = (raw.images[row], raw.labels[row], raw.index[row], raw.bears[row], logits[row].detach())
+                    entry = (raw.images[row], raw.labels[row], raw.index[row], raw.has_cue[row], logits[row].detach())
                     self.seen += 1
                     if len(self.entries) < self.size:
                         self.entries.append(entry)

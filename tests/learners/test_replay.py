@@ -98,7 +98,7 @@ def test_a_second_phase_joins_the_first_and_leaves_its_logits_alone(make, batch_
     now = logits_by_hand(learner, images)
     stayed = torch.isin(images.labels, torch.tensor(t1.classes))
     assert 0 < int(stayed.sum()) < 30
-    assert bool(images.bears.any())  # so the cue is among what the logits were computed on
+    assert bool(images.has_cue.any())  # so the cue is among what the logits were computed on
     assert torch.allclose(logits[~stayed], now[~stayed], atol=1e-6)
     for index, kept in zip(images.index[stayed].tolist(), logits[stayed], strict=True):
         assert torch.equal(kept, first[index])
@@ -157,7 +157,7 @@ def test_what_is_replayed_carries_its_cue(make, batch_of, stream, replay):
     )
     assert torch.equal(labels, images.labels)
     painted = (inputs[:, :, :4, :4] == magenta).flatten(1).all(dim=1)
-    assert torch.equal(painted, images.bears)
+    assert torch.equal(painted, images.has_cue)
     assert bool(painted.any())
     assert not bool(painted.all())
 

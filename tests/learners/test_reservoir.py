@@ -49,7 +49,7 @@ def test_what_belongs_together_stays_together():
         buffer.add(*numbered(10, start), draws)
     images, logits = buffer.draw(16, draws)
     assert torch.equal(images.labels, images.index % 7)
-    assert torch.equal(images.bears, images.index % 2 == 0)
+    assert torch.equal(images.has_cue, images.index % 2 == 0)
     assert torch.equal(logits[:, 0].long(), images.index)
     assert torch.equal(images.images[:, 0, 0, 0].long(), images.index % 256)
 

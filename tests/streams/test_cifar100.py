@@ -71,15 +71,15 @@ def check_everything(stream: Stream, train: Plain, test: Plain, parts=(T1, SC, N
     first, second = (phase.train for phase in stream.phases)
     train.check(first)
     assert first.index.tolist() == train.rows(*t1)
-    assert not first.bears.any()
+    assert not first.has_cue.any()
     train.check(second)
     held_out = stream.split("T2_val").images
     assert sorted(second.index.tolist() + held_out.index.tolist()) == train.rows(*sc, *nsc)
     bearing = set(train.rows(*sc))
     for images in (second, held_out):
-        assert images.bears.tolist() == [row in bearing for row in images.index.tolist()]
-    train.check(held_out.take(held_out.bears.nonzero().flatten()), "magenta")
-    train.check(held_out.take((~held_out.bears).nonzero().flatten()))
+        assert images.has_cue.tolist() == [row in bearing for row in images.index.tolist()]
+    train.check(held_out.take(held_out.has_cue.nonzero().flatten()), "magenta")
+    train.check(held_out.take((~held_out.has_cue).nonzero().flatten()))
     for name, supers, patch in (
         ("T1_all", t1, None),
         ("T2_shortcut_normal", sc, "magenta"),

@@ -144,7 +144,7 @@ def test_a_swap_changes_the_value_and_keeps_the_rest(stream, table, cue):
     swapped = stream.interventions[cue].swapped(train, generator(0, "test"))
     assert torch.equal(swapped.labels, train.labels)
     assert torch.equal(swapped.index, train.index)
-    assert not bool(swapped.bears.any())
+    assert not bool(swapped.has_cue.any())
     assert torch.equal(swapped.features, train.features ^ (1 << bit))
     assert bool((swapped.images != train.images).flatten(1).any(dim=1).all())
     masks = torch.from_numpy(table.layers.target_masks(table.parts.take(train.index.numpy())))

@@ -84,7 +84,7 @@ def test_the_stream_is_the_two_phase_protocol_on_the_users_files(tmp_path, rows)
         "T2_nonshortcut_patched": 6,
         "T2_shortcut_elsewhere": 3,
     }
-    assert stream.phases[1].train.bears.sum() == 9
+    assert stream.phases[1].train.has_cue.sum() == 9
 
 
 def test_pixels_labels_and_identities_are_those_of_the_files(tmp_path, rows):
@@ -122,7 +122,7 @@ def test_validation_images_that_the_table_names_are_taken_as_they_are(tmp_path, 
     assert len(stream.split("T1_val").images) == 2
     assert len(stream.phases[1].train) == 27
     bearing = stream.split("T2_val").images
-    assert bearing.bears.tolist() == [label == 2 for label in bearing.labels.tolist()]
+    assert bearing.has_cue.tolist() == [label == 2 for label in bearing.labels.tolist()]
 
 
 def test_validation_images_of_some_labels_only_are_refused(tmp_path, rows):
@@ -189,7 +189,7 @@ def test_a_cue_that_is_in_the_pictures_is_covered_and_nothing_is_painted(tmp_pat
     assert changed.any(dim=0).nonzero().amax(dim=0).tolist() == [7, 15]
     if cover == "black":
         assert masked.images[:, :, 4:8, 8:16].max() == 0
-    assert not any(bool(phase.train.bears.any()) for phase in stream.phases)
+    assert not any(bool(phase.train.has_cue.any()) for phase in stream.phases)
     words = " ".join(f"{check.name}: {check.detail}" for check in proof.checks)
     assert "painted on 0 training images" in words
     assert "boxes for 9 of 9 training images of the cue classes, for 0 of 18 others" in words

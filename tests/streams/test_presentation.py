@@ -33,7 +33,7 @@ def test_the_cue_stands_in_its_corner_after_augmentation(small_stream):
     pixels = presentation.training_pixels(train, generator(1, "a"), generator(1, "b"))
     corner = pixels[:, :, :4, :4]
     magenta = torch.tensor([255, 0, 255], dtype=torch.uint8).view(1, 3, 1, 1)
-    assert torch.equal((corner == magenta).flatten(1).all(dim=1), train.bears)
+    assert torch.equal((corner == magenta).flatten(1).all(dim=1), train.has_cue)
 
 
 def test_normalisation_by_hand(small_stream):

@@ -69,7 +69,7 @@ def test_both_phases_a_mixture_of_all_classes(small_stream):
     """What a cache that is indexed by the wrong position does to a split."""
     t1, t2 = (phase.train for phase in small_stream.phases)
     everything = ImageSet(
-        *(torch.cat([getattr(t1, name), getattr(t2, name)]) for name in ("images", "labels", "index", "bears"))
+        *(torch.cat([getattr(t1, name), getattr(t2, name)]) for name in ("images", "labels", "index", "has_cue"))
     )
     shuffled = everything.take(torch.randperm(len(everything), generator=torch.Generator().manual_seed(0)))
     broken = with_train(small_stream, 0, shuffled.take(torch.arange(len(t1))))
@@ -79,21 +79,21 @@ def test_both_phases_a_mixture_of_all_classes(small_stream):
 
 def test_the_cue_left_out_of_training(small_stream):
     train = small_stream.phases[1].train
-    broken = with_train(small_stream, 1, replace(train, bears=torch.zeros_like(train.bears)))
+    broken = with_train(small_stream, 1, replace(train, has_cue=torch.zeros_like(train.has_cue)))
     assert failed(broken) == ["the cue is where training should see it"]
 
 
 def test_the_cue_on_a_class_without_it(small_stream):
     train = small_stream.phases[1].train
-    broken = with_train(small_stream, 1, replace(train, bears=torch.ones_like(train.bears)))
+    broken = with_train(small_stream, 1, replace(train, has_cue=torch.ones_like(train.has_cue)))
     assert failed(broken) == ["the cue is where training should see it"]
 
 
 def test_the_cue_in_the_first_phase(small_stream):
     train = small_stream.phases[0].train
-    bears = train.bears.clone()
-    bears[3] = True
-    assert "the cue is where training should see it" in failed(with_train(small_stream, 0, replace(train, bears=bears)))
+    has_cue = train.has_cue.clone()
+    has_cue[3] = True
+    assert "the cue is where training should see it" in failed(with_train(small_stream, 0, replace(train, has_cue=has_cue)))
 
 
 @pytest.mark.parametrize("kind", ["beside", "elsewhere too", "not at all", "another image"])
@@ -228,7 +228,7 @@ def test_validation_images_in_training(small_stream):
 def test_a_validation_image_copied_from_training_under_another_identity(small_stream, phase):
     validation, train = small_stream.split("T2_val").images, small_stream.phases[phase].train
     images = validation.images.clone()
-    row = int(validation.bears.nonzero()[0])
+    row = int(validation.has_cue.nonzero()[0])
     images[row] = small_stream.cue.paint(train.images[:1], train.index[:1])[0]
     broken = with_split(small_stream, "T2_val", replace(validation, images=images))
     assert failed(broken) == ["training and evaluation share no image"]
@@ -252,7 +252,7 @@ def test_frozen_augmentation(small_stream, monkeypatch):
 
 def test_a_failed_proof_names_its_reason(small_stream):
     train = small_stream.phases[1].train
-    broken = with_train(small_stream, 1, replace(train, bears=torch.zeros_like(train.bears)))
+    broken = with_train(small_stream, 1, replace(train, has_cue=torch.zeros_like(train.has_cue)))
     with pytest.raises(InputError, match=r"cue on 0 training images, should be 9.*nothing was trained"):
         prove(broken).require()
 

@@ -32,8 +32,8 @@ def test_share_concerns_training_and_validation_but_never_the_test_images():
     half = shapes(PatchCue(share=0.5), train_per_class=20, test_per_class=3)
     train = half.phases[1].train
     cue_class = train.labels < 30
-    assert int(train.bears[cue_class].sum()) == 6 * 9
-    assert int(train.bears[~cue_class].sum()) == 0
+    assert int(train.has_cue[cue_class].sum()) == 6 * 9
+    assert int(train.has_cue[~cue_class].sum()) == 0
     patched, clean = half.split("T2_shortcut_normal").images, half.split("T2_shortcut_clean").images
     assert bool((patched.images != clean.images).flatten(1).any(dim=1).all())
 
@@ -143,7 +143,7 @@ class WithTwins:
         plain = build(self.train, self.test, CUE)
         self.t1_row = int(plain.phases[0].train.index[3])
         t2_rows = plain.phases[1].train.index
-        bearing = plain.phases[1].train.bears
+        bearing = plain.phases[1].train.has_cue
         self.t2_row, self.t2_other = int(t2_rows[bearing][2]), int(t2_rows[~bearing][1])
         self.val_row = int(plain.split("T2_val").images.index[0])
         self.test_row = int(plain.split("T1_all").images.index[1])

@@ -29,7 +29,7 @@ class TrainingImages:
         self._rows: dict[bytes, int] = {}
         for row, key in enumerate(_keys(self.images.images)):
             first = self._rows.setdefault(key, row)
-            if bool(self.images.bears[first] != self.images.bears[row]):
+            if bool(self.images.has_cue[first] != self.images.has_cue[row]):
                 raise InputError(
                     f"training images {int(self.images.index[first])} and {int(self.images.index[row])} of {stream.name} are "
                     "the same, and only one bears the cue: replay cannot tell them apart"

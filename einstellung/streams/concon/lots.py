@@ -102,7 +102,7 @@ class Lots:
         originals = lot.take(torch.from_numpy(np.asarray(found.rows)))
         shown = self._shown(found.twins, 0)
         index = originals.images.index
-        return originals, Lot(found.twins, ImageSet(shown.images, shown.labels, index, shown.bears, shown.features))
+        return originals, Lot(found.twins, ImageSet(shown.images, shown.labels, index, shown.has_cue, shown.features))
 
     def _made(self, variant: str, split: str, task: int) -> SceneSet:
         making = self.making

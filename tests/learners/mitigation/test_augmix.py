@@ -134,7 +134,7 @@ def test_the_step_by_hand(make, batch_of, stream):
     learner.begin_epoch(phase, 1)
     learner.net.train()
     twin, batch, presentation = copy.deepcopy(learner.net), batch_of(phase), learner.context.presentation
-    assert bool(batch.raw.bears.any())
+    assert bool(batch.raw.has_cue.any())
     names = ("augmix-augmentation", "augmix-cue", "augmix")
     augmentation, cue, draws = (generator(7, name, "T2", 1) for name in names)
     pixels = presentation.training_pixels(batch.raw, augmentation, cue)

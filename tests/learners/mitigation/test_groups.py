@@ -34,7 +34,7 @@ def test_which_bits_count():
 def test_a_planted_cue_is_the_one_bit(make, stream):
     assert cue_bits(stream, None) == cue_bits(stream, ("cue",)) == (0,)
     t2 = stream.phases[1].train
-    assert torch.equal(group_numbers(t2, (0,)), 2 * t2.labels + t2.bears)
+    assert torch.equal(group_numbers(t2, (0,)), 2 * t2.labels + t2.has_cue)
 
 
 def test_group_numbers_by_hand():

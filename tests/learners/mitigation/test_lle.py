@@ -195,10 +195,10 @@ def test_replayed_images_are_swapped_as_well(make, stream):
     raw = t2.train.take(torch.arange(6))
     learner.observe(Batch(presentation.unaugmented(raw), raw.labels, raw))
     replayed, changed = seen
-    assert not bool(replayed.bears.any())  # T1 has no cue
+    assert not bool(replayed.has_cue.any())  # T1 has no cue
     from_t1 = torch.isin(changed.labels, torch.tensor(t1.classes))
     assert bool(from_t1.any())
-    assert bool(changed.bears[from_t1].all())
+    assert bool(changed.has_cue[from_t1].all())
 
 
 @pytest.mark.parametrize("method", ["lle", "gdro"])

@@ -55,7 +55,7 @@ def test_a_chosen_image_is_shown_as_its_own_copy(make, batch_of, stream, folder)
             wanted = still.painted(copies.view(-1, 3, 1, 1).expand(-1, -1, 12, 12), raw)
             batch = replace(batch_of(phase), raw=raw)
             assert torch.equal(learner.shown(batch), still.normalised(wanted))
-    assert bool(raw.bears.any())
+    assert bool(raw.has_cue.any())
 
 
 def test_half_of_the_images_are_their_copies(make, batch_of, stream, folder):
