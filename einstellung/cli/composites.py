@@ -78,11 +78,11 @@ def make(
     folder = None if named else Path(sources).expanduser()
     found = find_sources(sources, folder, order, first)
     begun = time.monotonic()
-    with counting("scaling sources", "scaled") as heard:
-        made = make_composites(found, order, keep=False, heard=heard)
-    with counting("writing images", "written") as heard:
+    with counting("scaling sources", "scaled") as on_progress:
+        made = make_composites(found, order, keep=False, on_progress=on_progress)
+    with counting("writing images", "written") as on_progress:
         settings = {"sources": folder.resolve().name if folder else sources, "size": size, "seed": seed}
-        record = write_composites(out, made, {**settings, "correlations": list(pair)}, heard)
+        record = write_composites(out, made, {**settings, "correlations": list(pair)}, on_progress)
     seconds = time.monotonic() - begun
     images = sum(sum(groups.values()) for groups in record["images"].values())
     if as_json:

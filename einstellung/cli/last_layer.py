@@ -69,7 +69,7 @@ def last_layer(
     from einstellung.report.last_layer_tables import last_layer_table
     from einstellung.report.table_formats import to_markdown, write_table
     from einstellung.report.watermark import as_json as record_of
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
     from einstellung.training.devices import torch_threads
 
     check_out(out)
@@ -89,7 +89,9 @@ def last_layer(
             asked = CARTON if index is None and pictures.own and pictures.classes > CARTON else index
             question = Question(wanted, seeds, versions, asked, font, recipe)
             records.append(
-                study(net, pictures, question, lambda what: in_lines(what, lambda line: click.echo(line, err=True)))
+                study(
+                    net, pictures, question, lambda what: progress_logger(what, lambda line: click.echo(line, err=True))
+                )
             )
     mean = average(records) if len(records) > 1 else None
     content = record_of(records, mean, finished(came_from))

@@ -1,4 +1,4 @@
-"""How far something is that takes long: always on standard error."""
+"""Progress bars and lines, always on standard error."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import click
 
 @contextmanager
 def counting(title: str, done: str) -> Iterator[Callable[[int, int], object]]:
-    """``heard(count, total)``: on a terminal a bar headed ``title`` with the time left, elsewhere a line with ``done``."""
+    """Yields ``on_progress(count, total)``: a bar titled ``title`` on a terminal, log lines starting with ``done`` elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield in_lines(done, lambda line: click.echo(line, err=True))
+        yield progress_logger(done, lambda line: click.echo(line, err=True))
         return
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:

@@ -47,7 +47,7 @@ def shifts(
     from einstellung.report.shift_tables import shift_table
     from einstellung.report.table_formats import to_markdown, write_table
     from einstellung.report.watermark import as_json as record_of
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
     from einstellung.training.devices import torch_threads
 
     check_out(out)
@@ -57,7 +57,8 @@ def shifts(
     asked = [classifier(name) for name in dict.fromkeys(models)]
     with torch_threads(at_least_one(threads)):
         records = [
-            gaps(one, folders, lambda what: in_lines(what, lambda line: click.echo(line, err=True))) for one in asked
+            gaps(one, folders, lambda what: progress_logger(what, lambda line: click.echo(line, err=True)))
+            for one in asked
         ]
     mean = average(records) if len(records) > 1 else None
     content = record_of(records, mean, finished({**came_from, "data": contents(records[0])}))

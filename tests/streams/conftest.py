@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from einstellung.cues import PatchCue
-from einstellung.scenes.lots import Recipe
-from einstellung.scenes.made import Order
-from einstellung.scenes.making import make_scenes
+from einstellung.scenes.dataset_writer import write_dataset
+from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.work_chunks import RenderSettings
 from einstellung.streams import Stream, shapes
 from einstellung.streams.concon import concon
 from einstellung.streams.concon.lots import Lots, resolved_making
@@ -32,8 +32,8 @@ def pictures(tmp_path_factory):
     counts = {"train": 3, "val": 2, "test": 4}
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("EINSTELLUNG_CACHE", str(place / "cache"))
-        make_scenes(
-            Order(Recipe(PAPER_RULES, 32, 7, "numba"), ("strict", "unconfounded"), counts),
+        write_dataset(
+            DatasetSpec(RenderSettings(PAPER_RULES, 32, 7, "numba"), ("strict", "unconfounded"), counts),
             place / "made",
             1,
             lambda done, total: None,
@@ -45,5 +45,5 @@ def pictures(tmp_path_factory):
 
 def lots_of_strict() -> Lots:
     """The scenes behind :func:`tables`, lot by lot."""
-    making = resolved_making(FEW, 64, 0, "numba")
-    return Lots(PAPER_RULES, "strict", "attributes", making, None, None)
+    dataset_writer = resolved_making(FEW, 64, 0, "numba")
+    return Lots(PAPER_RULES, "strict", "attributes", dataset_writer, None, None)

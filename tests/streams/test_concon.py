@@ -14,17 +14,17 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.plan import plan
 from einstellung.experiments.study import prepare_study
-from einstellung.perception.perceiving import perception_bytes
+from einstellung.perception.inference import perception_bytes
 from einstellung.perception.slot_attention import SlotOptions, SlotPerception
 from einstellung.randomness import seeded_globally
 from einstellung.results.config import build_config, merged
 from einstellung.scenes.attributes import ATTRIBUTES
+from einstellung.scenes.dataset_writer import write_dataset
 from einstellung.scenes.folders import rules_of
-from einstellung.scenes.lots import Recipe
-from einstellung.scenes.made import Order
-from einstellung.scenes.making import make_scenes
+from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rules import PAPER_RULES, RuleBook
 from einstellung.scenes.tables import table_to_attributes
+from einstellung.scenes.work_chunks import RenderSettings
 from einstellung.streams import Presentation, prove
 from einstellung.streams.concon import concon
 from einstellung.streams.stream import ImageSet
@@ -66,7 +66,7 @@ def test_a_net_sees_zeros_and_ones_of_a_table(tables):
 def test_twins_are_the_same_tables_but_for_the_confounder(tables):
     columns = {"T1": slice(8, 16), "T2": slice(6, 8), "T3": slice(4, 6)}
     for name, changed in columns.items():
-        for word, put_in in (("positive", False), ("negative", True)):
+        for word, insert in (("positive", False), ("negative", True)):
             before, after = (tables.split(f"{name}_{word}_{which}").images for which in ("paired", "twin"))
             assert torch.equal(before.index, after.index)
             assert torch.equal(before.labels, after.labels)
@@ -74,7 +74,7 @@ def test_twins_are_the_same_tables_but_for_the_confounder(tables):
             rest[changed] = False
             assert torch.equal(before.images[..., rest], after.images[..., rest])
             bit = {"T1": BLUE, "T2": METAL, "T3": LARGE}[name]
-            assert ((after.features & bit) > 0).all() == put_in
+            assert ((after.features & bit) > 0).all() == insert
             assert torch.equal(after.features & ~bit, before.features & ~bit)
 
 
@@ -121,11 +121,11 @@ def same(one: ImageSet, other: ImageSet) -> bool:
 
 def test_a_run_is_known_by_what_its_pictures_show_not_by_where_they_lie(pictures, tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    made, *_ = pictures
+    manifest, *_ = pictures
     moved = tmp_path / "elsewhere"
-    moved.symlink_to(made)
+    moved.symlink_to(manifest)
     keys = []
-    for folder in (made, moved):
+    for folder in (manifest, moved):
         values = {
             "stream": {"name": "concon", "path": str(folder), "size": 32, "train": 3, "val": 2, "test": 4},
             "training": {"epochs": [1, 1, 1]},
@@ -140,9 +140,9 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     pictures, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    made, *_ = pictures
+    manifest, *_ = pictures
     bare = tmp_path / "bare"
-    shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
+    shutil.copytree(manifest, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
     few = {"path": str(bare), "size": 32, "train": 3, "val": 2, "test": 4}
     stream = concon(**few)
     assert not any(split.name.endswith("_twin") for split in stream.splits)
@@ -157,8 +157,8 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
 def test_twins_of_pictures_that_are_averaged_down_are_averaged_down_too(pictures, tmp_path, monkeypatch):
     """Rendered in the smaller size they would differ from their originals at every edge."""
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    made, _, whole = pictures
-    smaller = concon(path=str(made), size=16, train=3, val=2, test=4)
+    manifest, _, whole = pictures
+    smaller = concon(path=str(manifest), size=16, train=3, val=2, test=4)
     for name in ("T1_positive_twin", "T1_negative_twin", "T2_positive_twin", "T3_negative_twin"):
         large = whole.split(name).images.images.permute(0, 2, 3, 1).numpy()
         averages = np.stack([np.asarray(Image.fromarray(one).resize((16, 16), Image.Resampling.BOX)) for one in large])
@@ -168,9 +168,9 @@ def test_twins_of_pictures_that_are_averaged_down_are_averaged_down_too(pictures
 
 def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(pictures, tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    made, _, whole = pictures
+    manifest, _, whole = pictures
     known = tmp_path / "known"
-    shutil.copytree(made, known, ignore=shutil.ignore_patterns("made.json", "masks"))
+    shutil.copytree(manifest, known, ignore=shutil.ignore_patterns("made.json", "masks"))
     for file in known.rglob("scenes.jsonl"):
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         kept = [{key: line[key] for key in ("image", "task", "label", "objects")} for line in lines]
@@ -218,8 +218,8 @@ def test_of_slots_it_is_told_how_well_the_scenes_were_read(tmp_path, monkeypatch
 def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictures, tmp_path, monkeypatch):
     """The first images of each class, averaged down; more, or larger ones, than there are cannot be had."""
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    made, _, whole = pictures
-    few = {"path": str(made), "size": 32, "train": 2, "val": 1, "test": 3}
+    manifest, _, whole = pictures
+    few = {"path": str(manifest), "size": 32, "train": 2, "val": 1, "test": 3}
     stream = concon(**few)
     for own, all_of_them in zip(stream.phases, whole.phases, strict=True):
         firsts = [(all_of_them.train.labels == label).nonzero().flatten()[:2] for label in (1, 0)]
@@ -234,7 +234,7 @@ def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictu
         with pytest.raises(InputError, match=words):
             concon(**{**few, **change})
     bare = tmp_path / "bare"
-    shutil.copytree(made, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
+    shutil.copytree(manifest, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
     smaller = concon(**{**few, "path": str(bare), "size": 16})
     assert smaller.phases[0].train.images.shape[-2:] == (16, 16)
 
@@ -242,21 +242,21 @@ def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictu
 def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     book = RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders[:2])
-    made, counts = tmp_path / "made", {"train": 2, "val": 1, "test": 2}
-    order = Order(Recipe(book, 32, 7, "numba"), ("strict", "unconfounded"), counts)
-    make_scenes(order, made, 1, lambda done, total: None)
-    read = {"path": str(made), "size": 32, **counts}
+    manifest, counts = tmp_path / "made", {"train": 2, "val": 1, "test": 2}
+    spec = DatasetSpec(RenderSettings(book, 32, 7, "numba"), ("strict", "unconfounded"), counts)
+    write_dataset(spec, manifest, 1, lambda done, total: None)
+    read = {"path": str(manifest), "size": 32, **counts}
     assert [phase.name for phase in concon(**read).phases] == ["T1", "T2"]
-    assert len(rules_of(made / "case_strict_main").confounders) == 2
+    assert len(rules_of(manifest / "case_strict_main").confounders) == 2
     named = tmp_path / "there" / "strict"  # a folder of cases that has the name of one
     named.mkdir(parents=True)
-    (named / "made.json").write_bytes((made / "made.json").read_bytes())
+    (named / "made.json").write_bytes((manifest / "made.json").read_bytes())
     assert len(rules_of(named).confounders) == 2
     (tmp_path / "one.yaml").write_text("ground_truth: [{shape: sphere}]\nconfounders: [[{color: blue}]]\n")
     one = str(tmp_path / "one.yaml")
     with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those that .*made was made with: leave"):
         concon(**read, rules=one)
-    (made / "made.json").unlink()
+    (manifest / "made.json").unlink()
     with pytest.raises(
         InputError, match="the train images of 'strict' are of 2 tasks, the rules of 1 task: see stream"
     ):

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
 from einstellung.streams import prove
 from einstellung.streams.concon import concon
 from einstellung.streams.concon.checks import CHECKS
@@ -32,10 +32,10 @@ def scenes(tables):
         found[phase.name] = lots.lot("strict", "train", task).scenes
         found[f"{phase.name}_val"] = lots.lot("strict", "val", task).scenes
         test = lots.lot("strict", "test", task)
-        for word, label, put_in in (("positive", 1, False), ("negative", 0, True)):
+        for word, label, insert in (("positive", 1, False), ("negative", 0, True)):
             own = test.of_label(label)
             found[f"{phase.name}_{word}"] = own.scenes
-            paired, twin = lots.twins(own, task, put_in)
+            paired, twin = lots.twins(own, task, insert)
             found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = paired.scenes, twin.scenes
     free = lots.lot("unconfounded", "test", 0)
     found["unconfounded_positive"], found["unconfounded_negative"] = (free.of_label(label).scenes for label in (1, 0))
@@ -76,10 +76,10 @@ def test_twins_that_are_no_twins_are_found(tables, scenes):
     ).passed
 
 
-@pytest.mark.parametrize("put_in", [False, True])
-def test_twins_of_other_scenes_are_found(tables, scenes, put_in):
+@pytest.mark.parametrize("insert", [False, True])
+def test_twins_of_other_scenes_are_found(tables, scenes, insert):
     """One place further, they have g and their confounder as they should, and everything else is another scene's."""
-    key = f"T1_{'negative' if put_in else 'positive'}_twin"
+    key = f"T1_{'negative' if insert else 'positive'}_twin"
     rolled = np.roll(scenes[key].attributes, 1, axis=0)
     found = checked(2, tables, {**scenes, key: replace(scenes[key], attributes=rolled)})
     assert not found.passed
@@ -104,10 +104,10 @@ def test_a_twin_that_was_moved_is_found(pictures, what):
     )
     found = {}
     for task, phase in enumerate(drawn.phases):
-        for word, label, put_in in (("positive", 1, False), ("negative", 0, True)):
+        for word, label, insert in (("positive", 1, False), ("negative", 0, True)):
             own = lots.lot("strict", "test", task).of_label(label)
             found[f"{phase.name}_{word}"] = own.scenes
-            if pair := lots.twins(own, task, put_in):
+            if pair := lots.twins(own, task, insert):
                 found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = (one.scenes for one in pair)
     assert checked(2, drawn, found).passed
     twin = found["T1_positive_twin"]
@@ -118,11 +118,11 @@ def test_a_twin_that_was_moved_is_found(pictures, what):
 
 def test_twins_that_change_another_confounder_are_counted():
     """A blue metal object that is no longer blue is no blue metal object, either."""
-    blue, metal = Pattern(color="blue"), Pattern(color="blue", material="metal")
-    book = RuleBook((Pattern(shape="sphere"),), ((blue,), (metal,), (Pattern(size="large"),)))
+    blue, metal = ObjectPattern(color="blue"), ObjectPattern(color="blue", material="metal")
+    book = RuleBook((ObjectPattern(shape="sphere"),), ((blue,), (metal,), (ObjectPattern(size="large"),)))
     lots = Lots(book, "strict", "attributes", resolved_making(FEW, 64, 0, "numba"), None, None)
     own = lots.lot("strict", "test", 0).of_label(1)
-    one, twin = lots.twins(own, 0, put_in=False)
+    one, twin = lots.twins(own, 0, insert=False)
     also = int((book.truths(one.scenes.attributes)[:, 2] & ~book.truths(twin.scenes.attributes)[:, 2]).sum())
     assert also > 0
     sets = {"T1_positive": own.scenes, "T1_positive_paired": one.scenes, "T1_positive_twin": twin.scenes}

@@ -20,8 +20,8 @@ from torch import Tensor
 
 from einstellung.files import digest
 from einstellung.randomness import generator
-from einstellung.scenes.progress import in_lines
-from einstellung.scenes.store import made_once
+from einstellung.scenes.progress import progress_logger
+from einstellung.scenes.store import cached_once
 from einstellung.streams.check import Check
 from einstellung.streams.stream import ImageSet, Stream
 
@@ -65,7 +65,7 @@ def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
     net = extractor_named(extractor)
     what = f"features of {extractor}"
     key = digest([_LAYOUT, net.digest, list(pictures[0].shape), names], length=32)
-    arrays = made_once(f"features-{key}", lambda: {"features": _features(net, pictures, what)}, what, _tell)
+    arrays = cached_once(f"features-{key}", lambda: {"features": _features(net, pictures, what)}, what, _tell)
     features = torch.from_numpy(arrays["features"])
     shown = [features[some] for some in rows]
     # what nets are shown stays as it is: (x / 255 - 0) / (1 / 255)
@@ -130,7 +130,7 @@ def _distinct(sets: list[Tensor]) -> tuple[list[str], list[Tensor], list[Tensor]
 
 
 def _features(net: Extractor, pictures: list[Tensor], what: str) -> npt.NDArray[np.float32]:
-    heard = in_lines(what, _tell)
+    heard = progress_logger(what, _tell)
     found: list[Tensor] = []
     for start in range(0, len(pictures), _BATCH):
         found.append(net.features(torch.stack(pictures[start : start + _BATCH])))

@@ -74,14 +74,14 @@ def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) 
         name = "a twin is the same scene but for its task's confounder"
         problems, words = [], []
         for task, phase in enumerate(stream.phases):
-            for word, put_in in (("positive", False), ("negative", True)):
+            for word, insert in (("positive", False), ("negative", True)):
                 key = f"{phase.name}_{word}"
                 if f"{key}_twin" not in scenes:
                     if variant != "unconfounded" and not _nothing_known(scenes):
                         words.append(f"{key} none of {len(scenes[key].labels)}")
                     continue
                 one, twin = scenes[f"{key}_paired"], scenes[f"{key}_twin"]
-                problems += [f"{key}: {problem}" for problem in _differences(book, task, one, twin, put_in)]
+                problems += [f"{key}: {problem}" for problem in _differences(book, task, one, twin, insert)]
                 words.append(f"{key} {len(twin.labels)} of {len(scenes[key].labels)}{_others(book, task, one, twin)}")
         return Check(name, not problems, "; ".join(problems) or "; ".join(words) or "no twins in this study")
 
@@ -194,12 +194,12 @@ def _balanced(book: RuleBook, task: int, positives: SceneSet, negatives: SceneSe
     return float((_truths(book, positives)[:, 1 + task].mean() + (~_truths(book, negatives)[:, 1 + task]).mean()) / 2)
 
 
-def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_in: bool) -> list[str]:
+def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, insert: bool) -> list[str]:
     before, after = _truths(book, one), _truths(book, twin)
     problems = []
     if not np.array_equal(before[:, 0], after[:, 0]):
         problems.append("the ground truth changed in some twins")
-    if not (after[:, 1 + task] == put_in).all() or not (before[:, 1 + task] != put_in).all():
+    if not (after[:, 1 + task] == insert).all() or not (before[:, 1 + task] != insert).all():
         problems.append("the confounder is not what changed in some twins")
     assert one.attributes is not None
     assert twin.attributes is not None
@@ -210,7 +210,7 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, put_i
     named = [column for column, name in enumerate(COLUMNS) if any(getattr(pattern, name) for pattern in rule)]
     if np.delete(changed, named, axis=2).any():
         problems.append("something else than what the confounder is about changed in some twins")
-    bearing = twin if put_in else one
+    bearing = twin if insert else one
     bears = np.any([pattern.matches(np.asarray(bearing.attributes), bearing.places) for pattern in rule], axis=0)
     if (changed.any(axis=2) & ~bears).any():
         problems.append("objects without the confounder changed in some twins")

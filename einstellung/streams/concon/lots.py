@@ -79,7 +79,7 @@ class Lots:
         number = (SPLITS.index(split) * 2 + (variant == UNCONFOUNDED)) * 1000 + task
         return Lot(scenes, self._shown(scenes, number * _LOT))
 
-    def twins(self, lot: Lot, task: int, put_in: bool) -> tuple[Lot, Lot] | None:
+    def twins(self, lot: Lot, task: int, insert: bool) -> tuple[Lot, Lot] | None:
         """Scenes of a lot that have a twin, and the twins: the confounder taken away, or put in.
 
         None where there is none: nothing is known of these pictures, or not enough to render them again, or no scene has one.
@@ -93,7 +93,7 @@ class Lots:
             task,
             size=self.making.size if lot.scenes.images is None else lot.scenes.images.shape[1],
             backend=self.making.backend,
-            put_in=put_in,
+            insert=insert,
             workers=_cores(),
             tell=_tell,
         )

@@ -134,8 +134,8 @@ def _task_splits(lots: Lots, name: str, task: int, training: Lot, test: Lot) -> 
     }
     if lots.variant == UNCONFOUNDED:
         return own
-    for word, put_in in (("positive", False), ("negative", True)):
-        if pair := lots.twins(own[f"{name}_{word}"], task, put_in):
+    for word, insert in (("positive", False), ("negative", True)):
+        if pair := lots.twins(own[f"{name}_{word}"], task, insert):
             own[f"{name}_{word}_paired"], own[f"{name}_{word}_twin"] = pair
     return own
 

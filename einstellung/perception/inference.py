@@ -1,4 +1,4 @@
-"""Trained perception in use: from pictures to tables of attributes."""
+"""Inference with trained perception: from images to attribute tables."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from einstellung.perception.storage import load_tensors, tensor_bytes
 from einstellung.sources.cache import cached
 from einstellung.sources.reading import file_hash
 
-Tell = Callable[[str], object]
+Log = Callable[[str], object]
 
 _BATCH = 250
-_LAYOUT = 1  # of the cached tables; another layout is another entry
-_WHAT = "the weights of a perception, made by 'einstellung concon perceive'"
+_LAYOUT = 1  # version of the cached tables; part of the cache key
+_EXPECTED = "a weights file made by 'einstellung concon perceive'"
 
 
 def perception_bytes(net: SlotPerception, options: SlotOptions, size: int, key: str) -> bytes:
-    """A file of weights with all that is needed to use them; ``key`` stands for how they were made."""
+    """The content of a weights file; ``key`` identifies the training settings."""
     return tensor_bytes(net.state_dict(), {"perception": asdict(options), "size": size, "key": key})
 
 
 def load_perception(path: Path) -> tuple[SlotPerception, int, str]:
-    """The net in evaluation mode, the size of the pictures it was trained on, and the key of how it was made."""
-    tensors, header = load_tensors(path, _WHAT)
+    """The net in evaluation mode, the image size it was trained on, and the key of its training settings."""
+    tensors, header = load_tensors(path, _EXPECTED)
     try:
         facts = dict(header["perception"])
         options = SlotOptions(**{**facts, "strides": tuple(facts["strides"])})
@@ -41,37 +41,37 @@ def load_perception(path: Path) -> tuple[SlotPerception, int, str]:
         size, key = int(header["size"]), str(header["key"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         reason = str(error).strip().partition("\n")[0]
-        raise InputError(f"{path} is not {_WHAT} ({reason})") from None
+        raise InputError(f"{path} is not {_EXPECTED} ({reason})") from None
     return net.to(memory_format=torch.channels_last).eval(), size, key  # type: ignore[call-overload]
 
 
-def outputs_of(net: SlotPerception, images: Tensor, heard: Callable[[int], object] = lambda _: None) -> Tensor:
-    """What the slots say about uint8 pictures [N, 3, S, S]; ``heard`` is told how many are done."""
+def outputs_of(net: SlotPerception, images: Tensor, on_progress: Callable[[int], object] = lambda _: None) -> Tensor:
+    """Slot outputs for uint8 images [N, 3, S, S]; ``on_progress`` gets the number of images done."""
     outputs: list[Tensor] = []
     with torch.no_grad():
         for batch in images.split(_BATCH):
             outputs.append(net(as_inputs(batch))[0])
-            heard(sum(map(len, outputs)))
+            on_progress(sum(map(len, outputs)))
     return torch.cat(outputs)
 
 
-def perceived_tables(images: Tensor, weights: Path, tell: Tell = lambda _: None) -> Tensor:
-    """Tables (uint8 [N, slots, 16]) of what is perceived in uint8 pictures [N, 3, S, S]; kept in the cache.
+def perceived_tables(images: Tensor, weights: Path, log: Log = lambda _: None) -> Tensor:
+    """Attribute tables (uint8 [N, slots, 16]) perceived in uint8 images [N, 3, S, S], cached on disk.
 
     A slot without an object is a row of zeros; the columns are those of :mod:`einstellung.scenes.tables`.
     """
     content = hashlib.sha256(images.permute(0, 2, 3, 1).contiguous().numpy().data).hexdigest()
     key = digest([_LAYOUT, file_hash(weights, "sha256"), list(images.shape), content], length=32)
-    arrays = cached(f"perceived-{key}", lambda: {"tables": _tables(images, weights, tell).numpy()})
+    arrays = cached(f"perceived-{key}", lambda: {"tables": _tables(images, weights, log).numpy()})
     return torch.from_numpy(arrays["tables"])
 
 
-def _tables(images: Tensor, weights: Path, tell: Tell) -> Tensor:
+def _tables(images: Tensor, weights: Path, log: Log) -> Tensor:
     net, size, _ = load_perception(weights)
     if tuple(images.shape[1:]) != (3, size, size):
         shape = "x".join(map(str, images.shape[1:]))
         raise InputError(
-            f"{weights} was trained on pictures of 3x{size}x{size}, these are {shape}: make weights for them with --size"
+            f"{weights} was trained on images of 3x{size}x{size}, these are {shape}: train weights for them with --size"
         )
-    tell(f"perceiving the objects of {len(images):,} pictures")
+    log(f"perceiving objects in {len(images):,} images")
     return tables_of(outputs_of(net, images))

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from einstellung.scenes.rendering import least_visible, numpy_masks, object_masks, painting, visible_pixels
-from einstellung.scenes.rendering.geometry import stage
+from einstellung.scenes.rendering import backends, least_visible, numpy_masks, object_masks, visible_pixels
+from einstellung.scenes.rendering.geometry import scene_geometry
 from einstellung.scenes.rendering.numpy_masks import find_nearest
 from einstellung.scenes.scene import Scenes
 from tests.scenes.rendering.some_scenes import by_hand, drawn
@@ -49,7 +49,7 @@ def test_a_pixel_is_covered_where_its_ray_goes_through_the_solid(shape, size, ra
     far = np.linalg.norm(place - eye)
     deep = np.arange(far - 1.4, far + 1.2, 0.01)
     expected = inside(shape, radius, eye + deep[:, None, None, None] * rays - place)
-    numbers, distance = find_nearest(stage(by_hand((f"{shape} {size} rubber red", 1.2, -0.8))), SIZE)
+    numbers, distance = find_nearest(scene_geometry(by_hand((f"{shape} {size} rubber red", 1.2, -0.8))), SIZE)
     covered = expected.any(axis=0)
     assert covered.sum() > 20
     assert not (covered & (numbers[0] == 0)).any()
@@ -61,9 +61,9 @@ def test_a_pixel_is_covered_where_its_ray_goes_through_the_solid(shape, size, ra
 
 def test_the_nearer_object_hides_the_other_whatever_their_order():
     near, far = ("sphere large rubber red", 1.2, -1.0), ("cube small metal blue", 0.36, 0.32)
-    one, _ = find_nearest(stage(by_hand(near, far)), SIZE)
-    other, _ = find_nearest(stage(by_hand(far, near)), SIZE)
-    alone, _ = find_nearest(stage(by_hand(far)), SIZE)
+    one, _ = find_nearest(scene_geometry(by_hand(near, far)), SIZE)
+    other, _ = find_nearest(scene_geometry(by_hand(far, near)), SIZE)
+    alone, _ = find_nearest(scene_geometry(by_hand(far)), SIZE)
     np.testing.assert_array_equal(np.array([0, 2, 1])[one], other)
     assert 0 < (one == 2).sum() < (alone == 1).sum()
     assert (one[alone == 1] > 0).all()
@@ -71,9 +71,9 @@ def test_the_nearer_object_hides_the_other_whatever_their_order():
 
 def test_nothing_is_cut_off_where_rays_are_not_tried(monkeypatch):
     scenes = drawn(12, seed=1)
-    found = find_nearest(stage(scenes), SIZE)
+    found = find_nearest(scene_geometry(scenes), SIZE)
     monkeypatch.setattr(numpy_masks, "boxes", lambda on, size: np.tile([0, size, 0, size], (*on.shape.shape, 1)))
-    np.testing.assert_array_equal(find_nearest(stage(scenes), SIZE)[0], found[0])
+    np.testing.assert_array_equal(find_nearest(scene_geometry(scenes), SIZE)[0], found[0])
 
 
 def test_numba_and_numpy_agree_on_every_pixel():
@@ -90,15 +90,15 @@ def test_numba_and_numpy_agree_on_every_pixel():
         scenes.lamps,
     )
     for some, size in ((scenes, 64), (straight, 64), (scenes.take(slice(0, 20)), 128)):
-        masks, _ = find_nearest(stage(some), size)
-        np.testing.assert_array_equal(numba_caster.cast_masks(stage(some), size), masks)
+        masks, _ = find_nearest(scene_geometry(some), size)
+        np.testing.assert_array_equal(numba_caster.cast_masks(scene_geometry(some), size), masks)
         np.testing.assert_array_equal(object_masks(some, size), masks)
 
 
 def test_without_numba_masks_are_found_by_numpy(monkeypatch):
     scenes = drawn(2, seed=3)
     expected = object_masks(scenes, 64)
-    monkeypatch.setattr(painting, "numba_obstacle", lambda: "needs numba")
+    monkeypatch.setattr(backends, "numba_obstacle", lambda: "needs numba")
     np.testing.assert_array_equal(object_masks(scenes, 64), expected)
 
 

@@ -1,4 +1,4 @@
-"""The analysis of a book of rules in sentences: the traps, before anything is trained."""
+"""The analysis of a rule book as sentences and as JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from einstellung.scenes.rule_book import rules_digest
 
 
 def percent(share: Fraction) -> str:
-    """A share in per cent with one digit; never 100.0 or 0.0 where it is not exactly that.
+    """A share in per cent with one digit; 100 and 0 only if exact.
 
     >>> percent(Fraction(1)), percent(Fraction(99999, 100000)), percent(Fraction(1, 3)), percent(Fraction(1, 10**6))
     ('100', '>99.9', '33.3', '<0.1')
@@ -24,48 +24,48 @@ def percent(share: Fraction) -> str:
 
 
 def sentences(logic: Logic, variant: str) -> list[str]:
-    """What a user should know of a variant before training on it."""
+    """What to know about a variant before training on it."""
     found = logic.variant(variant)
     if found.impossible is not None:
         return [f"The {variant} sets cannot be made: {found.impossible}."]
-    return [*_tasks_alone(logic, found), _confounders_together(logic, found), _uniqueness(logic, found)]
+    return [*_single_tasks(logic, found), _all_confounders(logic, found), _uniqueness(logic, found)]
 
 
-def _tasks_alone(logic: Logic, found: VariantLogic) -> list[str]:
+def _single_tasks(logic: Logic, found: VariantLogic) -> list[str]:
     truth, lines = logic.book.ground_truth_words(), []
     for task, predicate in enumerate(confounders(logic.book)):
-        after = found.standing(predicate.formula).unconfounded
-        if after.solves:
+        unconfounded = found.result(predicate.formula).unconfounded
+        if unconfounded.solves:
             lines.append(f"T{task + 1} holds no trap: '{predicate.words}' is the ground truth itself.")
             continue
         lines.append(
             f"T{task + 1} alone cannot tell '{predicate.words}' from '{truth}': both solve it. A learner that takes "
-            f"'{predicate.words}' is right on {percent(after.positive)} % of unconfounded positives and "
-            f"{percent(after.negative)} % of unconfounded negatives."
+            f"'{predicate.words}' is right on {percent(unconfounded.positive)} % of unconfounded positives and "
+            f"{percent(unconfounded.negative)} % of unconfounded negatives."
         )
     return lines
 
 
-def _confounders_together(logic: Logic, found: VariantLogic) -> str:
-    assert found.best_without_g is not None
+def _all_confounders(logic: Logic, found: VariantLogic) -> str:
+    assert found.best_confounder_rule is not None
     some = any_of(confounders(logic.book))
-    standing = found.standing(some.formula)
-    if standing.joint.solves:
+    result = found.result(some.formula)
+    if result.joint.solves:
         return (
             f"All tasks together are solved by '{some.words}' too, which never looks at the ground truth: even joint "
-            f"training may learn it, with {percent(standing.unconfounded.accuracy)} % accuracy on the unconfounded set."
+            f"training may learn it, with {percent(result.unconfounded.accuracy)} % accuracy on the unconfounded set."
         )
-    if found.best_without_g == 1:
+    if found.best_confounder_rule == 1:
         return "All tasks together are solved by a rule over the confounders alone, though not by their disjunction."
     return (
         f"No rule over the confounders alone solves all tasks together: the best is right on "
-        f"{percent(found.best_without_g)} % of their scenes, '{some.words}' on {percent(standing.joint.accuracy)} %. A "
+        f"{percent(found.best_confounder_rule)} % of their scenes, '{some.words}' on {percent(result.joint.accuracy)} %. A "
         "learner that sees the tasks one after the other can still settle on each confounder in turn."
     )
 
 
 def _uniqueness(logic: Logic, found: VariantLogic) -> str:
-    end = found.left_open[-1]
+    end = found.undetermined[-1]
     if end.only_g:
         return f"'{logic.book.ground_truth_words()}' is the only predicate that solves all tasks together."
     return (
@@ -76,7 +76,7 @@ def _uniqueness(logic: Logic, found: VariantLogic) -> str:
 
 
 def logic_record(logic: Logic) -> dict[str, Any]:
-    """The analysis as JSON, with the sentences a person reads first."""
+    """The analysis as JSON, sentences included."""
     return {
         "rules": logic.book.to_dict(),
         "rules_digest": rules_digest(logic.book),
@@ -94,9 +94,11 @@ def logic_record(logic: Logic) -> dict[str, Any]:
         "variants": {
             one.variant: {
                 "impossible": one.impossible,
-                "predicates": [standing.to_dict() for standing in one.standings],
-                "left_open_after": [share.to_dict() for share in one.left_open],
-                "best_rule_over_confounders_alone": None if one.best_without_g is None else float(one.best_without_g),
+                "predicates": [result.to_dict() for result in one.results],
+                "left_open_after": [share.to_dict() for share in one.undetermined],
+                "best_rule_over_confounders_alone": None
+                if one.best_confounder_rule is None
+                else float(one.best_confounder_rule),
                 "sentences": sentences(logic, one.variant),
             }
             for one in logic.variants

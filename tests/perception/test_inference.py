@@ -6,9 +6,9 @@ import pytest
 import torch
 
 from einstellung.errors import InputError
-from einstellung.perception import perceived_tables, perceiving
+from einstellung.perception import inference, perceived_tables
 from einstellung.perception.columns import GROUPS, PRESENCE, tables_of
-from einstellung.perception.perceiving import outputs_of, perception_bytes
+from einstellung.perception.inference import outputs_of, perception_bytes
 from einstellung.perception.slot_attention import SlotPerception
 from einstellung.perception.storage import tensor_bytes
 from einstellung.randomness import seeded_globally
@@ -31,19 +31,19 @@ def test_tables_of_what_the_slots_say(weights):
     images, said = drawn(30).images, []
     tables = perceived_tables(images, weights, said.append)
     assert (tables.shape, tables.dtype) == ((30, 3, 16), torch.uint8)
-    net, _, _ = perceiving.load_perception(weights)
+    net, _, _ = inference.load_perception(weights)
     assert torch.equal(tables, tables_of(outputs_of(net, images)))
     present = tables[:, :, 0].bool()
     assert 0 < present.sum() < present.numel()
     assert not tables[~present].any()
     assert all(bool((tables[present][:, group].sum(dim=1) == 1).all()) for group in GROUPS.values())
-    assert said == ["perceiving the objects of 30 pictures"]
+    assert said == ["perceiving objects in 30 images"]
 
 
 def test_the_second_time_they_come_from_the_cache(weights, monkeypatch):
     images = drawn(6).images
     first = perceived_tables(images, weights)
-    monkeypatch.setattr(perceiving, "_tables", None)
+    monkeypatch.setattr(inference, "_tables", None)
     assert torch.equal(perceived_tables(images, weights), first)
     # the same pictures in another memory layout are the same pictures
     assert torch.equal(perceived_tables(images.contiguous(memory_format=torch.channels_last), weights), first)
@@ -55,7 +55,7 @@ def test_the_second_time_they_come_from_the_cache(weights, monkeypatch):
 
 
 def test_pictures_of_another_size_are_refused(weights):
-    with pytest.raises(InputError, match="trained on pictures of 3x16x16, these are 3x32x32"):
+    with pytest.raises(InputError, match="trained on images of 3x16x16, these are 3x32x32"):
         perceived_tables(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), weights)
 
 
@@ -69,5 +69,5 @@ def test_other_files_are_refused(tmp_path, own_cache):
         perceived_tables(images, broken)
     other = tmp_path / "other.safetensors"
     other.write_bytes(tensor_bytes({"a": torch.zeros(1)}, {"perception": {"strides": [1]}, "size": 16}))
-    with pytest.raises(InputError, match="is not the weights of a perception"):
+    with pytest.raises(InputError, match="is not a weights file"):
         perceived_tables(images, other)

@@ -13,49 +13,51 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.scenes import lots
-from einstellung.scenes.lots import Lot, Recipe, carried_out, draw, lots_of
+from einstellung.scenes import work_chunks
 from einstellung.scenes.rules import PAPER_RULES
+from einstellung.scenes.work_chunks import RenderSettings, WorkChunk, chunks_of, map_in_processes, render_chunk
 
-RECIPE = Recipe(PAPER_RULES, size=16, seed=3, backend="numba")
+SETTINGS = RenderSettings(PAPER_RULES, size=16, seed=3, backend="numba")
 
 
 def test_positives_come_first_and_every_number_once():
-    found = lots_of("strict", "train", 2, 600)
-    labels = [lot.label for lot in found for _ in lot.names]
+    found = chunks_of("strict", "train", 2, 600)
+    labels = [chunk.label for chunk in found for _ in chunk.names]
     assert labels == [1] * 600 + [0] * 600
-    names = [name for lot in found for name in lot.names]
+    names = [name for chunk in found for name in chunk.names]
     assert names[:2] == ["t2/1/000000.png", "t2/1/000001.png"]
     assert names[-1] == "t2/0/000599.png"
     assert len(set(names)) == 1200
 
 
 def test_a_scene_does_not_depend_on_the_lot_it_is_drawn_in():
-    together = draw(Lot("disjoint", "val", 1, 0, first=4, count=3), RECIPE)
-    alone = draw(Lot("disjoint", "val", 1, 0, first=5, count=1), RECIPE)
+    together = render_chunk(WorkChunk("disjoint", "val", 1, 0, first=4, count=3), SETTINGS)
+    alone = render_chunk(WorkChunk("disjoint", "val", 1, 0, first=5, count=1), SETTINGS)
     assert np.array_equal(together.images[1:2], alone.images)
     assert np.array_equal(together.masks[1:2], alone.masks)
     assert np.array_equal(together.scenes.position[1:2], alone.scenes.position)
 
 
 def test_another_class_split_or_seed_is_another_scene():
-    lot = Lot("strict", "train", 0, 1, first=0, count=1)
+    chunk = WorkChunk("strict", "train", 0, 1, first=0, count=1)
     others = [
-        (lot, Recipe(PAPER_RULES, 16, 4, "numba")),
-        (Lot("strict", "test", 0, 1, 0, 1), RECIPE),
-        (Lot("strict", "train", 1, 1, 0, 1), RECIPE),
-        (Lot("strict", "train", 0, 0, 0, 1), RECIPE),
-        (Lot("disjoint", "train", 0, 1, 0, 1), RECIPE),
+        (chunk, RenderSettings(PAPER_RULES, 16, 4, "numba")),
+        (WorkChunk("strict", "test", 0, 1, 0, 1), SETTINGS),
+        (WorkChunk("strict", "train", 1, 1, 0, 1), SETTINGS),
+        (WorkChunk("strict", "train", 0, 0, 0, 1), SETTINGS),
+        (WorkChunk("disjoint", "train", 0, 1, 0, 1), SETTINGS),
     ]
-    first = draw(lot, RECIPE).scenes.position
-    assert not any(np.array_equal(draw(*other).scenes.position, first) for other in others)
+    first = render_chunk(chunk, SETTINGS).scenes.position
+    assert not any(np.array_equal(render_chunk(*other).scenes.position, first) for other in others)
 
 
 def test_only_what_is_compiled_is_prepared(monkeypatch):
     drawn = []
-    monkeypatch.setattr(lots, "draw", lambda lot, recipe: drawn.append((lot.count, recipe.size)))
+    monkeypatch.setattr(work_chunks, "render_chunk", lambda chunk, settings: drawn.append((chunk.count, settings.size)))
     for backend in ("numba", "torch", "bpy"):
-        lots.prepare(Lot("strict", "train", 0, 1, 0, 250), Recipe(PAPER_RULES, 224, 0, backend))
+        work_chunks.compile_renderer(
+            WorkChunk("strict", "train", 0, 1, 0, 250), RenderSettings(PAPER_RULES, 224, 0, backend)
+        )
     assert drawn == [(1, 16)]
 
 
@@ -66,8 +68,8 @@ def _fate(number: int) -> int:
 
 
 def test_a_process_that_is_ended_from_outside_is_one_clear_line():
-    with pytest.raises(InputError, match="ended from outside: run the same command again"):
-        list(carried_out(_fate, [1, 2, 3], workers=2))
+    with pytest.raises(InputError, match="was killed: run the same command again"):
+        list(map_in_processes(_fate, [1, 2, 3], workers=2))
 
 
 def _note(place: str) -> None:
@@ -79,9 +81,9 @@ def _note(place: str) -> None:
 def test_workers_do_not_outlive_a_process_that_is_killed(tmp_path):
     places = [str(tmp_path / "one"), str(tmp_path / "two")]
     code = f"""if __name__ == "__main__":
-    from einstellung.scenes.lots import carried_out
-    from tests.scenes.test_lots import _note
-    list(carried_out(_note, {places!r}, workers=2))
+    from einstellung.scenes.work_chunks import map_in_processes
+    from tests.scenes.test_work_chunks import _note
+    list(map_in_processes(_note, {places!r}, workers=2))
 """
     script = tmp_path / "draws.py"
     script.write_text(code)

@@ -8,22 +8,22 @@ import pytest
 from einstellung.errors import InputError
 from einstellung.scenes.attributes import COLOURS, MATERIALS
 from einstellung.scenes.rendering import BACKENDS, backends, render, resolve_backend
-from einstellung.scenes.rendering.geometry import LAMPS, stage
-from einstellung.scenes.rendering.look import BRIGHTEST, EXPOSURE, LEVELS, POWER, TINT, grey_levels, look
+from einstellung.scenes.rendering.geometry import LAMPS, scene_geometry
+from einstellung.scenes.rendering.look import EXPOSURE, LEVELS, MAX_LIGHT, POWER, TINT, grey_levels, look
 from tests.scenes.rendering.some_scenes import by_hand, drawn
 
 FAST = resolve_backend("auto")
 
 
 def pixel_of(place: tuple[float, float, float], size: int) -> tuple[int, int]:
-    on = stage(by_hand(("sphere small rubber red", 0, 0)))
+    on = scene_geometry(by_hand(("sphere small rubber red", 0, 0)))
     relative = np.array(place) - on.eye[0]
-    deep, right, up = (float(relative @ axis[0]) for axis in (on.ahead, on.aside, on.above))
+    deep, right, up = (float(relative @ axis[0]) for axis in (on.forward, on.sideways, on.upward))
     return int((0.5 - up / deep * 35 / 32) * size), int((0.5 + right / deep * 35 / 32) * size)
 
 
 def grey(light: np.ndarray) -> np.ndarray:
-    return grey_levels()[np.round(np.sqrt(light / BRIGHTEST) * (LEVELS - 1)).astype(int)].astype(int)
+    return grey_levels()[np.round(np.sqrt(light / MAX_LIGHT) * (LEVELS - 1)).astype(int)].astype(int)
 
 
 def inside(masks: np.ndarray) -> np.ndarray:
@@ -54,14 +54,14 @@ def test_ground_is_lit_by_the_lamps_that_it_sees():
     point, sphere = np.array([0.5, -1.0, 0.0]), np.array([30.0, 30.0])
     alone = by_hand(("sphere large rubber red", *sphere))
     row, column = pixel_of((0.5, -1.0, 0.0), size)
-    open_ground = values.numbers.ground * (lamp_light(point, [0, 1, 2, 3]) + values.numbers.sky)
+    open_ground = values.constants.ground * (lamp_light(point, [0, 1, 2, 3]) + values.constants.sky)
     shown = render(alone, size, FAST)[0][0, row, column].astype(int)
     assert np.abs(shown - grey(open_ground)).max() <= 2
     towards = (LAMPS[1] - point)[:2] / np.linalg.norm((LAMPS[1] - point)[:2])
     shadowing = by_hand(("sphere large rubber red", *(point[:2] + 1.1 * towards)))
-    away = stage(shadowing).centre[0, 0] - point
+    away = scene_geometry(shadowing).centre[0, 0] - point
     left = 1 - 0.49 / (away @ away) * away[2] / np.linalg.norm(away)
-    dark = values.numbers.ground * (lamp_light(point, [0, 2, 3]) + values.numbers.sky * left)
+    dark = values.constants.ground * (lamp_light(point, [0, 2, 3]) + values.constants.sky * left)
     pictures, masks = render(shadowing, size, FAST)
     assert masks[0, row, column] == 0
     assert np.abs(pictures[0, row, column].astype(int) - grey(dark)).max() <= 2
@@ -153,7 +153,7 @@ def test_backends_that_are_not_there_are_told(monkeypatch):
     monkeypatch.delenv("EINSTELLUNG_BPY_PYTHON", raising=False)
     monkeypatch.setattr(backends.blender, "find_spec", lambda name: None)
     with pytest.raises(
-        InputError, match="'bpy' needs Blender's module: pip install bpy, or let EINSTELLUNG_BPY_PYTHON name"
+        InputError, match="'bpy' needs Blender's module: pip install bpy, or set EINSTELLUNG_BPY_PYTHON to"
     ):
         resolve_backend("bpy")
     backends.numba_obstacle.cache_clear()

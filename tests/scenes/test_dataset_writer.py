@@ -11,23 +11,21 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from filelock import FileLock
 from PIL import Image
 
-from einstellung.cli.concon_make import make
 from einstellung.errors import InputError
-from einstellung.scenes import lots, making
+from einstellung.scenes import dataset_writer, work_chunks
+from einstellung.scenes.dataset_writer import write_dataset
 from einstellung.scenes.folders import load_case
-from einstellung.scenes.lots import Recipe
-from einstellung.scenes.made import Order
-from einstellung.scenes.making import make_scenes
+from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rendering import render
 from einstellung.scenes.rules import PAPER_RULES
 from einstellung.scenes.store import scene_set
+from einstellung.scenes.work_chunks import RenderSettings
 
-RECIPE = Recipe(PAPER_RULES, size=16, seed=1, backend="numba")
-ORDER = Order(RECIPE, ("strict", "unconfounded"), {"train": 3, "val": 1, "test": 2})
+SETTINGS = RenderSettings(PAPER_RULES, size=16, seed=1, backend="numba")
+SPEC = DatasetSpec(SETTINGS, ("strict", "unconfounded"), {"train": 3, "val": 1, "test": 2})
 IMAGES = 2 * (3 + 1 + 2) * (3 + 1)  # labels, splits, tasks of both variants
 
 
@@ -38,14 +36,14 @@ def silent(done: int, total: int) -> None:
 @pytest.fixture(autouse=True)
 def _small_lots(monkeypatch):
     """Two scenes each, so that even a small folder has many."""
-    monkeypatch.setattr(lots, "_LOT", 2)
+    monkeypatch.setattr(work_chunks, "CHUNK_SIZE", 2)
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("whole")
-    make_scenes(ORDER, root, 1, silent)
+    write_dataset(SPEC, root, 1, silent)
     return root
 
 
@@ -58,13 +56,13 @@ def folder(whole, tmp_path) -> Path:
 def written(monkeypatch) -> list[tuple[str, str, int, int, int]]:
     """Every lot that is made."""
     seen: list[tuple[str, str, int, int, int]] = []
-    real = making.write_lot
+    real = dataset_writer.write_chunk
 
-    def write_lot(lot, recipe, root):
-        seen.append((lot.variant, lot.split, lot.task, lot.label, lot.first))
-        real(lot, recipe, root)
+    def write_chunk(chunk, settings, root):
+        seen.append((chunk.variant, chunk.split, chunk.task, chunk.label, chunk.first))
+        real(chunk, settings, root)
 
-    monkeypatch.setattr(making, "write_lot", write_lot)
+    monkeypatch.setattr(dataset_writer, "write_chunk", write_chunk)
     return seen
 
 
@@ -76,7 +74,7 @@ def test_the_layout_is_the_published_one(whole):
     files = {str(file.relative_to(whole)) for file in whole.rglob("*") if file.is_file()}
     expected = {"made.json"}
     for case, tasks in (("case_strict_main", 3), ("unconfounded", 1)):
-        for split, count in ORDER.counts.items():
+        for split, count in SPEC.counts.items():
             expected |= {f"{case}/{split}/scenes.jsonl", f"{case}/{split}/sha256.txt"}
             expected |= {
                 f"{case}/{split}/{part}/t{task}/{label}/{number:06d}.png"
@@ -110,16 +108,16 @@ def test_a_record_renders_to_its_own_image_and_mask(whole):
 
 
 def test_the_list_names_every_file_with_its_hash(whole):
-    made = json.loads((whole / "made.json").read_text())
+    manifest = json.loads((whole / "made.json").read_text())
     for case in ("case_strict_main", "unconfounded"):
-        for split in ORDER.counts:
+        for split in SPEC.counts:
             place = whole / case / split
             listed = dict(reversed(line.split("  ")) for line in (place / "sha256.txt").read_text().splitlines())
             files = {str(file.relative_to(place)) for file in place.rglob("*") if file.is_file()}
             assert set(listed) == files - {"sha256.txt"}
             for name, value in listed.items():
                 assert hashlib.sha256((place / name).read_bytes()).hexdigest() == value
-            known = made["cases"][case]["splits"][split]
+            known = manifest["cases"][case]["splits"][split]
             assert known["sha256.txt"] == hashlib.sha256((place / "sha256.txt").read_bytes()).hexdigest()
 
 
@@ -130,43 +128,43 @@ def test_the_list_is_one_that_a_common_tool_reads(whole):
 
 
 def test_two_workers_write_the_same_bytes(whole, tmp_path):
-    make_scenes(ORDER, tmp_path, 2, silent)
+    write_dataset(SPEC, tmp_path, 2, silent)
     assert contents(tmp_path) == contents(whole)
 
 
 def test_what_is_whole_is_not_made_again(folder, written):
     before = contents(folder)
-    heard = list[tuple[int, int]]()
-    made = make_scenes(ORDER, folder, 1, lambda done, total: heard.append((done, total)))
+    on_progress = list[tuple[int, int]]()
+    manifest = write_dataset(SPEC, folder, 1, lambda done, total: on_progress.append((done, total)))
     assert written == []
-    assert heard == [(IMAGES, IMAGES)]
+    assert on_progress == [(IMAGES, IMAGES)]
     assert contents(folder) == before
-    assert all(case["complete"] for case in made["cases"].values())
+    assert all(case["complete"] for case in manifest["cases"].values())
 
 
 @pytest.mark.parametrize("stopped_after", [0, 5, 11])
 def test_a_stopped_folder_goes_on_where_it_was(stopped_after, whole, tmp_path, monkeypatch, written):
-    counted = making.write_lot
+    counted = dataset_writer.write_chunk
 
-    def stopping(lot, recipe, root):
+    def stopping(chunk, settings, root):
         if len(written) == stopped_after:
             raise KeyboardInterrupt
-        counted(lot, recipe, root)
+        counted(chunk, settings, root)
 
-    monkeypatch.setattr(making, "write_lot", stopping)
+    monkeypatch.setattr(dataset_writer, "write_chunk", stopping)
     with pytest.raises(KeyboardInterrupt):
-        make_scenes(ORDER, tmp_path, 1, silent)
-    with pytest.raises(InputError, match=r"is not finished|is missing|does not hold"):
+        write_dataset(SPEC, tmp_path, 1, silent)
+    with pytest.raises(InputError, match=r"is incomplete|is missing|has no folder"):
         load_case(tmp_path, "unconfounded", "train")
-    monkeypatch.setattr(making, "write_lot", counted)
-    make_scenes(ORDER, tmp_path, 1, silent)
+    monkeypatch.setattr(dataset_writer, "write_chunk", counted)
+    write_dataset(SPEC, tmp_path, 1, silent)
     assert len(written) == len(set(written))  # no lot twice
     assert contents(tmp_path) == contents(whole)
 
 
 def test_what_is_half_is_made_again(tmp_path, whole, monkeypatch, written):
     """Stopped in the middle of a lot, and the file of an earlier one cut by a disk that was full."""
-    real, calls = making._png, []
+    real, calls = dataset_writer._png, []
 
     def png(picture):
         calls.append(1)
@@ -174,15 +172,15 @@ def test_what_is_half_is_made_again(tmp_path, whole, monkeypatch, written):
             raise KeyboardInterrupt
         return real(picture)
 
-    monkeypatch.setattr(making, "_png", png)
+    monkeypatch.setattr(dataset_writer, "_png", png)
     with pytest.raises(KeyboardInterrupt):
-        make_scenes(ORDER, tmp_path, 1, silent)
-    monkeypatch.setattr(making, "_png", real)
+        write_dataset(SPEC, tmp_path, 1, silent)
+    monkeypatch.setattr(dataset_writer, "_png", real)
     cut = tmp_path / "case_strict_main/train/images/t0/1/000000.png"
     cut.write_bytes(cut.read_bytes()[:20])
     first, second, third = written
     written.clear()
-    make_scenes(ORDER, tmp_path, 1, silent)
+    write_dataset(SPEC, tmp_path, 1, silent)
     assert {first, third} <= set(written)
     assert second not in written
     assert contents(tmp_path) == contents(whole)
@@ -194,82 +192,82 @@ def cut(file: Path) -> None:
 
 @pytest.mark.parametrize("harm", [cut, Path.unlink])
 @pytest.mark.parametrize(
-    ("name", "lots_made"),
+    ("name", "chunks_made"),
     [("images/t0/0/000002.png", 1), ("masks/t0/1/000001.png", 1), ("scenes.jsonl", 4), ("sha256.txt", 4)],
 )
-def test_a_harmed_folder_is_made_whole_again(harm, name, lots_made, folder, whole, written):
+def test_a_harmed_folder_is_made_whole_again(harm, name, chunks_made, folder, whole, written):
     harm(folder / "unconfounded" / "train" / name)
-    make_scenes(ORDER, folder, 1, silent)
-    assert len(written) == lots_made
+    write_dataset(SPEC, folder, 1, silent)
+    assert len(written) == chunks_made
     assert contents(folder) == contents(whole)
 
 
 def test_a_repair_that_gives_other_bytes_is_told(folder, monkeypatch):
     """As another version of a library might: what the list says is then no longer true of the folder."""
     cut(folder / "unconfounded" / "train" / "images" / "t0" / "1" / "000000.png")
-    monkeypatch.setattr(making, "_FASTEST", 9)
+    monkeypatch.setattr(dataset_writer, "_COMPRESSION", 9)
     with pytest.raises(
-        InputError, match=r"t0/1/00000\d\.png comes out in other bytes than before: make the folder anew"
+        InputError, match=r"t0/1/00000\d\.png was rendered to other bytes than before: make the folder again"
     ):
-        make_scenes(ORDER, folder, 1, silent)
+        write_dataset(SPEC, folder, 1, silent)
 
 
 def test_a_variant_can_be_added_later(folder, whole, written):
     shutil.rmtree(folder / "unconfounded")
-    made = json.loads((folder / "made.json").read_text())
-    del made["cases"]["unconfounded"]
-    (folder / "made.json").write_text(json.dumps(made))
-    make_scenes(replace(ORDER, variants=("unconfounded",)), folder, 1, silent)
-    assert {lot[0] for lot in written} == {"unconfounded"}
+    manifest = json.loads((folder / "made.json").read_text())
+    del manifest["cases"]["unconfounded"]
+    (folder / "made.json").write_text(json.dumps(manifest))
+    write_dataset(replace(SPEC, variants=("unconfounded",)), folder, 1, silent)
+    assert {chunk[0] for chunk in written} == {"unconfounded"}
     assert contents(folder) == contents(whole)
 
 
 @pytest.mark.parametrize(
-    ("order", "what"),
+    ("spec", "what"),
     [
-        (replace(ORDER, recipe=replace(RECIPE, size=24)), "size 16 and not 24"),
-        (replace(ORDER, recipe=replace(RECIPE, seed=2)), "seed 1 and not 2"),
-        (replace(ORDER, recipe=replace(RECIPE, backend="torch")), "backend numba and not torch"),
-        (replace(ORDER, recipe=replace(RECIPE, book=replace(PAPER_RULES, objects=3))), "rules"),
-        (replace(ORDER, counts={"train": 3, "val": 1, "test": 3}), "images_per_class_and_task"),
+        (replace(SPEC, rendering=replace(SETTINGS, size=24)), "size 16, not 24"),
+        (replace(SPEC, rendering=replace(SETTINGS, seed=2)), "seed 1, not 2"),
+        (replace(SPEC, rendering=replace(SETTINGS, backend="torch")), "backend numba, not torch"),
+        (replace(SPEC, rendering=replace(SETTINGS, book=replace(PAPER_RULES, objects=3))), "rules"),
+        (replace(SPEC, counts={"train": 3, "val": 1, "test": 3}), "images_per_class_and_task"),
     ],
 )
-def test_a_folder_made_with_other_settings_is_refused(order, what, folder):
+def test_a_folder_made_with_other_settings_is_refused(spec, what, folder):
     before = contents(folder)
-    with pytest.raises(InputError, match=f"was made with another setting, {what}"):
-        make_scenes(order, folder, 1, silent)
+    with pytest.raises(InputError, match=f"was made with {what}"):
+        write_dataset(spec, folder, 1, silent)
     assert contents(folder) == before
 
 
 def test_a_case_of_somebody_else_is_left_alone(tmp_path):
     (tmp_path / "case_strict_main").mkdir()
     with pytest.raises(InputError, match="was not made by this command"):
-        make_scenes(ORDER, tmp_path, 1, silent)
+        write_dataset(SPEC, tmp_path, 1, silent)
     assert list(tmp_path.iterdir()) == [tmp_path / "case_strict_main"]
 
 
 def test_a_variant_without_any_scene_is_refused_before_anything_is_made(tmp_path):
     twice = replace(PAPER_RULES, confounders=(PAPER_RULES.confounders[0],) * 2)
-    order = replace(ORDER, recipe=replace(RECIPE, book=twice), variants=("strict", "disjoint"))
+    spec = replace(SPEC, rendering=replace(SETTINGS, book=twice), variants=("strict", "disjoint"))
     with pytest.raises(InputError, match="the disjoint set of task 0 has no positives"):
-        make_scenes(order, tmp_path / "made", 1, silent)
+        write_dataset(spec, tmp_path / "made", 1, silent)
     assert not (tmp_path / "made").exists()
 
 
 def test_what_is_begun_of_one_variant_survives_the_making_of_another(tmp_path, whole, monkeypatch, written):
-    counted = making.write_lot
+    counted = dataset_writer.write_chunk
 
-    def stopping(lot, recipe, root):
+    def stopping(chunk, settings, root):
         if len(written) == 3:
             raise KeyboardInterrupt
-        counted(lot, recipe, root)
+        counted(chunk, settings, root)
 
-    monkeypatch.setattr(making, "write_lot", stopping)
+    monkeypatch.setattr(dataset_writer, "write_chunk", stopping)
     with pytest.raises(KeyboardInterrupt):
-        make_scenes(ORDER, tmp_path, 1, silent)
-    monkeypatch.setattr(making, "write_lot", counted)
-    make_scenes(replace(ORDER, variants=("unconfounded",)), tmp_path, 1, silent)
-    make_scenes(ORDER, tmp_path, 1, silent)
+        write_dataset(SPEC, tmp_path, 1, silent)
+    monkeypatch.setattr(dataset_writer, "write_chunk", counted)
+    write_dataset(replace(SPEC, variants=("unconfounded",)), tmp_path, 1, silent)
+    write_dataset(SPEC, tmp_path, 1, silent)
     assert len(written) == len(set(written))  # no lot twice
     assert contents(tmp_path) == contents(whole)
 
@@ -279,46 +277,19 @@ def test_what_is_begun_of_one_variant_survives_the_making_of_another(tmp_path, w
 )
 def test_a_record_that_is_none_is_named(text, folder):
     (folder / "made.json").write_text(text)
-    with pytest.raises(InputError, match=r"made\.json is no record of a folder of scenes"):
-        make_scenes(ORDER, folder, 1, silent)
+    with pytest.raises(InputError, match=r"made\.json is not the manifest of a folder of scenes"):
+        write_dataset(SPEC, folder, 1, silent)
 
 
 def test_two_processes_do_not_make_the_same_folder(tmp_path):
     (tmp_path / ".making").mkdir()
-    with FileLock(tmp_path / ".making" / "lock"), pytest.raises(InputError, match="another process is making"):
-        make_scenes(ORDER, tmp_path, 1, silent)
+    with FileLock(tmp_path / ".making" / "lock"), pytest.raises(InputError, match="another process is writing"):
+        write_dataset(SPEC, tmp_path, 1, silent)
 
 
 def test_a_place_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match=r"cannot write to .*file"):
-        make_scenes(ORDER, tmp_path / "file", 1, silent)
+        write_dataset(SPEC, tmp_path / "file", 1, silent)
     with pytest.raises(InputError, match="File name too long"):
-        make_scenes(ORDER, tmp_path / ("a" * 300), 1, silent)
-
-
-def test_the_command(tmp_path):
-    out = tmp_path / "made"
-    settings = {
-        "variant": "disjoint",
-        "size": 16,
-        "train": 1,
-        "val": 1,
-        "test": 1,
-        "seed": 3,
-        "backend": "numba",
-        "workers": 1,
-    }
-    words = [*(word for name, value in settings.items() for word in (f"--{name}", str(value))), "--out"]
-    shown = CliRunner().invoke(make, [*words, str(out), "--json"], catch_exceptions=False)
-    assert shown.exit_code == 0
-    told = json.loads(shown.stdout)
-    assert told["images"] == 18
-    assert told["cases"]["case_disjoint_main"]["complete"]
-    assert told["settings"]["seed"] == 3
-    again = CliRunner().invoke(make, [*words, str(out)], catch_exceptions=False)
-    assert f"18 images in {out}" in again.stdout
-    assert "contact_sheet.png" in again.stdout
-    assert "drawn: 18 of 18 images" in again.stderr
-    refused = CliRunner().invoke(make, [*words, str(out), "--workers", "many"])
-    assert isinstance(refused.exception, InputError)
+        write_dataset(SPEC, tmp_path / ("a" * 300), 1, silent)
