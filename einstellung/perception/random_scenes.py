@@ -49,7 +49,7 @@ class AnnotatedScenes:
 
 
 @dataclass(frozen=True)
-class SceneOptions:
+class RandomSceneOptions:
     """What determines a scene and its image, apart from its number."""
 
     split: str
@@ -71,7 +71,7 @@ def load_random_scenes(
     log: Log = lambda _: None,
 ) -> AnnotatedScenes:
     """Render ``count`` scenes, or load them from the cache; scene i does not depend on ``count``."""
-    options = SceneOptions(split, objects, size, seed, resolve_backend(backend))
+    options = RandomSceneOptions(split, objects, size, seed, resolve_backend(backend))
     key = digest([_LAYOUT, RENDERER_VERSION, split, count, objects, size, seed, options.backend], length=32)
     what = f"scenes without rules, {split}"
     arrays = cached_once(f"unruled-{key}", lambda: _render_scenes(options, count, workers, what, log), what, log)
@@ -83,7 +83,7 @@ def load_random_scenes(
     )
 
 
-def _render_scenes(options: SceneOptions, count: int, workers: int, what: str, log: Log) -> Arrays:
+def _render_scenes(options: RandomSceneOptions, count: int, workers: int, what: str, log: Log) -> Arrays:
     chunks = [range(first, min(first + CHUNK_SIZE, count)) for first in range(0, count, CHUNK_SIZE)]
     if workers > 1:
         _render_chunk(range(1), options)  # fills numba's disk cache before the workers start
@@ -95,7 +95,7 @@ def _render_scenes(options: SceneOptions, count: int, workers: int, what: str, l
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def _render_chunk(numbers: range, options: SceneOptions) -> dict[str, npt.NDArray[Any]]:
+def _render_chunk(numbers: range, options: RandomSceneOptions) -> dict[str, npt.NDArray[Any]]:
     """Render scenes by number: each has its own generator, which draws kinds first, then a layout with all objects visible."""
     generators = [
         np.random.default_rng(seed_of(options.seed, "scenes without rules", options.split, number))

@@ -35,7 +35,7 @@ def confounding_card(results: ResultsFolder, timeline: Timeline) -> dict[str, An
         ground_truth=facts.get("ground_truth"),
         ceiling=results.read_optional(results.path / CEILING_FILE),
     )
-    card |= {"sees": facts.get("sees"), "perceived": facts.get("perceived")}
+    card |= {"sees": facts.get("input_modality"), "perceived": facts.get("perceived")}
     card["methods"] = {
         method: card["methods"][method] for method in config.methods if method in card["methods"]
     } | card["methods"]

@@ -45,7 +45,7 @@ def report_family(root: Path, names: Sequence[str]) -> tuple[dict[str, dict[str,
 def _model_key(folder: ResultsFolder) -> str:
     """The same for studies whose ceilings are comparable: the same net that sees the same of a scene, and the same question."""
     config = folder.config()
-    seen = {key: config.stream.options.get(key) for key in ("sees", "size", "perception", "rules")}
+    seen = {key: config.stream.options.get(key) for key in ("input_modality", "size", "perception", "rules")}
     # a folder of pictures has rules of its own, whatever the configuration says
     facts = (folder.read_optional(folder.proof_file) or {}).get("facts") or {}
     asked = facts.get("ground_truth")

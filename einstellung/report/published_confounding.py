@@ -65,7 +65,7 @@ _QUESTION = {"ground_truth": "sphere and small cube", "confounders": ["blue", "m
 #: What the paper trained with, by section and key of a configuration; None among the values: not a setting of that model.
 _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
     "NN": {
-        "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
+        "stream": {"input_modality": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
         "backbone": {"name": "resnet18", "width": 64},
         "training": {
             "epochs": (50, 50, 50),
@@ -78,7 +78,7 @@ _PROTOCOL: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
     "NeSy": {
-        "stream": {"sees": "attributes", "train": 3000, "val": 750, "test": 750, "rules": None},
+        "stream": {"input_modality": "attributes", "train": 3000, "val": 750, "test": 750, "rules": None},
         "backbone": {"name": "set_transformer"},
         "training": {
             "epochs": (150, 150, 150),

@@ -115,7 +115,7 @@ def _of_training(configuration: Mapping[str, Any]) -> list[str]:
                 shown = ", ".join(map(str, own)) if isinstance(own, (list, tuple)) else own
                 found.append(f"{section}.{key} {shown} (paper: {printed})")
     stream, backbone = configuration.get("stream") or {}, configuration.get("backbone") or {}
-    if stream.get("sees") == "features":
+    if stream.get("input_modality") == "features":
         found.append(
             f"the net sees frozen features of {stream.get('extractor')} (paper: it sees pixels and is trained whole)"
         )

@@ -67,7 +67,9 @@ def deduplicated(
     either_way = [*known.within_train, *((other, one) for one, other in known.within_train)]
     in_both = has_duplicate(t2_train.index, either_way, t1_train.index)
     trained = torch.cat([t1_train.index, t2_train.index])
-    duplicates = {name: has_duplicate(images.index, _turned(known.train_and_test), trained) for name, images in test.items()}
+    duplicates = {
+        name: has_duplicate(images.index, _turned(known.train_and_test), trained) for name, images in test.items()
+    }
     val_duplicates = has_duplicate(t2_val.index, either_way, trained)
     drop = known.handling == "drop"
     return Deduplicated(

@@ -49,7 +49,9 @@ class Presentation:
         if bool(images.has_cue.all()):
             return self.stream.planted_cue.paint(pixels, images.index, cue)
         painted = pixels.clone()
-        painted[images.has_cue] = self.stream.planted_cue.paint(pixels[images.has_cue], images.index[images.has_cue], cue)
+        painted[images.has_cue] = self.stream.planted_cue.paint(
+            pixels[images.has_cue], images.index[images.has_cue], cue
+        )
         return painted
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:

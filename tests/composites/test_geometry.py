@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.composites.geometry import OBJECT_PLACE, TARGET_PLACE, backdrop, check_size, cut_out
+from einstellung.composites.geometry import OBJECT_PLACEMENT, TARGET_PLACEMENT, backdrop, check_size, cut_out
 from einstellung.errors import InputError
 
 
@@ -17,14 +17,14 @@ def rectangle(height, width, alpha=255, margin=3):
 
 @pytest.mark.parametrize("size", [64, 128, 224, 256])
 def test_the_shares_of_the_canvas_are_the_published_ones(size):
-    target, thing = TARGET_PLACE.window(size), OBJECT_PLACE.window(size)
+    target, thing = TARGET_PLACEMENT.window(size), OBJECT_PLACEMENT.window(size)
     assert (target.top, target.left, target.height) == (size // 4, size // 4, size // 2)
     assert (thing.top, thing.left, thing.height) == (3 * size // 8, 3 * size // 4, size // 4)
 
 
 @pytest.mark.parametrize("size", [17, 63, 65, 99])
 def test_odd_canvasses_hold_everything_within_a_pixel_of_its_place(size):
-    for place in (TARGET_PLACE, OBJECT_PLACE):
+    for place in (TARGET_PLACEMENT, OBJECT_PLACEMENT):
         window = place.window(size)
         assert window.top >= 0
         assert window.left >= 0

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from einstellung.composites.making import Order, find_sources, make_composites
+from einstellung.composites.build import CompositeSpec, build_composites, find_sources
 from einstellung.composites.source_folders import find_folder, read_folder
 from einstellung.errors import InputError
 from tests.composites.small import save_picture, source_folder
 
-ORDER = Order(32, ((0.75, 0.75),), dict.fromkeys(("train", "val", "test")), False, 0)
+ORDER = CompositeSpec(32, ((0.75, 0.75),), dict.fromkeys(("train", "val", "test")), False, 0)
 PETS = next((Path(p) / "pets-on-scenes" for p in os.environ.get("EINSTELLUNG_DATA", "").split(os.pathsep) if p), None)
 
 
@@ -82,10 +82,10 @@ def test_composites_of_a_folder_show_its_pictures(tmp_path):
     folder = source_folder(tmp_path / "mine", each=8)
     write_index(folder)
     with pytest.raises(InputError, match="there are only 2 cat targets for val: 4 are needed"):
-        make_composites(read_folder(folder), ORDER, keep=False)
-    made = make_composites(read_folder(source_folder(tmp_path / "more", each=28)), ORDER, keep=False)
-    assert [len(lot.labels) for lot in made.lots] == [40, 8, 8]
-    assert made.layers.compose(made.lots[0].parts).std() > 30
+        build_composites(read_folder(folder), ORDER, keep=False)
+    made = build_composites(read_folder(source_folder(tmp_path / "more", each=28)), ORDER, keep=False)
+    assert [len(plan.labels) for plan in made.plans] == [40, 8, 8]
+    assert made.layers.compose(made.plans[0].parts).std() > 30
 
 
 @pytest.mark.parametrize(
@@ -170,9 +170,9 @@ def test_the_photographs_are_all_there():
     for kind, counts in (("target", (630, 135, 135)), ("background", (630, 135, 135)), ("object", (28, 6, 6))):
         for value in (0, 1):
             assert tuple(len(sources.numbers(kind, split, value)) for split in ("train", "val", "test")) == counts
-    order = Order(64, ((0.95, 0.95),), {"train": 20, "val": 4, "test": 4}, False, 0)
-    made = make_composites(sources, order, keep=False)
-    assert list(made.counts(made.lots[0]).values()) == [17, 1, 1, 1] * 2
-    masks = made.layers.target_masks(made.lots[0].parts)
+    order = CompositeSpec(64, ((0.95, 0.95),), {"train": 20, "val": 4, "test": 4}, False, 0)
+    made = build_composites(sources, order, keep=False)
+    assert list(made.counts(made.plans[0]).values()) == [17, 1, 1, 1] * 2
+    masks = made.layers.target_masks(made.plans[0].parts)
     assert (masks.mean(axis=(1, 2)) > 0.03).all()
     assert np.all(masks.mean(axis=(1, 2)) <= 0.25)

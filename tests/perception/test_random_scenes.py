@@ -8,11 +8,11 @@ import torch
 from scipy.stats import chisquare
 
 from einstellung.perception import random_scenes
-from einstellung.perception.random_scenes import SceneOptions, load_random_scenes
+from einstellung.perception.random_scenes import RandomSceneOptions, load_random_scenes
 from einstellung.scenes.attributes import kind_numbers
 from einstellung.scenes.scene import Scenes
 
-OPTIONS = SceneOptions("train", objects=4, size=64, seed=0, backend="torch")
+OPTIONS = RandomSceneOptions("train", objects=4, size=64, seed=0, backend="torch")
 
 
 @pytest.fixture

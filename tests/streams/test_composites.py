@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from einstellung.composites.lots import NONE
+from einstellung.composites.split_plan import NONE
 from einstellung.composites.watermark_mask import watermarked
 from einstellung.composites.writing import write_composites
 from einstellung.errors import InputError
@@ -20,7 +20,7 @@ from einstellung.results.config import build_config
 from einstellung.streams import Presentation, prove
 from einstellung.streams.composites import composites
 from einstellung.streams.composites.stream import stream_of
-from einstellung.streams.composites.table import Table
+from einstellung.streams.composites.table import CompositeTable
 from tests.composites.small import few
 
 PETS = next((Path(p) / "pets-on-scenes" for p in os.environ.get("EINSTELLUNG_DATA", "").split(os.pathsep) if p), None)
@@ -41,7 +41,7 @@ def made():
 
 @pytest.fixture(scope="module")
 def table(made):
-    return Table(made)
+    return CompositeTable(made)
 
 
 @pytest.fixture(scope="module")
@@ -250,14 +250,14 @@ def test_uneven_groups_are_found(stream):
 
 
 def test_a_source_in_two_splits_or_used_twice_is_found(made):
-    train, *others, test = made.lots
+    train, *others, test = made.plans
     leaking = replace(test, parts=replace(test.parts, targets=_like(test, train, made)))
-    assert failed(stream_of(replace(made, lots=(train, *others, leaking)), False, 0)) == {"no source is in two splits"}
+    assert failed(stream_of(replace(made, plans=(train, *others, leaking)), False, 0)) == {"no source is in two splits"}
     twice = train.parts.targets.copy()
     same = np.flatnonzero(train.labels == train.labels[0])
     twice[same[1]] = twice[same[0]]
     doubled = replace(train, parts=replace(train.parts, targets=twice))
-    assert failed(stream_of(replace(made, lots=(doubled, *others, test)), False, 0)) == {
+    assert failed(stream_of(replace(made, plans=(doubled, *others, test)), False, 0)) == {
         "no target or background is used twice"
     }
 

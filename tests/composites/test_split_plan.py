@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from einstellung.composites.lots import deal
 from einstellung.composites.procedural import procedural
 from einstellung.composites.sources import KINDS
+from einstellung.composites.split_plan import plan_splits
 from einstellung.errors import InputError
 
 COUNTS = {"train": 60, "val": 8, "test": 16}
@@ -23,72 +23,72 @@ def sources():
     return procedural(COUNTS)
 
 
-def named(sources, lot):
+def named(sources, plan):
     """Every image of a lot by the names of its parts."""
-    columns = [[sources.by_kind[kind][n].name for n in getattr(lot.parts, f"{kind}s")] for kind in KINDS]
-    return list(zip(lot.labels.tolist(), *columns, strict=True))
+    columns = [[sources.by_kind[kind][n].name for n in getattr(plan.parts, f"{kind}s")] for kind in KINDS]
+    return list(zip(plan.labels.tolist(), *columns, strict=True))
 
 
-def values(sources, lot, kind):
-    return np.array([sources.by_kind[kind][n].value for n in getattr(lot.parts, f"{kind}s")])
+def values(sources, plan, kind):
+    return np.array([sources.by_kind[kind][n].value for n in getattr(plan.parts, f"{kind}s")])
 
 
 def test_lots_are_as_large_and_as_correlated_as_asked(sources):
-    lots = deal(sources, PHASES, {"train": 30, "val": 8, "test": 16}, False, 0)
-    assert [lot.name for lot in lots] == ["T1", "T2", "val", "test"]
-    assert [len(lot.labels) for lot in lots] == [60, 60, 16, 32]
-    for lot, (background, thing) in zip(lots, (*PHASES, (0.5, 0.5), (0.5, 0.5)), strict=True):
-        assert np.array_equal(values(sources, lot, "target"), lot.labels)
+    plans = plan_splits(sources, PHASES, {"train": 30, "val": 8, "test": 16}, False, 0)
+    assert [plan.name for plan in plans] == ["T1", "T2", "val", "test"]
+    assert [len(plan.labels) for plan in plans] == [60, 60, 16, 32]
+    for plan, (background, thing) in zip(plans, (*PHASES, (0.5, 0.5), (0.5, 0.5)), strict=True):
+        assert np.array_equal(values(sources, plan, "target"), plan.labels)
         for label in (0, 1):
-            rows = lot.labels == label
-            assert (values(sources, lot, "background")[rows] == label).mean() == pytest.approx(background, abs=0.04)
-            assert (values(sources, lot, "object")[rows] == label).mean() == pytest.approx(thing, abs=0.04)
+            rows = plan.labels == label
+            assert (values(sources, plan, "background")[rows] == label).mean() == pytest.approx(background, abs=0.04)
+            assert (values(sources, plan, "object")[rows] == label).mean() == pytest.approx(thing, abs=0.04)
 
 
 def test_targets_and_backgrounds_come_once_and_objects_about_equally_often(sources):
-    lots = deal(sources, PHASES, dict.fromkeys(COUNTS), False, 0)
+    plans = plan_splits(sources, PHASES, dict.fromkeys(COUNTS), False, 0)
     for kind in ("target", "background"):
-        used = np.concatenate([getattr(lot.parts, f"{kind}s") for lot in lots])
+        used = np.concatenate([getattr(plan.parts, f"{kind}s") for plan in plans])
         assert len(used) == len(set(used.tolist()))
-    for lot in lots:
-        split = "train" if lot.name.startswith("T") else lot.name
+    for plan in plans:
+        split = "train" if plan.name.startswith("T") else plan.name
         for kind in KINDS:
-            assert {sources.by_kind[kind][n].split for n in getattr(lot.parts, f"{kind}s")} == {split}
-        often = Counter(lot.parts.objects.tolist())
+            assert {sources.by_kind[kind][n].split for n in getattr(plan.parts, f"{kind}s")} == {split}
+        often = Counter(plan.parts.objects.tolist())
         there = [n for value in (0, 1) for n in sources.numbers("object", split, value)]
         assert max(often.values()) - min(often[n] for n in there) <= 1
 
 
 def test_shared_sources_are_paired_anew_in_every_phase(sources):
-    first, second, *_ = deal(sources, PHASES, dict.fromkeys(COUNTS), True, 0)
+    first, second, *_ = plan_splits(sources, PHASES, dict.fromkeys(COUNTS), True, 0)
     assert set(first.parts.targets) == set(second.parts.targets)
     assert set(first.parts.backgrounds) == set(second.parts.backgrounds)
     pairs = [
-        set(zip(lot.parts.targets.tolist(), lot.parts.backgrounds.tolist(), strict=True)) for lot in (first, second)
+        set(zip(plan.parts.targets.tolist(), plan.parts.backgrounds.tolist(), strict=True)) for plan in (first, second)
     ]
     assert len(pairs[0] & pairs[1]) < len(pairs[0]) / 4
 
 
 def test_neither_the_order_of_files_nor_other_splits_matter(sources):
-    lots = deal(sources, PHASES, dict.fromkeys(COUNTS), False, 3)
+    plans = plan_splits(sources, PHASES, dict.fromkeys(COUNTS), False, 3)
     items = list(sources.items)
     np.random.default_rng(0).shuffle(items)
     turned = replace(sources, items=tuple(items))
-    for one, again in zip(lots, deal(turned, PHASES, dict.fromkeys(COUNTS), False, 3), strict=True):
+    for one, again in zip(plans, plan_splits(turned, PHASES, dict.fromkeys(COUNTS), False, 3), strict=True):
         assert named(sources, one) == named(turned, again)
-    fewer = deal(sources, PHASES, {"train": None, "val": 4, "test": None}, False, 3)
-    assert named(sources, fewer[-1]) == named(sources, lots[-1])
+    fewer = plan_splits(sources, PHASES, {"train": None, "val": 4, "test": None}, False, 3)
+    assert named(sources, fewer[-1]) == named(sources, plans[-1])
 
 
 def test_another_seed_deals_otherwise(sources):
-    one, other = (deal(sources, PHASES, dict.fromkeys(COUNTS), False, seed)[0] for seed in (0, 1))
+    one, other = (plan_splits(sources, PHASES, dict.fromkeys(COUNTS), False, seed)[0] for seed in (0, 1))
     assert sorted(named(sources, one)) != sorted(named(sources, other))
 
 
 def test_three_cues_have_watermarks(sources):
-    lot, *_, test = deal(sources, ((0.9, 0.5, 0.8),), dict.fromkeys(COUNTS), False, 0)
+    plan, *_, test = plan_splits(sources, ((0.9, 0.5, 0.8),), dict.fromkeys(COUNTS), False, 0)
     for label in (0, 1):
-        assert (lot.parts.marks[lot.labels == label] == label).mean() == pytest.approx(0.8, abs=0.04)
+        assert (plan.parts.marks[plan.labels == label] == label).mean() == pytest.approx(0.8, abs=0.04)
         assert (test.parts.marks[test.labels == label] == label).mean() == 0.5
 
 
@@ -104,15 +104,15 @@ def test_three_cues_have_watermarks(sources):
 )
 def test_what_cannot_be_dealt_is_named(sources, counts, words):
     with pytest.raises(InputError, match=words):
-        deal(sources, PHASES, {**dict.fromkeys(COUNTS), **counts}, False, 0)
+        plan_splits(sources, PHASES, {**dict.fromkeys(COUNTS), **counts}, False, 0)
 
 
 def test_too_few_sources_are_named(sources):
     few = procedural({"train": 6, "val": 4, "test": 4})
     with pytest.raises(InputError, match="only 6 round targets for train: 8 are needed"):
-        deal(few, PHASES, dict.fromkeys(COUNTS), False, 0)
+        plan_splits(few, PHASES, dict.fromkeys(COUNTS), False, 0)
     without = replace(sources, items=tuple(s for s in sources.items if not (s.kind == "object" and s.split == "val")))
     with pytest.raises(InputError, match="there are no sign objects for val"):
-        deal(without, PHASES, dict.fromkeys(COUNTS), False, 0)
+        plan_splits(without, PHASES, dict.fromkeys(COUNTS), False, 0)
     with pytest.raises(InputError, match="seed is -1"):
-        deal(sources, PHASES, dict.fromkeys(COUNTS), False, -1)
+        plan_splits(sources, PHASES, dict.fromkeys(COUNTS), False, -1)

@@ -1,4 +1,4 @@
-"""Random numbers with an address, from numpy alone: the same in every process and on every machine."""
+"""Addressed random generators from numpy alone: the same in every process and on every machine."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import hashlib
 import numpy as np
 
 
-def draws(seed: int, purpose: str, *where: int | str) -> np.random.Generator:
-    """A generator of its own for one purpose at one address.
+def numpy_generator(seed: int, purpose: str, *where: int | str) -> np.random.Generator:
+    """A separate generator for each purpose and address.
 
-    >>> one, again = (draws(0, "targets", "train", 1) for _ in range(2))
+    >>> one, again = (numpy_generator(0, "targets", "train", 1) for _ in range(2))
     >>> one.random() == again.random()
     True
     """
