@@ -54,7 +54,9 @@ def estimate(
 def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, pace: Pace) -> dict[str, float]:
     """How long each job takes a worker of that pace, by its folder."""
     contained = contained_splits(stream.splits)
-    shown = {split.name: contained[split.name].container if split.name in contained else split for split in stream.splits}
+    shown = {
+        split.name: contained[split.name].container if split.name in contained else split for split in stream.splits
+    }
     return {job.folder: _seconds(job, config, stream, shown, pace) for job in jobs}
 
 

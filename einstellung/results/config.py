@@ -16,6 +16,7 @@ from pydantic import (
     field_validator,
     model_validator,
 )
+from pydantic_core import PydanticCustomError
 
 from einstellung.errors import InputError
 from einstellung.metrics.curves import Smoothing
@@ -28,6 +29,7 @@ Positive = Annotated[int, Field(ge=1)]
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 _SCORE = ScoreSettings()
+_RENAMED = {name: {"sees": "input_modality"} for name in ("concon", "composites")}  # options of streams, by stream
 _PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
 
 
@@ -51,6 +53,15 @@ class StreamConfig(_Named):
 
     name: str = "shapes"
     shown_size: Annotated[int, Field(ge=8)] | None = None
+
+    @model_validator(mode="after")
+    def _renamed_options(self) -> Self:
+        for old, new in _RENAMED.get(self.name, {}).items():
+            if old in self.options:
+                raise PydanticCustomError(
+                    "renamed", "stream.{old} is now called stream.{new}", {"old": old, "new": new}
+                )
+        return self
 
 
 class CueConfig(_Named):
@@ -363,6 +374,8 @@ def _in_words(problem: Mapping[str, Any]) -> str:
     if problem["type"] == "extra_forbidden":
         return f"unknown key '{key}': {suggestion(place[-1], _keys_beside(place[:-1]))}"
     message = str(problem["msg"]).removeprefix("Value error, ")
+    if problem["type"] == "renamed":
+        return message
     return f"{key}: {message[0].lower()}{message[1:]} (got {problem.get('input')!r})"
 
 

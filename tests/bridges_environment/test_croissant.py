@@ -9,17 +9,19 @@ from pathlib import Path
 import mlcroissant
 import pytest
 
-from einstellung.scenes.work_chunks import RenderSettings
-from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.dataset_writer import write_dataset
+from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rules import PAPER_RULES
 from einstellung.scenes.summary import write_descriptions
+from einstellung.scenes.work_chunks import RenderSettings
 
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("made")
-    spec = DatasetSpec(RenderSettings(PAPER_RULES, 16, 0, "torch"), ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2})
+    spec = DatasetSpec(
+        RenderSettings(PAPER_RULES, 16, 0, "torch"), ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2}
+    )
     write_descriptions(root, write_dataset(spec, root, 1, lambda done, total: None), PAPER_RULES)
     return root / "croissant.json"
 

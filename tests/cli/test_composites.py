@@ -46,9 +46,9 @@ def test_the_command_makes_a_folder(tmp_path):
         (("--correlations", "high"), "--correlations is 'high': give numbers"),
         (("--correlations", "0.9"), "give two numbers"),
         (("--correlations", "0.9,1.1"), "a correlation is 1.1"),
-        (("--sources", "nobody"), "there are no sources 'nobody'"),
-        (("--sources", "no/where"), "there is no such folder"),
-        (("--train", "3"), "3 images of a class cannot make up 4 groups"),
+        (("--sources", "nobody"), "no sources 'nobody'"),
+        (("--sources", "no/where"), "no such folder"),
+        (("--train", "3"), "3 images per class are too few for 4 groups"),
     ],
 )
 def test_the_command_names_what_is_wrong_and_writes_nothing(tmp_path, arguments, words):

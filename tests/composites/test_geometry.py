@@ -46,7 +46,7 @@ def test_a_cut_out_is_cropped_scaled_by_its_longer_side_and_centred():
 
 def test_masks_are_hard_at_an_alpha_of_128():
     assert (cut_out(rectangle(8, 8, alpha=128), 8, "it")[3] == 255).all()
-    with pytest.raises(InputError, match="it: nothing in it is opaque"):
+    with pytest.raises(InputError, match="it: it has no opaque pixel"):
         cut_out(rectangle(8, 8, alpha=127), 8, "it")
     faint = rectangle(8, 8)
     faint[:3, :, 3] = 127  # a faint rim does not belong to it
@@ -57,7 +57,7 @@ def test_masks_are_hard_at_an_alpha_of_128():
 def test_what_vanishes_at_a_size_is_named():
     comb = np.zeros((60, 60, 4), dtype=np.uint8)
     comb[0, 0] = comb[59, 59] = 255
-    with pytest.raises(InputError, match="comb: it is so thin"):
+    with pytest.raises(InputError, match="comb: it is too thin"):
         cut_out(comb, 4, "comb")
 
 

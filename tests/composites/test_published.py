@@ -147,14 +147,14 @@ def spoil(folder, what):
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("group", r"obj-round_bg-blocks_co_occur_obj-plant is missing: every one of the eight groups"),
-        ("mask", r"000_mask.png is missing: every image needs the masks"),
-        ("only", r"000_bg_only.png is missing, though others are there"),
+        ("group", r"obj-round_bg-blocks_co_occur_obj-plant is missing: all eight groups"),
+        ("mask", r"000_mask.png is missing: every image needs masks"),
+        ("only", r"000_bg_only.png is missing, but others exist"),
         ("picture", r"'000.jpg' is no picture"),
-        ("size", r"000.jpg is 40x40 pixels: images and masks are squares of one size"),
+        ("size", r"000.jpg is 40x40 pixels: images and masks must be squares of the same size"),
         ("empty mask", r"000.jpg: the mask of its target is empty"),
-        ("stranger", r"cats is no folder of a group"),
-        ("record", r"made.json tells of other labels"),
+        ("stranger", r"cats is not a group folder"),
+        ("record", r"made.json has other labels"),
         ("split", r"lacks bg-0.5_co_occur_obj-0.5/val or bg-0.75_co_occur_obj-0.75/val; there is bg-0.5"),
     ],
 )
@@ -169,7 +169,7 @@ def test_what_a_folder_cannot_give_is_named(folder):
     assert not is_published(folder / "contact_sheets")
     inside = folder / "bg-0.75_co_occur_obj-0.75"
     assert is_published(inside)
-    with pytest.raises(InputError, match="there is nothing of the kind: give the folder above"):
+    with pytest.raises(InputError, match="there is nothing of the kind: give the parent folder"):
         read_published(inside, (PHASE,), 32)
     with pytest.raises(
         InputError, match=r"lacks bg-0.95_co_occur_obj-0.95/train; there is bg-0.5_co_occur_obj-0.5, bg-0.75"
@@ -177,7 +177,7 @@ def test_what_a_folder_cannot_give_is_named(folder):
         read_published(folder, ((0.95, 0.95),), 32)
     with pytest.raises(InputError, match="two cues: give two correlations"):
         read_published(folder, ((0.75, 0.75, 0.5),), 32)
-    with pytest.raises(InputError, match="the same correlations twice"):
+    with pytest.raises(InputError, match="two phases have the same correlations"):
         read_published(folder, (PHASE, PHASE), 32)
-    with pytest.raises(InputError, match=r"32x32 pixels: .* 64 pixels or more"):
+    with pytest.raises(InputError, match=r"32x32 pixels: .* at least 64 pixels"):
         read_published(folder, (PHASE,), 64)

@@ -33,7 +33,7 @@ def values(sources, plan, kind):
     return np.array([sources.by_kind[kind][n].value for n in getattr(plan.parts, f"{kind}s")])
 
 
-def test_lots_are_as_large_and_as_correlated_as_asked(sources):
+def test_plans_are_as_large_and_as_correlated_as_asked(sources):
     plans = plan_splits(sources, PHASES, {"train": 30, "val": 8, "test": 16}, False, 0)
     assert [plan.name for plan in plans] == ["T1", "T2", "val", "test"]
     assert [len(plan.labels) for plan in plans] == [60, 60, 16, 32]
@@ -80,7 +80,7 @@ def test_neither_the_order_of_files_nor_other_splits_matter(sources):
     assert named(sources, fewer[-1]) == named(sources, plans[-1])
 
 
-def test_another_seed_deals_otherwise(sources):
+def test_another_seed_gives_another_plan(sources):
     one, other = (plan_splits(sources, PHASES, dict.fromkeys(COUNTS), False, seed)[0] for seed in (0, 1))
     assert sorted(named(sources, one)) != sorted(named(sources, other))
 
@@ -95,14 +95,14 @@ def test_three_cues_have_watermarks(sources):
 @pytest.mark.parametrize(
     ("counts", "words"),
     [
-        ({"train": 40}, "train is 40 images of a class in each of 2 phases, but there are only 60 round targets"),
-        ({"test": 20}, "test is 20 images of a class, but there are only 16"),
-        ({"test": 6}, "test is 6 images of a class: give a multiple of 4"),
+        ({"train": 40}, "train is 40 images per class in each of 2 phases, but only 60 round targets"),
+        ({"test": 20}, "test is 20 images per class, but only 16"),
+        ({"test": 6}, "test is 6 images per class: give a multiple of 4"),
         ({"train": 0}, "train is 0: give at least 1"),
-        ({"train": 3}, "3 images of a class cannot make up 4 groups"),
+        ({"train": 3}, "3 images per class are too few for 4 groups"),
     ],
 )
-def test_what_cannot_be_dealt_is_named(sources, counts, words):
+def test_impossible_plans_are_named(sources, counts, words):
     with pytest.raises(InputError, match=words):
         plan_splits(sources, PHASES, {**dict.fromkeys(COUNTS), **counts}, False, 0)
 

@@ -46,12 +46,12 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_finished(made, tmp_path, 
 
     with pytest.raises((InputError, KeyboardInterrupt)) as raised:
         write_composites(tmp_path / "out", made, SETTINGS, on_progress)
-    assert isinstance(error, KeyboardInterrupt) or "free some room, nothing is left behind" in str(raised.value)
+    assert isinstance(error, KeyboardInterrupt) or "free some space, nothing is left behind" in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_place_that_is_taken_is_refused(made, written, tmp_path):
-    with pytest.raises(InputError, match="is there already: choose another --out"):
+    with pytest.raises(InputError, match="exists: choose another --out"):
         write_composites(written, made, SETTINGS, lambda done, total: None)
     (tmp_path / "empty").mkdir()
     write_composites(tmp_path / "empty", made, SETTINGS, lambda done, total: None)

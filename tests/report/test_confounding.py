@@ -51,7 +51,7 @@ PROOF = {
         "confounders": ["blue", "metal", "large"],
         "ground_truth": "sphere and small cube",
         "tasks": 3,
-        "sees": "pixels",
+        "input_modality": "pixels",
     },
     "checks": [{"name": "every scene obeys the rule of its task and label", "passed": True, "detail": "9 scenes"}],
 }

@@ -214,7 +214,7 @@ CARD = {"correlations": {"T1": [0.95, 0.95]}, "phases": ["T1"], "final": "worst-
             ["weights of net.safetensors at the start (paper: weights of ImageNet)"],
         ),
         (
-            {"stream": {"size": 256, "sees": "features", "extractor": "efficientnet-lite0"}},
+            {"stream": {"size": 256, "input_modality": "features", "extractor": "efficientnet-lite0"}},
             ["the net sees frozen features of efficientnet-lite0 (paper: it sees pixels and is trained whole)"],
         ),
         ({"training": {"schedule": "cosine"}}, ["the learning rate falls along a cosine (paper: a constant one)"]),

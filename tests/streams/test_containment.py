@@ -21,7 +21,9 @@ def split(name, numbers, phase="T1", always=False):
 
 
 def containers(*splits):
-    return {name: (found_in.container.name, found_in.rows.tolist()) for name, found_in in contained_splits(splits).items()}
+    return {
+        name: (found_in.container.name, found_in.rows.tolist()) for name, found_in in contained_splits(splits).items()
+    }
 
 
 def test_every_image_is_found_in_its_place():
@@ -31,7 +33,10 @@ def test_every_image_is_found_in_its_place():
 
 
 def test_a_container_is_not_contained_itself():
-    assert containers(split("a", [1, 2, 3]), split("b", [3, 2]), split("c", [2])) == {"b": ("a", [2, 1]), "c": ("a", [1])}
+    assert containers(split("a", [1, 2, 3]), split("b", [3, 2]), split("c", [2])) == {
+        "b": ("a", [2, 1]),
+        "c": ("a", [1]),
+    }
 
 
 def test_a_container_is_an_earlier_split():
@@ -42,7 +47,10 @@ def test_a_container_is_an_earlier_split():
     ("container", "contained", "found"), [(True, True, 1), (True, False, 1), (False, False, 1), (False, True, 0)]
 )
 def test_a_split_that_is_always_evaluated_needs_a_container_that_is(container, contained, found):
-    assert len(contained_splits([split("large", [1, 2], always=container), split("small", [1], always=contained)])) == found
+    assert (
+        len(contained_splits([split("large", [1, 2], always=container), split("small", [1], always=contained)]))
+        == found
+    )
 
 
 def test_a_container_is_of_the_same_phase():
@@ -68,7 +76,7 @@ def test_images_of_another_shape_or_type_never_match():
 
 
 def test_originals_of_twins_are_contained_in_their_class():
-    stream = concon(sees="attributes", train=10, val=5, test=20)
+    stream = concon(input_modality="attributes", train=10, val=5, test=20)
     found = contained_splits(stream.splits)
     for task in ("T1", "T2", "T3"):
         for word in ("positive", "negative"):

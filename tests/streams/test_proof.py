@@ -93,7 +93,9 @@ def test_the_cue_in_the_first_phase(small_stream):
     train = small_stream.phases[0].train
     has_cue = train.has_cue.clone()
     has_cue[3] = True
-    assert "the cue is where training should see it" in failed(with_train(small_stream, 0, replace(train, has_cue=has_cue)))
+    assert "the cue is where training should see it" in failed(
+        with_train(small_stream, 0, replace(train, has_cue=has_cue))
+    )
 
 
 @pytest.mark.parametrize("kind", ["beside", "elsewhere too", "not at all", "another image"])

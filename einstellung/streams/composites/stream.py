@@ -1,9 +1,9 @@
 """``composites``: targets with backgrounds and co-objects, two or three shortcuts at once (after Li et al., 2023).
 
-The target determines the label y. Every cue (background, co-object and, if there is a third correlation, watermark) has a value, 0
-or 1, and is *common* in an image if that value is y. In the training images of a phase, cue k is common in a share rho_k of each
-class, independently of the other cues; validation and test are balanced. The split ``group_1_10`` holds the test images of class 1
-whose background is common and whose co-object is not, ``val_1_10`` those of validation. Every cue has counterfactual twins:
+The target determines the label y. Every cue (background, co-object and, with a third correlation, watermark) has a value, 0 or 1,
+and is *common* in an image if that value is y. In the training images of a phase, cue k is common in a share rho_k of each class,
+independently of the other cues; validation and test are balanced. The split ``group_1_10`` holds the test images of class 1 whose
+background is common and whose co-object is not, ``val_1_10`` those of validation. Every cue has counterfactual twins:
 ``CUE_common`` holds the test images in which it is common, ``CUE_swapped`` the same images with the cue's other value,
 ``CUE_covered`` the same images without the cue.
 """

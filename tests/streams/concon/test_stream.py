@@ -1,14 +1,12 @@
-"""Tasks with a confounder each: what a stream holds and proves, and what is refused."""
+"""A ConCon stream: its splits and proof, and what is refused."""
 
 from __future__ import annotations
 
 import json
 import shutil
 
-import numpy as np
 import pytest
 import torch
-from PIL import Image
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
@@ -23,14 +21,11 @@ from einstellung.scenes.dataset_writer import write_dataset
 from einstellung.scenes.folders import rules_of
 from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rules import PAPER_RULES, RuleBook
-from einstellung.scenes.tables import table_to_attributes
 from einstellung.scenes.work_chunks import RenderSettings
 from einstellung.streams import Presentation, prove
 from einstellung.streams.concon import concon
 from einstellung.streams.stream import ImageSet
-from tests.streams.conftest import FEW, lots_of_strict
-
-BLUE, METAL, LARGE = 1, 2, 4
+from tests.streams.concon.conftest import FEW
 
 
 def test_every_task_has_its_splits_and_their_sizes(tables):
@@ -47,40 +42,14 @@ def test_every_task_has_its_splits_and_their_sizes(tables):
     assert always == {f"T{t}_{what}" for t in (1, 2, 3) for what in ("val", "positive", "negative")}
 
 
-def test_what_is_known_of_a_scene_is_in_its_table_and_its_features(tables):
-    """Blue, metal and large by their columns: 1 present, 3 shapes, 2 sizes, 2 materials, 8 colours."""
-    for phase, own in zip(tables.phases, (BLUE, METAL, LARGE), strict=True):
-        table = phase.train.images[:, 0].numpy()
-        assert table.shape[1:] == (4, 16)
-        large, metal, blue = (table[:, :, column].any(axis=1) for column in (5, 7, 10))
-        assert phase.train.features.tolist() == (BLUE * blue + METAL * metal + LARGE * large).tolist()
-        held = (phase.train.features & own) > 0
-        assert torch.equal(held, phase.train.labels == 1)  # the confounder goes with the label
-
-
 def test_a_net_sees_zeros_and_ones_of_a_table(tables):
     shown = Presentation(tables).unaugmented(tables.phases[0].train)
     assert torch.equal(shown, tables.phases[0].train.images.float())
 
 
-def test_twins_are_the_same_tables_but_for_the_confounder(tables):
-    columns = {"T1": slice(8, 16), "T2": slice(6, 8), "T3": slice(4, 6)}
-    for name, changed in columns.items():
-        for word, insert in (("positive", False), ("negative", True)):
-            before, after = (tables.split(f"{name}_{word}_{which}").images for which in ("paired", "twin"))
-            assert torch.equal(before.index, after.index)
-            assert torch.equal(before.labels, after.labels)
-            rest = torch.ones(16, dtype=torch.bool)
-            rest[changed] = False
-            assert torch.equal(before.images[..., rest], after.images[..., rest])
-            bit = {"T1": BLUE, "T2": METAL, "T3": LARGE}[name]
-            assert ((after.features & bit) > 0).all() == insert
-            assert torch.equal(after.features & ~bit, before.features & ~bit)
-
-
 def test_the_proof_holds_for_every_variant():
     for variant in ("strict", "disjoint", "unconfounded"):
-        proof = prove(concon(variant=variant, sees="attributes", **FEW))
+        proof = prove(concon(variant=variant, input_modality="attributes", **FEW))
         assert proof.holds, [check for check in proof.checks if not check.passed]
         assert proof.facts["protocol"] == "confounded tasks"
         assert proof.facts["ground_truth"] == "sphere and small cube"
@@ -88,7 +57,7 @@ def test_the_proof_holds_for_every_variant():
 
 
 def test_the_unconfounded_variant_is_one_phase_measured_on_the_unconfounded_test():
-    stream = concon(variant="unconfounded", sees="attributes", **FEW)
+    stream = concon(variant="unconfounded", input_modality="attributes", **FEW)
     assert [phase.name for phase in stream.phases] == ["T1"]
     assert torch.equal(stream.split("T1_positive").images.images, stream.split("unconfounded_positive").images.images)
 
@@ -97,10 +66,7 @@ def test_more_tasks_than_an_image_can_remember_are_refused(tmp_path):
     rules = PAPER_RULES.to_dict()
     (tmp_path / "many.json").write_text(json.dumps(rules | {"confounders": rules["confounders"] * 21}))
     with pytest.raises(InputError, match=r"^the rules have 63 tasks; a study has at most 62$"):
-        concon(sees="attributes", rules=str(tmp_path / "many.json"), **FEW)
-
-
-# ------------------------------------------------------------------ pictures
+        concon(input_modality="attributes", rules=str(tmp_path / "many.json"), **FEW)
 
 
 def test_a_folder_in_the_published_layout_gives_the_stream_that_is_drawn_here(pictures):
@@ -121,13 +87,13 @@ def same(one: ImageSet, other: ImageSet) -> bool:
 
 def test_a_run_is_known_by_what_its_pictures_show_not_by_where_they_lie(pictures, tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    manifest, *_ = pictures
+    folder, *_ = pictures
     moved = tmp_path / "elsewhere"
-    moved.symlink_to(manifest)
+    moved.symlink_to(folder)
     keys = []
-    for folder in (manifest, moved):
+    for path in (folder, moved):
         values = {
-            "stream": {"name": "concon", "path": str(folder), "size": 32, "train": 3, "val": 2, "test": 4},
+            "stream": {"name": "concon", "path": str(path), "size": 32, "train": 3, "val": 2, "test": 4},
             "training": {"epochs": [1, 1, 1]},
             "methods": ["naive"],
         }
@@ -140,9 +106,9 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     pictures, tmp_path, monkeypatch
 ):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    manifest, *_ = pictures
+    folder, *_ = pictures
     bare = tmp_path / "bare"
-    shutil.copytree(manifest, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
+    shutil.copytree(folder, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
     few = {"path": str(bare), "size": 32, "train": 3, "val": 2, "test": 4}
     stream = concon(**few)
     assert not any(split.name.endswith("_twin") for split in stream.splits)
@@ -150,27 +116,15 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     proof = prove(stream)
     assert proof.holds
     assert sum("not checked" in check.detail for check in proof.checks) == 3
-    with pytest.raises(InputError, match=r"has no scenes\.jsonl to tell them"):
-        concon(**few, sees="attributes")
-
-
-def test_twins_of_pictures_that_are_averaged_down_are_averaged_down_too(pictures, tmp_path, monkeypatch):
-    """Rendered in the smaller size they would differ from their originals at every edge."""
-    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    manifest, _, whole = pictures
-    smaller = concon(path=str(manifest), size=16, train=3, val=2, test=4)
-    for name in ("T1_positive_twin", "T1_negative_twin", "T2_positive_twin", "T3_negative_twin"):
-        large = whole.split(name).images.images.permute(0, 2, 3, 1).numpy()
-        averages = np.stack([np.asarray(Image.fromarray(one).resize((16, 16), Image.Resampling.BOX)) for one in large])
-        assert np.array_equal(smaller.split(name).images.images.permute(0, 2, 3, 1).numpy(), averages)
-    assert prove(smaller).holds
+    with pytest.raises(InputError, match=r"has no scenes\.jsonl"):
+        concon(**few, input_modality="attributes")
 
 
 def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(pictures, tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    manifest, _, whole = pictures
+    folder, _, whole = pictures
     known = tmp_path / "known"
-    shutil.copytree(manifest, known, ignore=shutil.ignore_patterns("made.json", "masks"))
+    shutil.copytree(folder, known, ignore=shutil.ignore_patterns("made.json", "masks"))
     for file in known.rglob("scenes.jsonl"):
         lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
         kept = [{key: line[key] for key in ("image", "task", "label", "objects")} for line in lines]
@@ -185,20 +139,6 @@ def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(
     assert any("T1_positive none of 4" in check.detail for check in proof.checks)
 
 
-def test_a_confounder_that_cannot_be_taken_away_leaves_the_study_without_these_twins(tmp_path):
-    (tmp_path / "blue.yaml").write_text(
-        "ground_truth: [{shape: sphere, color: blue}]\nconfounders: [[{color: blue}], [{material: metal}]]\n"
-    )
-    stream = concon(sees="attributes", rules=str(tmp_path / "blue.yaml"), **FEW)
-    names = {split.name for split in stream.splits}
-    assert "T1_positive_twin" not in names
-    assert {"T1_negative_twin", "T2_positive_twin", "T2_negative_twin"} <= names
-    proof = prove(stream)
-    assert proof.holds, proof
-    (twins,) = (check for check in proof.checks if "twin" in check.name)
-    assert "T1_positive none of 20" in twins.detail
-
-
 def test_of_slots_it_is_told_how_well_the_scenes_were_read(tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     options = SlotOptions(slots=5, channels=8, hidden=8)
@@ -206,77 +146,52 @@ def test_of_slots_it_is_told_how_well_the_scenes_were_read(tmp_path, monkeypatch
         net = SlotPerception(options)
     (tmp_path / "eyes.safetensors").write_bytes(perception_bytes(net, options, 16, "key"))
     few = {"size": 16, "train": 20, "val": 2, "test": 10}
-    stream = concon(sees="slots", perception=str(tmp_path / "eyes.safetensors"), **few)
+    stream = concon(input_modality="slots", perception=str(tmp_path / "eyes.safetensors"), **few)
     assert stream.phases[0].train.images.shape[1:] == (1, 5, 16)
     assert prove(stream).holds
     read = stream.facts["perceived"]
     assert read["whole_scenes"] == 0.0  # untrained eyes
     assert read["ground_truth"] <= 0.8
-    assert "perceived" not in concon(sees="attributes", **FEW).facts
-
-
-def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictures, tmp_path, monkeypatch):
-    """The first images of each class, averaged down; more, or larger ones, than there are cannot be had."""
-    monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
-    manifest, _, whole = pictures
-    few = {"path": str(manifest), "size": 32, "train": 2, "val": 1, "test": 3}
-    stream = concon(**few)
-    for own, all_of_them in zip(stream.phases, whole.phases, strict=True):
-        firsts = [(all_of_them.train.labels == label).nonzero().flatten()[:2] for label in (1, 0)]
-        assert torch.equal(own.train.images, all_of_them.train.images[torch.cat(firsts).sort().values])
-    assert {len(split.images) for split in stream.splits if split.name.endswith("_val")} == {2}
-    assert len(stream.split("unconfounded_positive").images) == 3
-    for change, words in (
-        ({"train": 4}, r"the train images of 'strict' in t0 are only 3 of a class, stream\.train is 4: give at most 3"),
-        ({"test": 5}, r"stream\.test is 5: give at most 4"),
-        ({"size": 64}, "is 32 pixels wide: it cannot be averaged down to 64, give at most 32"),
-    ):
-        with pytest.raises(InputError, match=words):
-            concon(**{**few, **change})
-    bare = tmp_path / "bare"
-    shutil.copytree(manifest, bare, ignore=shutil.ignore_patterns("scenes.jsonl", "made.json", "masks"))
-    smaller = concon(**{**few, "path": str(bare), "size": 16})
-    assert smaller.phases[0].train.images.shape[-2:] == (16, 16)
+    assert "perceived" not in concon(input_modality="attributes", **FEW).facts
 
 
 def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     book = RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders[:2])
-    manifest, counts = tmp_path / "made", {"train": 2, "val": 1, "test": 2}
+    folder, counts = tmp_path / "made", {"train": 2, "val": 1, "test": 2}
     spec = DatasetSpec(RenderSettings(book, 32, 7, "numba"), ("strict", "unconfounded"), counts)
-    write_dataset(spec, manifest, 1, lambda done, total: None)
-    read = {"path": str(manifest), "size": 32, **counts}
+    write_dataset(spec, folder, 1, lambda done, total: None)
+    read = {"path": str(folder), "size": 32, **counts}
     assert [phase.name for phase in concon(**read).phases] == ["T1", "T2"]
-    assert len(rules_of(manifest / "case_strict_main").confounders) == 2
+    assert len(rules_of(folder / "case_strict_main").confounders) == 2
     named = tmp_path / "there" / "strict"  # a folder of cases that has the name of one
     named.mkdir(parents=True)
-    (named / "made.json").write_bytes((manifest / "made.json").read_bytes())
+    (named / "made.json").write_bytes((folder / "made.json").read_bytes())
     assert len(rules_of(named).confounders) == 2
     (tmp_path / "one.yaml").write_text("ground_truth: [{shape: sphere}]\nconfounders: [[{color: blue}]]\n")
     one = str(tmp_path / "one.yaml")
-    with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those that .*made was made with: leave"):
+    with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those .*made was made with: leave"):
         concon(**read, rules=one)
-    (manifest / "made.json").unlink()
-    with pytest.raises(
-        InputError, match="the train images of 'strict' are of 2 tasks, the rules of 1 task: see stream"
-    ):
+    (folder / "made.json").unlink()
+    with pytest.raises(InputError, match="the train images of 'strict' have 2 tasks, the rules 1 task: check stream"):
         concon(**read, rules=one)
-    with pytest.raises(
-        InputError, match="the train images of 'strict' are of 2 tasks, the rules of 3 tasks: see stream"
-    ):
+    with pytest.raises(InputError, match="the train images of 'strict' have 2 tasks, the rules 3 tasks: check stream"):
         concon(**read)
 
 
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"sees": "slots"}, "'slots' needs stream.perception"),
-        ({"perception": "eyes.safetensors"}, "and nothing else does"),
+        ({"input_modality": "slots"}, "must be given if and only if stream.input_modality is 'slots'"),
+        ({"perception": "eyes.safetensors"}, "if and only if stream.input_modality is 'slots'"),
         ({"train": 0}, "stream.train is 0"),
         ({"size": 4}, "stream.size is 4"),
         ({"rules": "absent.yaml"}, "absent.yaml"),
         ({"path": "absent"}, "absent"),
-        ({"sees": "attributes", "rules": "left.yaml"}, "does not tell where objects are, but the rules speak of sides"),
+        (
+            {"input_modality": "attributes", "rules": "left.yaml"},
+            "a table without positions, but the rules constrain places",
+        ),
     ],
 )
 def test_what_is_given_wrongly_is_named(options, words, tmp_path, monkeypatch):
@@ -286,13 +201,6 @@ def test_what_is_given_wrongly_is_named(options, words, tmp_path, monkeypatch):
     )
     with pytest.raises(InputError, match=words):
         concon(**options)
-
-
-def test_tables_and_attributes_are_the_same_scenes(tables):
-    """The neuro-symbolic net is shown the very scenes that the other one sees pictures of."""
-    scenes = lots_of_strict().lot("strict", "train", 0).scenes
-    table = tables.phases[0].train.images[:, 0].numpy()
-    assert np.array_equal(table_to_attributes(table), scenes.attributes)
 
 
 @pytest.mark.parametrize(
@@ -305,7 +213,7 @@ def test_tables_and_attributes_are_the_same_scenes(tables):
 )
 def test_what_no_study_of_these_tasks_can_do_is_refused_before_training(change, words):
     values = {
-        "stream": {"name": "concon", "sees": "attributes", **FEW},
+        "stream": {"name": "concon", "input_modality": "attributes", **FEW},
         "backbone": {"name": "set_transformer"},
         "training": {"epochs": [1, 1, 1]},
         "methods": ["naive", "fromp"],

@@ -16,8 +16,8 @@ from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
 from einstellung.streams import prove
 from einstellung.streams.concon import concon
 from einstellung.streams.concon.checks import CHECKS
-from einstellung.streams.concon.lots import Lots, resolved_making
-from tests.streams.conftest import FEW, lots_of_strict
+from einstellung.streams.concon.task_datasets import TaskDatasets, resolved_options
+from tests.streams.concon.conftest import FEW, strict_datasets
 
 
 def checked(number, stream, scenes, variant="strict"):
@@ -27,17 +27,17 @@ def checked(number, stream, scenes, variant="strict"):
 @pytest.fixture(scope="module")
 def scenes(tables):
     """The scenes behind the tables, by phase and split."""
-    lots, found = lots_of_strict(), {}
+    datasets, found = strict_datasets(), {}
     for task, phase in enumerate(tables.phases):
-        found[phase.name] = lots.lot("strict", "train", task).scenes
-        found[f"{phase.name}_val"] = lots.lot("strict", "val", task).scenes
-        test = lots.lot("strict", "test", task)
+        found[phase.name] = datasets.split("strict", "train", task).scenes
+        found[f"{phase.name}_val"] = datasets.split("strict", "val", task).scenes
+        test = datasets.split("strict", "test", task)
         for word, label, insert in (("positive", 1, False), ("negative", 0, True)):
             own = test.of_label(label)
             found[f"{phase.name}_{word}"] = own.scenes
-            paired, twin = lots.twins(own, task, insert)
+            paired, twin = datasets.twins(own, task, insert)
             found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = paired.scenes, twin.scenes
-    free = lots.lot("unconfounded", "test", 0)
+    free = datasets.split("unconfounded", "test", 0)
     found["unconfounded_positive"], found["unconfounded_negative"] = (free.of_label(label).scenes for label in (1, 0))
     return found
 
@@ -99,15 +99,15 @@ def test_a_twin_in_which_an_object_without_the_confounder_changed_is_found(table
 @pytest.mark.parametrize("what", ["position", "rotation", "camera", "lamps"])
 def test_a_twin_that_was_moved_is_found(pictures, what):
     _, drawn, _ = pictures
-    lots = Lots(
-        PAPER_RULES, "strict", "pixels", resolved_making({"train": 3, "val": 2, "test": 4}, 32, 7, "numba"), None, None
+    datasets = TaskDatasets(
+        PAPER_RULES, "strict", "pixels", resolved_options({"train": 3, "val": 2, "test": 4}, 32, 7, "numba"), None, None
     )
     found = {}
     for task, phase in enumerate(drawn.phases):
         for word, label, insert in (("positive", 1, False), ("negative", 0, True)):
-            own = lots.lot("strict", "test", task).of_label(label)
+            own = datasets.split("strict", "test", task).of_label(label)
             found[f"{phase.name}_{word}"] = own.scenes
-            if pair := lots.twins(own, task, insert):
+            if pair := datasets.twins(own, task, insert):
                 found[f"{phase.name}_{word}_paired"], found[f"{phase.name}_{word}_twin"] = (one.scenes for one in pair)
     assert checked(2, drawn, found).passed
     twin = found["T1_positive_twin"]
@@ -120,9 +120,9 @@ def test_twins_that_change_another_confounder_are_counted():
     """A blue metal object that is no longer blue is no blue metal object, either."""
     blue, metal = ObjectPattern(color="blue"), ObjectPattern(color="blue", material="metal")
     book = RuleBook((ObjectPattern(shape="sphere"),), ((blue,), (metal,), (ObjectPattern(size="large"),)))
-    lots = Lots(book, "strict", "attributes", resolved_making(FEW, 64, 0, "numba"), None, None)
-    own = lots.lot("strict", "test", 0).of_label(1)
-    one, twin = lots.twins(own, 0, insert=False)
+    datasets = TaskDatasets(book, "strict", "attributes", resolved_options(FEW, 64, 0, "numba"), None, None)
+    own = datasets.split("strict", "test", 0).of_label(1)
+    one, twin = datasets.twins(own, 0, insert=False)
     also = int((book.truths(one.scenes.attributes)[:, 2] & ~book.truths(twin.scenes.attributes)[:, 2]).sum())
     assert also > 0
     sets = {"T1_positive": own.scenes, "T1_positive_paired": one.scenes, "T1_positive_twin": twin.scenes}
@@ -164,7 +164,7 @@ def test_a_training_picture_among_the_test_pictures_of_a_folder_is_found_in_tabl
     (case / "test" / "scenes.jsonl").write_text("\n".join(lines["test"]) + "\n")
     sizes = {"size": 32, "train": 3, "val": 2, "test": 4}
     for path, passed in ((pictures[0], True), (folder, False)):
-        checks = prove(concon(path=str(path), sees="attributes", **sizes)).checks
+        checks = prove(concon(path=str(path), input_modality="attributes", **sizes)).checks
         found = next(check for check in checks if check.name == "no image is shared by phases, training and test")
         assert found.passed == passed
         assert passed or found.detail == "T2_positive holds 1 training images of T2"
