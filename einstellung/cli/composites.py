@@ -1,4 +1,4 @@
-"""``composites``: pictures with several shortcuts at once."""
+"""``composites``: images with several shortcuts at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from einstellung.cli.progress import progress_bar
 
 @click.group()
 def composites() -> None:
-    """Targets on backgrounds beside objects: two shortcuts at once.
+    """Targets, backgrounds and co-objects: two shortcuts at once.
 
     \b
-    einstellung composites make --out DIR   a folder of pictures and masks, in the layout of UrbanCars
+    einstellung composites make --out DIR   write images and masks in the layout of UrbanCars
     """
 
 
@@ -26,26 +26,26 @@ def composites() -> None:
     "--sources",
     default="procedural",
     show_default=True,
-    help="procedural (needs no files), the name of a folder of sources where data are looked for, or a folder.",
+    help="procedural (needs no files), the name of a source folder in the data places, or a path.",
 )
-@click.option("--data", type=click.Path(path_type=Path), help="Look for sources here, as EINSTELLUNG_DATA does.")
-@click.option("--size", type=click.IntRange(16, 1024), default=256, show_default=True, help="Pixels a side.")
+@click.option("--data", type=click.Path(path_type=Path), help="Look for sources here, like EINSTELLUNG_DATA.")
+@click.option("--size", type=click.IntRange(16, 1024), default=256, show_default=True, help="Image side in pixels.")
 @click.option(
     "--correlations",
     default="0.95,0.95",
     show_default=True,
-    help="In what share of a class's training images background and object are the common ones.",
+    help="Share of a class's training images with the common background, and with the common object.",
 )
-@click.option(
-    "--train", type=click.IntRange(1), help="Images of each class.  [default: as many as there are sources for]"
-)
+@click.option("--train", type=click.IntRange(1), help="Images per class.  [default: as many as the sources allow]")
 @click.option("--val", type=click.IntRange(1), help="The same for validation; a multiple of 4.")
 @click.option("--test", type=click.IntRange(1), help="The same for the test; a multiple of 4.")
 @click.option(
-    "--first-label", "first", multiple=True, help="A label that counts as 0.  [default: urban, else the alphabet]"
+    "--first-label", "first", multiple=True, help="A label with value 0.  [default: urban, else alphabetical]"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Into this new folder.")
+@click.option(
+    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder; must not exist."
+)
 @JSON
 def make(
     sources: str,
@@ -60,11 +60,11 @@ def make(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Put pictures together from targets, backgrounds and objects, with masks, contact sheets and a datasheet.
+    """Compose images from targets, backgrounds and objects, with masks, contact sheets and a datasheet.
 
-    The folder is there as a whole or not at all; the same seed gives the same pictures.
+    The folder is written atomically. The same seed gives the same images.
     """
-    from einstellung.composites.making import Order, find_sources, make_composites
+    from einstellung.composites.build import CompositeSpec, build_composites, find_sources
     from einstellung.composites.procedural import PROCEDURAL
     from einstellung.composites.writing import check_out, write_composites
 
@@ -72,18 +72,18 @@ def make(
         os.environ["EINSTELLUNG_DATA"] = str(data)
     check_out(out)
     pair = _pair(correlations)
-    order = Order(size, (pair,), {"train": train, "val": val, "test": test}, False, seed)
-    order.check()
+    spec = CompositeSpec(size, (pair,), {"train": train, "val": val, "test": test}, False, seed)
+    spec.check()
     named = sources == PROCEDURAL or (os.sep not in sources and not Path(sources).is_dir())
     folder = None if named else Path(sources).expanduser()
-    found = find_sources(sources, folder, order, first)
-    begun = time.monotonic()
-    with progress_bar("scaling sources", "scaled") as heard:
-        made = make_composites(found, order, keep=False, heard=heard)
-    with progress_bar("writing images", "written") as heard:
+    found = find_sources(sources, folder, spec, first)
+    started = time.monotonic()
+    with progress_bar("scaling sources", "scaled") as on_progress:
+        composed = build_composites(found, spec, keep=False, on_progress=on_progress)
+    with progress_bar("writing images", "written") as on_progress:
         settings = {"sources": folder.resolve().name if folder else sources, "size": size, "seed": seed}
-        record = write_composites(out, made, {**settings, "correlations": list(pair)}, heard)
-    seconds = time.monotonic() - begun
+        record = write_composites(out, composed, {**settings, "correlations": list(pair)}, on_progress)
+    seconds = time.monotonic() - started
     images = sum(sum(groups.values()) for groups in record["images"].values())
     if as_json:
         print_json({"folder": str(out), "total": images, "seconds": round(seconds, 1), **record})
@@ -101,5 +101,5 @@ def _pair(text: str) -> tuple[float, ...]:
     except ValueError:
         raise InputError(f"--correlations is '{text}': give numbers such as 0.95,0.95") from None
     if len(pair) != 2:
-        raise InputError(f"--correlations is '{text}': give two numbers, of the background and of the co-object")
+        raise InputError(f"--correlations is '{text}': give two numbers, for background and co-object")
     return pair

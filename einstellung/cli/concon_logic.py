@@ -1,4 +1,4 @@
-"""``concon logic`` and ``concon audit``: what rules allow a learner to believe, and what a set of scenes hides."""
+"""``concon logic`` and ``concon audit``: which predicates solve which task, and unintended rules in a set of scenes."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
 
     from einstellung.scenes.audit_files import AuditedFile
     from einstellung.scenes.findings import Finding
-    from einstellung.scenes.logic import Answers, Logic
+    from einstellung.scenes.logic import Logic, PredicateAccuracy
 
-_PLAIN_WIDTH = 120  # where there is no terminal to ask
-_FLAGGED = 10  # unintended rules that are shown; all of them are in the JSON
+_PLAIN_WIDTH = 120  # columns, if the output is not a terminal
+_MAX_SHOWN = 10  # unintended rules shown; the JSON has all of them
 
 
 @click.command()
 @click.argument("rules", required=False, type=click.Path(path_type=Path), metavar="[RULES]")
 @JSON
 def logic(rules: Path | None, as_json: bool) -> None:
-    """Say which predicates solve each task, all tasks and the unconfounded set, before anything is trained.
+    """Which predicates solve each task, all tasks together and the unconfounded set, before any training.
 
-    RULES is a JSON or YAML file, or the folder with a published pair of them; without it, the paper's rules.
+    RULES is a JSON or YAML file, or the folder of a published pair of files. Default: the paper's rules.
     """
     from einstellung.scenes.logic import analyse
-    from einstellung.scenes.logic_words import logic_record
+    from einstellung.scenes.logic_report import logic_record
     from einstellung.scenes.rules import read_rules
 
     found = analyse(read_rules(rules))
@@ -45,16 +45,16 @@ def logic(rules: Path | None, as_json: bool) -> None:
 @click.option(
     "--rules",
     type=click.Path(path_type=Path),
-    help="The rules that the scenes obey.  [default: those they were made with]",
+    help="The rules of the scenes.  [default: those they were made with]",
 )
 @click.option(
     "--variant",
     type=click.Choice(["strict", "disjoint", "unconfounded"]),
-    help="[default: by the folder's name, or the one that the scenes obey]",
+    help="[default: by the folder's name, else the one the scenes obey]",
 )
 @JSON
 def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) -> None:
-    """Search scenes for rules that nobody intended: predicates that separate the classes better than the law says."""
+    """Search scenes for unintended rules: predicates that separate the classes better than the rules explain."""
     from einstellung.scenes.audit_files import audit_files
     from einstellung.scenes.rules import read_rules
 
@@ -69,7 +69,7 @@ def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) ->
 def _show_logic(logic: Logic) -> None:
     from rich.markup import escape
 
-    from einstellung.scenes.logic_words import percent, sentences
+    from einstellung.scenes.logic_report import percent, sentences
 
     console = _console()
     book = logic.book
@@ -81,30 +81,30 @@ def _show_logic(logic: Logic) -> None:
     console.print(f"{logic.scenes:,} scenes of {book.objects} objects, counted, not sampled.")
     for one in logic.variants:
         console.print(f"\n[bold]{one.variant}[/bold]", highlight=False)
-        if one.standings:
+        if one.results:
             tasks = [f"T{task + 1}" for task in range(book.tasks)]
             table = _table(
                 console, "predicate", "that is", *tasks, "all tasks", "unconfounded\npos / neg", "unconfounded"
             )
-            for standing in one.standings:
-                after = standing.unconfounded
+            for result in one.results:
+                unconfounded = result.unconfounded
                 table.add_row(
-                    escape(standing.predicate.formula),
-                    escape(standing.predicate.words),
-                    *(_cell(answers) for answers in (*standing.tasks, standing.joint)),
-                    f"{percent(after.positive)} / {percent(after.negative)}",
-                    _cell(after),
+                    escape(result.predicate.formula),
+                    escape(result.predicate.words),
+                    *(_cell(accuracy) for accuracy in (*result.tasks, result.joint)),
+                    f"{percent(unconfounded.positive)} / {percent(unconfounded.negative)}",
+                    _cell(unconfounded),
                 )
             console.print(table)
         for sentence in sentences(logic, one.variant):
             console.print(f"- {escape(sentence)}", highlight=False)
-    console.print("\nAccuracy in per cent, both classes weighing the same; 'solved' is exactly 100.", style="dim")
+    console.print("\nBalanced accuracy in per cent; 'solved' is exactly 100.", style="dim")
 
 
-def _cell(answers: Answers) -> str:
-    from einstellung.scenes.logic_words import percent
+def _cell(accuracy: PredicateAccuracy) -> str:
+    from einstellung.scenes.logic_report import percent
 
-    return "[green]solved[/green]" if answers.solves else percent(answers.accuracy)
+    return "[green]solved[/green]" if accuracy.solves else percent(accuracy.accuracy)
 
 
 def _show_audit(file: AuditedFile) -> None:
@@ -115,11 +115,11 @@ def _show_audit(file: AuditedFile) -> None:
     console.print(f"[bold]{escape(str(file.path))}[/bold]: {found.scenes:,} scenes, {found.variant}", highlight=False)
     for (task, label), number in found.broken.items():
         which = "positives" if label else "negatives"
-        console.print(f"[bold red]{number:,} {which} of t{task} do not obey the rule of their class[/bold red]")
+        console.print(f"[bold red]{number:,} {which} of t{task} break the rule of their class[/bold red]")
     if not found.predicates:
-        console.print("nothing was compared: the rules have none of these tasks\n", style="yellow")
+        console.print("nothing compared: the rules have none of these tasks\n", style="yellow")
         return
-    console.print("what separates the classes best:")
+    console.print("predicates that separate the classes best:")
     console.print(_findings(console, found.strongest))
     if found.not_compared:
         console.print(f"not compared: {', '.join(found.not_compared)}", style="yellow")
@@ -127,7 +127,7 @@ def _show_audit(file: AuditedFile) -> None:
         console.print(
             f"[bold red]{len(found.unintended)} unintended rules[/bold red] among {found.predicates} predicates:"
         )
-        console.print(_findings(console, found.unintended[:_FLAGGED]))
+        console.print(_findings(console, found.unintended[:_MAX_SHOWN]))
     else:
         console.print(f"no unintended rule found among {found.predicates} predicates")
     console.print()

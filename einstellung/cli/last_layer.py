@@ -77,7 +77,7 @@ def last_layer(
     from einstellung.report.probes.last_layer import last_layer_table
     from einstellung.report.probes.watermark_report import as_json as record_of
     from einstellung.report.table_formats import to_markdown, write_table
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
     from einstellung.training.devices import torch_threads
 
     check_output_folder(out)
@@ -97,7 +97,7 @@ def last_layer(
             of_interest = CARTON if index is None and data.own and data.classes > CARTON else index
             design = StudyDesign(wanted, seeds, versions, of_interest, font, training)
             records.append(
-                run_study(extractor, data, design, lambda step: in_lines(step, lambda line: click.echo(line, err=True)))
+                run_study(extractor, data, design, lambda step: progress_logger(step, lambda line: click.echo(line, err=True)))
             )
     mean = average(records) if len(records) > 1 else None
     content = record_of(records, mean, finish_record(provenance))

@@ -14,11 +14,11 @@ def progress_bar(title: str, done: str) -> Iterator[Callable[[int, int], object]
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
 
     console = Console(stderr=True)
     if not console.is_terminal:
-        yield in_lines(done, lambda line: click.echo(line, err=True))
+        yield progress_logger(done, lambda line: click.echo(line, err=True))
         return
     columns = (TextColumn(title), BarColumn(), MofNCompleteColumn())
     with Progress(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:

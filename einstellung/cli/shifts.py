@@ -55,7 +55,7 @@ def shifts(
     from einstellung.report.probes.shifts import shift_table
     from einstellung.report.probes.watermark_report import as_json as record_of
     from einstellung.report.table_formats import to_markdown, write_table
-    from einstellung.scenes.progress import in_lines
+    from einstellung.scenes.progress import progress_logger
     from einstellung.training.devices import torch_threads
 
     check_output_folder(out)
@@ -65,7 +65,7 @@ def shifts(
     classifiers = [load_classifier(name) for name in dict.fromkeys(models)]
     with torch_threads(thread_count(threads)):
         records = [
-            gaps(classifier, folders, lambda name: in_lines(name, lambda line: click.echo(line, err=True)))
+            gaps(classifier, folders, lambda name: progress_logger(name, lambda line: click.echo(line, err=True)))
             for classifier in classifiers
         ]
     mean = average(records) if len(records) > 1 else None

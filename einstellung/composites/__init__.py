@@ -1,1 +1,1 @@
-"""Pictures put together from three sources: a target, a background and a co-object, two shortcuts in each. Arrays only."""
+"""Images composed of a target, a background and a co-object: two shortcuts in each. Arrays only, no torch."""

@@ -1,11 +1,11 @@
-"""``datasheet.md``: what a person should know before using a folder of composites."""
+"""``datasheet.md``: what to know before using a folder of composites."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from einstellung.composites.making import Composites
+from einstellung.composites.build import Composites
 from einstellung.composites.sources import BACKGROUND, OBJECT, TARGET
 
 
@@ -20,43 +20,42 @@ def datasheet(composites: Composites, record: Mapping[str, Any]) -> str:
     )
     return f"""# Datasheet: composites with two shortcuts
 
-{total:,} pictures of {settings["size"]}x{settings["size"]} pixels, put together on {record["made"]}
+{total:,} pictures of {settings["size"]}x{settings["size"]} pixels, composed on {record["made"]}
 by einstellung {record["einstellung"]} from {composites.words}.
 
-## Why it was made
+## Motivation
 
-To see whether a classifier of targets ({labels[TARGET][0]} or {labels[TARGET][1]}) leans on the background or on the object
-beside them, and whether a cure of one shortcut feeds the other. The recipe is that of UrbanCars ("A Whac-A-Mole
-Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others", Li et al., CVPR 2023); no picture of
-that set is in it.
+To see whether a classifier of targets ({labels[TARGET][0]} or {labels[TARGET][1]}) relies on the background or on the
+co-occurring object, and whether mitigating one shortcut amplifies the other. The procedure is that of UrbanCars ("A Whac-A-Mole
+Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others", Li et al., CVPR 2023); none of its pictures is used.
 
-## What is in it
+## Composition
 
 {pairs}
 
-In training the background is the common one in {background:.0%} of a class's images and the object in {co_object:.0%}, each
-independently of the other; in validation and test every group has as many images.
+In training the background is common in {background:.0%} of a class's images and the object in {co_object:.0%}, independently
+of each other; in validation and test all groups have the same size.
 
 {_table(record["images"])}
 
-A group is named by the class (0 or 1) and by whether background and object are common (1) or not (0).
+A group is named by its class (0 or 1) and by whether background and object are common (1) or not (0).
 
-## How it was made
+## Collection process
 
-The target is cropped to its mask, its longer side half of the canvas, in the middle; the object's longer side is a quarter,
-centred at half the height and .875 of the width; masks are hard. In a split every target and every background is used once,
-objects many times; no source is in two splits. Seed {settings["seed"]}: the same command makes the same pictures again.
+The target is cropped to its mask, its longer side is half of the canvas, and it is centred; the object's longer side is a
+quarter, centred at half the height and .875 of the width; masks are binary. Within a split every target and every background is
+used once, objects many times; no source is in two splits. Seed {settings["seed"]}: the same command gives the same pictures.
 
 ## Files
 
-- `CASE/SPLIT/GROUP/NNN.jpg` the picture, `NNN_mask.png` where the target is, `NNN_co_occur_obj_mask.png` what is seen of the
-  object, `NNN_bg_only.png` the whole background. `CASE` is `bg-R_co_occur_obj-R`, with the correlations of training or 0.5.
+- `CASE/SPLIT/GROUP/NNN.jpg`: the picture; `NNN_mask.png`: the target; `NNN_co_occur_obj_mask.png`: the visible object;
+  `NNN_bg_only.png`: the complete background. `CASE` is `bg-R_co_occur_obj-R`, with the correlations of training or 0.5.
 - `contact_sheets/`: some pictures of every group. `made.json`: settings, labels and counts.
 
-## What to be careful about
+## Uses and limits
 
-Accuracy on training-like images says nothing about the target: look at the groups. The pictures keep the terms of use of their
-sources, and the flaws.
+Accuracy on images like those of training says nothing about the target: look at the groups. The pictures inherit the terms of use
+and the flaws of their sources.
 """
 
 

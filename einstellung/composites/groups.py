@@ -1,6 +1,6 @@
-"""Groups of composites: in which of them each cue is common, and how many images each group gets.
+"""Groups of composites by cue pattern, and how many images each group gets.
 
-A pattern has a digit for every cue: 1 where it is common (its value is the label's), 0 where it is not.
+A pattern has one digit per cue: 1 if the cue is common (its value equals the label), else 0.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from einstellung.errors import InputError
 
 CUES = ("background", "co-object", "watermark")
 
-Pattern = tuple[int, ...]
+CuePattern = tuple[int, ...]
 
 
-def patterns(cues: int) -> list[Pattern]:
-    """All patterns, from 'everything common' to 'nothing'.
+def patterns(cues: int) -> list[CuePattern]:
+    """All patterns, from all cues common to none.
 
     >>> ["".join(map(str, pattern)) for pattern in patterns(2)]
     ['11', '10', '01', '00']
@@ -24,8 +24,8 @@ def patterns(cues: int) -> list[Pattern]:
     return list(product((1, 0), repeat=cues))
 
 
-def group_shares(correlations: Sequence[float]) -> dict[Pattern, float]:
-    """The share of each pattern in a class: cues are independent of each other, given the label."""
+def group_shares(correlations: Sequence[float]) -> dict[CuePattern, float]:
+    """The share of each pattern in a class; cues are independent given the label."""
     shares = {}
     for pattern in patterns(len(correlations)):
         share = 1.0
@@ -35,10 +35,10 @@ def group_shares(correlations: Sequence[float]) -> dict[Pattern, float]:
     return shares
 
 
-def group_counts(count: int, correlations: Sequence[float]) -> dict[Pattern, int]:
-    """``count`` images of a class dealt out to the patterns: rounded, all of them used, and no pattern that may occur left out.
+def group_counts(count: int, correlations: Sequence[float]) -> dict[CuePattern, int]:
+    """Distribute ``count`` images of a class over the patterns by largest remainder; every possible pattern gets at least one.
 
-    What rounding leaves over goes to the largest remainders, and among equal ones to the larger pattern.
+    Ties go to the more frequent pattern.
 
     >>> list(group_counts(630, (0.95, 0.95)).values())
     [569, 30, 30, 1]
@@ -48,7 +48,7 @@ def group_counts(count: int, correlations: Sequence[float]) -> dict[Pattern, int
     shares = group_shares(correlations)
     possible = [pattern for pattern, share in shares.items() if share > 0]
     if count < len(possible):
-        raise InputError(f"{count} images of a class cannot make up {len(possible)} groups: give more images")
+        raise InputError(f"{count} images per class are too few for {len(possible)} groups: give more images")
     exact = {pattern: round(share * count, 9) for pattern, share in shares.items()}
     counts = {pattern: int(value) for pattern, value in exact.items()}
     by_remainder = sorted(possible, key=lambda one: (-round(exact[one] - counts[one], 6), -exact[one]))
@@ -62,7 +62,7 @@ def group_counts(count: int, correlations: Sequence[float]) -> dict[Pattern, int
 
 
 def is_even(count: int, correlations: Sequence[float]) -> bool:
-    """Whether patterns with equal shares get equal numbers of a class's images, so that a correlation of .5 is exactly that.
+    """Whether patterns with equal shares get equal numbers of images, so that a correlation of .5 is exact.
 
     >>> is_even(315, (0.95, 0.5)), is_even(314, (0.95, 0.5))
     (False, True)
@@ -75,21 +75,21 @@ def is_even(count: int, correlations: Sequence[float]) -> bool:
 
 
 def check_correlations(phases: Sequence[Sequence[float]]) -> int:
-    """How many cues there are, if the phases agree about it."""
+    """The number of cues, which all phases must agree on."""
     if not phases:
-        raise InputError("phases is empty: give the correlations of at least one, such as [[0.95, 0.95]]")
+        raise InputError("phases is empty: give at least one pair of correlations, such as [[0.95, 0.95]]")
     lengths = {len(phase) for phase in phases}
     if len(lengths) > 1 or not lengths <= {2, 3}:
         raise InputError(
-            f"phases have {' or '.join(map(str, sorted(lengths)))} correlations: give every one two of them (background, "
-            "co-object), or every one three (and watermark)"
+            f"phases have {' or '.join(map(str, sorted(lengths)))} correlations: give all two (background, co-object) or "
+            "all three (and watermark)"
         )
     for rho in (rho for phase in phases for rho in phase):
         if not 0 <= rho <= 1:
-            raise InputError(f"a correlation is {rho}: it is the share of images in which a cue is common, 0 to 1")
+            raise InputError(f"a correlation is {rho}: give a share from 0 to 1")
     return lengths.pop()
 
 
-def words(counts: Mapping[Pattern, int]) -> dict[str, int]:
-    """The same with patterns as texts."""
+def by_name(counts: Mapping[CuePattern, int]) -> dict[str, int]:
+    """The same counts with patterns as strings."""
     return {"".join(map(str, pattern)): count for pattern, count in counts.items()}

@@ -1,4 +1,4 @@
-"""The layers of composites: sources at the size of the canvas, ready to be put on top of each other, many at a time."""
+"""The layers of composites: sources scaled to the canvas, composed in batches."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from einstellung.composites.geometry import OBJECT_PLACE, TARGET_PLACE, Window, backdrop, cut_out
-from einstellung.composites.lots import NONE, Numbers, Parts
+from einstellung.composites.geometry import OBJECT_PLACEMENT, TARGET_PLACEMENT, Window, backdrop, cut_out
 from einstellung.composites.sources import BACKGROUND, OBJECT, TARGET, Pixels, Source
+from einstellung.composites.split_plan import NONE, Numbers, Parts
 from einstellung.composites.watermark_mask import watermarked
 from einstellung.files import digest
 from einstellung.sources.cache import Arrays, cached
 
-_LAYOUT = 1  # of the cached arrays, and of how sources are scaled; another one is another entry
+_LAYOUT = 1  # version of the cached arrays and of how sources are scaled; part of the cache key
 
 Masks = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class CutOuts:
-    """Cut-outs [N, 4, h, w] (alpha 0 or 255) and the part of the canvas that all of them fill."""
+    """Cut-outs [N, 4, h, w] (alpha 0 or 255) and their common window on the canvas."""
 
     pixels: Pixels
     window: Window
 
     def paste(self, canvas: Pixels, which: Numbers) -> None:
-        """Put cut-outs on the canvasses [n, 3, S, S]; where the number is ``NONE``, nothing."""
+        """Paste cut-outs onto canvases [n, 3, S, S] in place; ``NONE`` pastes nothing."""
         rows, cols = self.window.area
         chosen = self.pixels[np.maximum(which, 0)]
         inside = (chosen[:, 3:] == 255) & (which != NONE)[:, None, None, None]
         np.copyto(canvas[:, :, rows, cols], chosen[:, :3], where=inside)
 
     def masks(self, which: Numbers, size: int) -> Masks:
-        """Where on the canvas each is: [n, S, S]."""
+        """Their masks on the canvas [n, S, S]."""
         masks = np.zeros((len(which), size, size), dtype=np.bool_)
         rows, cols = self.window.area
         masks[:, rows, cols] = (self.pixels[np.maximum(which, 0), 3] == 255) & (which != NONE)[:, None, None]
@@ -44,8 +44,8 @@ class CutOuts:
 
 
 @dataclass(frozen=True)
-class Layers:
-    """All layers, and the value (0 or 1) and the name of every source of a kind."""
+class CompositeLayers:
+    """All layers, with the value (0 or 1) and the name of every source of each kind."""
 
     size: int
     targets: CutOuts
@@ -55,7 +55,7 @@ class Layers:
     names: Mapping[str, tuple[str, ...]]
 
     def compose(self, parts: Parts) -> Pixels:
-        """The pictures [n, 3, S, S]: background, co-object, target, and the watermark over all of them."""
+        """Compose images [n, 3, S, S]: background, co-object, target, then the watermark on top."""
         canvas: Pixels = self.backgrounds[np.maximum(parts.backgrounds, 0)]
         canvas[parts.backgrounds == NONE] = self.flat_colour[:, None, None]
         self.objects.paste(canvas, parts.objects)
@@ -68,16 +68,16 @@ class Layers:
         return self.targets.masks(parts.targets, self.size)
 
     def object_masks(self, parts: Parts) -> Masks:
-        """What is to be seen of the co-objects: the target stands before them."""
+        """The visible part of the co-objects: the target is in front of them."""
         return self.objects.masks(parts.objects, self.size) & ~self.target_masks(parts)
 
     def target_boxes(self, which: Numbers) -> Numbers:
-        """Rows of top, left, bottom, right (the last two not within) of the targets with these numbers."""
+        """Top, left, bottom and right of these targets; bottom and right are exclusive."""
         return self._boxes[which]
 
     @cached_property
     def flat_colour(self) -> Pixels:
-        """The mean colour of all backgrounds: a background that tells nothing."""
+        """The mean colour of all backgrounds: an uninformative background."""
         return np.asarray(np.rint(self.backgrounds.mean(axis=(0, 2, 3))), dtype=np.uint8)
 
     @cached_property
@@ -95,32 +95,32 @@ def load_layers(
     sources: Mapping[str, Sequence[Source]],
     size: int,
     keep: bool = True,
-    heard: Callable[[int, int], object] = lambda done, total: None,
-) -> Layers:
-    """The sources of every kind at the size of the canvas; ``keep``: the next time they come from the cache."""
+    on_progress: Callable[[int, int], object] = lambda done, total: None,
+) -> CompositeLayers:
+    """Scale the sources of every kind to the canvas; ``keep`` stores them in the cache."""
 
     def make() -> Arrays:
-        return _scaled(sources, size, heard)
+        return _scaled(sources, size, on_progress)
 
     if keep:
         content = {kind: [source.digest() for source in some] for kind, some in sources.items()}
         arrays = cached(f"layers-{digest([_LAYOUT, size, content], length=32)}", make)
     else:
         arrays = make()
-    return Layers(
+    return CompositeLayers(
         size,
-        CutOuts(arrays[TARGET], TARGET_PLACE.window(size)),
+        CutOuts(arrays[TARGET], TARGET_PLACEMENT.window(size)),
         arrays[BACKGROUND],
-        CutOuts(arrays[OBJECT], OBJECT_PLACE.window(size)),
+        CutOuts(arrays[OBJECT], OBJECT_PLACEMENT.window(size)),
         {kind: np.array([source.value for source in some], dtype=np.int64) for kind, some in sources.items()},
         {kind: tuple(source.name for source in some) for kind, some in sources.items()},
     )
 
 
 def _scaled(
-    sources: Mapping[str, Sequence[Source]], size: int, heard: Callable[[int, int], object]
+    sources: Mapping[str, Sequence[Source]], size: int, on_progress: Callable[[int, int], object]
 ) -> dict[str, Pixels]:
-    sides = {TARGET: TARGET_PLACE.window(size).height, OBJECT: OBJECT_PLACE.window(size).height}
+    sides = {TARGET: TARGET_PLACEMENT.window(size).height, OBJECT: OBJECT_PLACEMENT.window(size).height}
     done, total = 0, sum(map(len, sources.values()))
     arrays: dict[str, Pixels] = {}
     for kind, some in sources.items():
@@ -132,5 +132,5 @@ def _scaled(
                 backdrop(picture, size) if kind == BACKGROUND else cut_out(picture, sides[kind], source.name)
             )
             done += 1
-            heard(done, total)
+            on_progress(done, total)
     return arrays

@@ -1,8 +1,8 @@
-"""``procedural``: sources that need no files, each drawn from its number.
+"""``procedural``: generated sources that need no files.
 
-Targets are creatures of any colour, pose and marking, with a smooth outline (label round) or a jagged one (label spiky).
-Backgrounds are buildings of blocks or drifting clouds, objects are signs or plants: these have colours of their own as well,
-so that they are easier to tell apart than the targets, which makes them tempting.
+Targets are creatures of any colour, pose and marking with a smooth (label round) or jagged (label spiky) outline. Backgrounds are
+buildings or clouds, objects are signs or plants. These also differ in colour, so they are easier to classify than the targets,
+which makes them tempting shortcuts.
 """
 
 from __future__ import annotations
@@ -12,25 +12,24 @@ from functools import partial
 
 import numpy as np
 
-from einstellung.composites.chance import draws
-from einstellung.composites.procedural_cut_outs import creature, plant, sign
-from einstellung.composites.procedural_scenery import blocks, clouds
-from einstellung.composites.sources import BACKGROUND, KINDS, OBJECT, SPLITS, TARGET, Pixels, Source, Sources
+from einstellung.composites.procedural_images import blocks, clouds, creature, plant, sign
+from einstellung.composites.randomness import numpy_generator
+from einstellung.composites.sources import BACKGROUND, KINDS, OBJECT, SPLITS, TARGET, Pixels, Source, SourceSet
 
 PROCEDURAL = "procedural"
-COUNTS = {"train": 630, "val": 132, "test": 132}  # of each label
-OBJECTS = {"train": 28, "val": 6, "test": 6}  # as few as there are kinds of things in a street
+COUNTS = {"train": 630, "val": 132, "test": 132}  # per label
+OBJECTS = {"train": 28, "val": 6, "test": 6}  # few, as in UrbanCars
 LABELS = {TARGET: ("round", "spiky"), BACKGROUND: ("blocks", "clouds"), OBJECT: ("sign", "plant")}
-_VERSION = 1  # of how things look; another one is another source
-_ARTISTS: dict[str, tuple[Callable[[np.random.Generator], Pixels], ...]] = {
+_VERSION = 1  # of the images' look; part of cache keys
+_PAINTERS: dict[str, tuple[Callable[[np.random.Generator], Pixels], ...]] = {
     TARGET: (partial(creature, jagged=False), partial(creature, jagged=True)),
     BACKGROUND: (blocks, clouds),
     OBJECT: (sign, plant),
 }
 
 
-def procedural(counts: Mapping[str, int] = COUNTS) -> Sources:
-    """So many targets and backgrounds of each label, by split; a picture depends on its kind, label, split and number alone.
+def procedural(counts: Mapping[str, int] = COUNTS) -> SourceSet:
+    """``counts`` targets and backgrounds per label, by split; an image depends only on its kind, label, split and number.
 
     >>> len(procedural({"train": 4, "val": 2, "test": 2}).by_kind["target"])
     16
@@ -42,7 +41,7 @@ def procedural(counts: Mapping[str, int] = COUNTS) -> Sources:
         for split in SPLITS
         for number in range(OBJECTS[split] if kind == OBJECT else counts[split])
     ]
-    return Sources("creatures, scenery and objects drawn here", LABELS, tuple(items))
+    return SourceSet("creatures, scenery and objects drawn here", LABELS, tuple(items))
 
 
 def _source(kind: str, value: int, split: str, number: int) -> Source:
@@ -52,10 +51,10 @@ def _source(kind: str, value: int, split: str, number: int) -> Source:
         kind,
         value,
         split,
-        partial(_drawn, kind, value, name),
+        partial(_paint, kind, value, name),
         lambda: f"{PROCEDURAL} {_VERSION} {name}",
     )
 
 
-def _drawn(kind: str, value: int, name: str) -> Pixels:
-    return _ARTISTS[kind][value](draws(_VERSION, name))
+def _paint(kind: str, value: int, name: str) -> Pixels:
+    return _PAINTERS[kind][value](numpy_generator(_VERSION, name))

@@ -1,4 +1,4 @@
-"""Sources in a folder: listed in an ``index.csv``, or lying in ``targets/LABEL/``, ``backgrounds/LABEL/``, ``objects/LABEL/``."""
+"""Read sources from a folder: listed in ``index.csv``, or in ``targets/LABEL/``, ``backgrounds/LABEL/``, ``objects/LABEL/``."""
 
 from __future__ import annotations
 
@@ -7,14 +7,17 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path, PurePosixPath
 
-from einstellung.composites.picture_files import read_background, read_cut_out
+import numpy as np
+from PIL import Image, ImageOps, UnidentifiedImageError
+
 from einstellung.composites.sources import (
     BACKGROUND,
     KINDS,
     SPLITS,
+    Pixels,
     Source,
-    Sources,
-    check_first,
+    SourceSet,
+    check_first_labels,
     ordered_labels,
 )
 from einstellung.errors import InputError
@@ -24,21 +27,23 @@ from einstellung.sources.reading import file_hash
 INDEX = "index.csv"
 _COLUMNS = ("file", "kind", "label", "split")
 _ENDINGS = (".bmp", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp")
-_SHARES = (0.7, 0.15)  # of a label's pictures that go to training and to validation; the others are for the test
+_SHARES = (0.7, 0.15)  # of a label's images for training and validation; the rest is for the test
+FORMATS = ("BMP", "JPEG", "PNG", "TIFF", "WEBP")  # decoders that start no other program
+_DEEP = ("I", "F", "I;16", "I;16B", "I;16L", "I;16N")  # more than 8 bits per channel, of unknown scale
 
 
 def find_folder(name: str) -> Path:
-    """The folder of that name in the places where data are looked for."""
+    """The folder of that name in the data places."""
     if folders := _folders(name):
         return folders[0]
     raise InputError(
-        f"there are no sources '{name}' in {describe_locations()}: set EINSTELLUNG_DATA to the folder that holds {name}/, "
-        "or take 'procedural', which needs no files"
+        f"no sources '{name}' in {describe_locations()}: set EINSTELLUNG_DATA to the folder that holds {name}/, "
+        "or use 'procedural', which needs no files"
     )
 
 
 def has_folder(name: str) -> bool:
-    """Whether there is a folder of that name in one of these places."""
+    """Whether the data places have a folder of that name."""
     return bool(_folders(name))
 
 
@@ -47,14 +52,14 @@ def _folders(name: str) -> list[Path]:
     return [folder for folder in found if folder.name == name and folder.is_dir()]
 
 
-def read_folder(folder: Path, first: Sequence[str] = ()) -> Sources:
-    """The sources of a folder, by its index where it has one."""
+def read_folder(folder: Path, first: Sequence[str] = ()) -> SourceSet:
+    """The sources of a folder, from its index if it has one."""
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder")
+        raise InputError(f"{folder}: no such folder")
     return _indexed(folder, first) if (folder / INDEX).is_file() else _plain(folder, first)
 
 
-def _indexed(folder: Path, first: Sequence[str]) -> Sources:
+def _indexed(folder: Path, first: Sequence[str]) -> SourceSet:
     index = folder / INDEX
     try:
         with index.open(encoding="utf-8", newline="") as file:
@@ -70,57 +75,59 @@ def _indexed(folder: Path, first: Sequence[str]) -> Sources:
             if row[column] not in known:
                 raise InputError(f"{index}, line {line}: {column} is '{row[column]}', not one of {', '.join(known)}")
         if not row["file"] or not row["label"]:
-            raise InputError(f"{index}, line {line}: it needs a file and a label")
+            raise InputError(f"{index}, line {line}: give a file and a label")
         path = PurePosixPath(row["file"])
         if path.is_absolute() or ".." in path.parts:
-            raise InputError(f"{index}, line {line}: '{row['file']}' lies outside of the folder")
+            raise InputError(f"{index}, line {line}: '{row['file']}' is outside of the folder")
         if not (folder / path).is_file():
             raise InputError(f"{index}, line {line}: {folder / path} is missing")
     names = [row["file"] for row in rows]
     if len(set(names)) < len(names):
         twice = next(name for number, name in enumerate(names) if name in names[:number])
-        raise InputError(f"{index} lists '{twice}' twice: take one line out")
+        raise InputError(f"{index} lists '{twice}' twice: remove one line")
     labels = {
         kind: _labels(index, kind, [row["label"] for row in rows if row["kind"] == kind], first) for kind in KINDS
     }
-    check_first(first, labels)
+    check_first_labels(first, labels)
     items = [
         _source(folder / row["file"], row["file"], row["kind"], labels[row["kind"]].index(row["label"]), row["split"])
         for row in rows
     ]
-    return Sources(f"pictures of the folder '{folder.resolve().name}'", labels, tuple(items))
+    return SourceSet(f"pictures of the folder '{folder.resolve().name}'", labels, tuple(items))
 
 
-def _plain(folder: Path, first: Sequence[str]) -> Sources:
+def _plain(folder: Path, first: Sequence[str]) -> SourceSet:
     labels: dict[str, tuple[str, str]] = {}
     items: list[Source] = []
     for kind in KINDS:
-        place = folder / f"{kind}s"
-        if not place.is_dir():
+        kind_folder = folder / f"{kind}s"
+        if not kind_folder.is_dir():
             raise InputError(
                 f"{folder} has neither {INDEX} nor the folder {kind}s/: give one with targets/, backgrounds/ and objects/, "
-                "each with a folder for either label"
+                "each with a folder per label"
             )
         labels[kind] = _labels(
-            place, kind, [one.name for one in place.iterdir() if one.is_dir() and _shown(one)], first
+            kind_folder, kind, [one.name for one in kind_folder.iterdir() if one.is_dir() and _is_visible(one)], first
         )
         for value, label in enumerate(labels[kind]):
-            for file, split in _split(place / label).items():
+            for file, split in _split(kind_folder / label).items():
                 items.append(_source(file, f"{kind}s/{label}/{file.name}", kind, value, split))
-    check_first(first, labels)
-    return Sources(f"pictures of the folder '{folder.resolve().name}'", labels, tuple(items))
+    check_first_labels(first, labels)
+    return SourceSet(f"pictures of the folder '{folder.resolve().name}'", labels, tuple(items))
 
 
-def _split(place: Path) -> dict[Path, str]:
-    """Every picture with its split: in the order of their hashes, so that neither a new name nor the disk's order moves one."""
-    files = [file for file in sorted(place.iterdir()) if file.suffix.lower() in _ENDINGS and _shown(file)]
+def _split(label_folder: Path) -> dict[Path, str]:
+    """Assign images to splits in the order of their hashes, so that neither names nor the order on disk matter."""
+    files = [file for file in sorted(label_folder.iterdir()) if file.suffix.lower() in _ENDINGS and _is_visible(file)]
     if len(files) < len(SPLITS):
-        raise InputError(f"{place} holds {len(files)} pictures: training, validation and test need one each at least")
+        raise InputError(
+            f"{label_folder} has {len(files)} images: training, validation and test need at least one each"
+        )
     by_hash: dict[str, Path] = {}
     for file in files:
         known = by_hash.setdefault(file_hash(file, "sha256"), file)
         if known is not file:
-            raise InputError(f"{known} and {file} are the same picture: take one away")
+            raise InputError(f"{known} and {file} are the same image: remove one")
     ordered = [by_hash[key] for key in sorted(by_hash)]
     train = min(max(1, round(_SHARES[0] * len(ordered))), len(ordered) - 2)
     val = min(max(1, round(_SHARES[1] * len(ordered))), len(ordered) - train - 1)
@@ -130,7 +137,7 @@ def _split(place: Path) -> dict[Path, str]:
 
 def _labels(where: Path, kind: str, found: Sequence[str], first: Sequence[str]) -> tuple[str, str]:
     if not found:
-        raise InputError(f"{where} has no {kind} at all: composites need targets, backgrounds and objects")
+        raise InputError(f"{where} has no {kind}: composites need targets, backgrounds and objects")
     return ordered_labels(found, first, f"{where}, {kind}s")
 
 
@@ -139,6 +146,31 @@ def _source(file: Path, name: str, kind: str, value: int, split: str) -> Source:
     return Source(name, kind, value, split, partial(load, file), partial(file_hash, file, "sha256"))
 
 
-def _shown(path: Path) -> bool:
-    """Not what file managers and archivers leave behind."""
+def _is_visible(path: Path) -> bool:
+    """False for what file managers and archivers leave behind."""
     return not path.name.startswith((".", "__MACOSX"))
+
+
+def read_cut_out(file: Path) -> Pixels:
+    """[H, W, 4], upright; an image without an alpha channel is refused."""
+    return _read_image(file, "RGBA")
+
+
+def read_background(file: Path) -> Pixels:
+    """[H, W, 3], upright; alpha is ignored."""
+    return _read_image(file, "RGB")
+
+
+def _read_image(file: Path, mode: str) -> Pixels:
+    try:
+        with Image.open(file, formats=FORMATS) as picture:
+            if picture.mode in _DEEP:
+                raise InputError(f"{file} has more than 8 bits per channel: save it with 8")
+            upright = ImageOps.exif_transpose(picture)
+            if mode == "RGBA" and not upright.has_transparency_data:
+                raise InputError(f"{file} has no alpha channel: save the cut-out as PNG or WebP with one")
+            return np.array(upright.convert(mode))
+    except UnidentifiedImageError:
+        raise InputError(f"{file} is not a readable image ({', '.join(FORMATS)})") from None
+    except (OSError, SyntaxError, ValueError, EOFError, Image.DecompressionBombError) as error:
+        raise InputError(f"{file} is not a readable image: {error}") from None

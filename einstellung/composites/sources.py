@@ -1,7 +1,7 @@
-"""The three sources of composites: targets and co-objects (cut-outs), and backgrounds, of two labels each.
+"""The sources of composites: targets and co-objects (cut-outs) and backgrounds, with two labels each.
 
-Value v of a background or an object goes with class v of the targets. Which label is value 0 is the alphabetically first one of
-its kind, but for those in ``FIRST_LABELS`` and those that are named instead: ``urban`` is 0 and ``country`` 1, as in UrbanCars.
+Value v of a background or an object is common for class v of the targets. The alphabetically first label of a kind is value 0,
+unless another one is in ``FIRST_LABELS`` or is given: ``urban`` is 0 and ``country`` 1, as in UrbanCars.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Pixels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Source:
-    """One picture that composites are made of.
+    """One source image.
 
-    ``load`` gives [H, W, 4] for targets and objects, [H, W, 3] for backgrounds; ``digest`` stands for what is in it.
+    ``load`` returns [H, W, 4] for targets and objects, [H, W, 3] for backgrounds; ``digest`` identifies the content.
     """
 
     name: str
@@ -38,8 +38,8 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Sources:
-    """All pictures there are, the labels of each kind (of value 0 and of value 1), and in words where they come from."""
+class SourceSet:
+    """All source images, the two labels of each kind (value 0, value 1), and ``words`` that describe their origin."""
 
     words: str
     labels: Mapping[str, tuple[str, str]]
@@ -47,19 +47,19 @@ class Sources:
 
     @cached_property
     def by_kind(self) -> Mapping[str, tuple[Source, ...]]:
-        """In the order of their names, whatever order a disk has them in."""
+        """Sorted by name, independent of the order on disk."""
         ordered = sorted(self.items, key=lambda source: source.name)
         return {kind: tuple(source for source in ordered if source.kind == kind) for kind in KINDS}
 
     def numbers(self, kind: str, split: str, value: int) -> npt.NDArray[np.int64]:
-        """Which pictures of a kind (by their place in :attr:`by_kind`) belong to a split and have a value."""
+        """The indices in :attr:`by_kind` of the sources of a split with a value."""
         found = [n for n, source in enumerate(self.by_kind[kind]) if source.split == split and source.value == value]
         return np.array(found, dtype=np.int64)
 
     def words_of(self, kind: str, value: int) -> str:
         """A label with its kind.
 
-        >>> Sources("", {"target": ("cat", "dog")}, ()).words_of("target", 1)
+        >>> SourceSet("", {"target": ("cat", "dog")}, ()).words_of("target", 1)
         'dog targets'
         """
         return f"{self.labels[kind][value]} {kind}s"
@@ -76,7 +76,7 @@ def ordered_labels(found: Sequence[str], first: Sequence[str], where: str) -> tu
     labels = sorted(set(found))
     if len(labels) != 2:
         there = ", ".join(labels[:5]) or "none"
-        raise InputError(f"{where}: composites have two labels of each kind, here are {len(labels)} ({there})")
+        raise InputError(f"{where}: composites need two labels of each kind, found {len(labels)} ({there})")
     for names in (first, FIRST_LABELS):
         wanted = [label for label in labels if label in names]
         if len(wanted) == 2:
@@ -86,9 +86,9 @@ def ordered_labels(found: Sequence[str], first: Sequence[str], where: str) -> tu
     return labels[0], labels[1]
 
 
-def check_first(first: Sequence[str], labels: Mapping[str, tuple[str, str]]) -> None:
-    """Refuse a name among those that should come first which is no label at all."""
+def check_first_labels(first: Sequence[str], labels: Mapping[str, tuple[str, str]]) -> None:
+    """Refuse a first label that does not exist."""
     known = sorted({label for pair in labels.values() for label in pair})
     for name in first:
         if name not in known:
-            raise InputError(f"first_labels names '{name}', which is no label here: there are {', '.join(known)}")
+            raise InputError(f"first_labels has '{name}', which is not a label: give one of {', '.join(known)}")

@@ -3,13 +3,13 @@
 .. math:: out = x (1 - a) + a, \\qquad a = o \\cdot mask
 
 with o = 128/255 and white = 1 (Li et al. 2023, 'A Whac-A-Mole Dilemma', section 2.2 and its ImageNet-W). The letters are
-36 pixels high at 224 (62 at 384, 82 at 512, else the whole part of size / 6.22), their top-left corner is at (.01 of the
-width, .4 of the height), and they are put on after resizing and cropping, before normalisation.
+36 pixels high at 224 (62 at 384, 82 at 512, else size / 6.22 rounded down), their top-left corner is at (.01 of the width, .4 of
+the height), and they are applied after resizing and cropping, before normalisation.
 
-The masks were rendered from Debian's fonts-noto-cjk-extra (NotoSerifCJK-ExtraLight, simplified Chinese), where they are the
-published ones to the pixel, and are shipped for the sizes in :data:`SHIPPED`: no font is needed. Any other size is scaled by
-area-weighted bilinear averaging from the next larger shipped mask (from 512 where it is larger), so that letters keep their
-place and their height.
+The masks were rendered with Debian's fonts-noto-cjk-extra (NotoSerifCJK-ExtraLight, simplified Chinese), where they equal the
+published ones pixel for pixel, and are shipped for the sizes in :data:`SHIPPED`, so no font is needed. Any other size is scaled
+by area-weighted bilinear averaging from the next larger shipped mask (from 512 if it is larger), which keeps their position
+and height.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from einstellung.errors import InputError
 OPACITY = 128 / 255
 LEFT, TOP = 0.01, 0.4
 SHIPPED = (224, 240, 260, 384, 512)
-# The watermark itself, and texts in the same font to compare it with: six other characters, a Latin word.
+# The watermark, and control texts in the same font: six other characters, and a Latin word.
 TEXTS = {"watermark": "捷径捷径捷径", "characters": "天地玄黄宇宙", "latin": "watermark"}
 _LETTERS = {224: 36, 384: 62, 512: 82, 518: 84}
-_LATIN = 41 / 36  # this much larger, the Latin word is as wide and as high as the six characters
-_SIMPLIFIED = 2  # the place of simplified Chinese in the collection of fonts
+_LATIN = 41 / 36  # makes the Latin word as wide and as high as the six characters
+_SIMPLIFIED = 2  # index of simplified Chinese in the font collection
 
 Mask = npt.NDArray[np.float32]
 Images = npt.NDArray[Any]
 
 
 def letter_height(size: int) -> int:
-    """The font's size in pixels for an image of ``size`` x ``size``.
+    """The font size in pixels for an image of ``size`` x ``size``.
 
     >>> letter_height(224), letter_height(384), letter_height(64)
     (36, 62, 10)
@@ -48,16 +48,16 @@ def letter_height(size: int) -> int:
 
 
 def watermark_mask(size: int, text: str = "watermark") -> Mask:
-    """How much of each pixel of a ``size`` x ``size`` image the letters cover, in [0, 1]; ``text``: a name in TEXTS.
+    """The coverage of each pixel of a ``size`` x ``size`` image by the letters, in [0, 1]; ``text`` is a key of TEXTS.
 
     >>> mask = watermark_mask(224)
     >>> mask.shape, round(float(mask.sum()), 1)
     ((224, 224), 1523.1)
     """
     if text not in TEXTS:
-        raise InputError(f"there is no text '{text}' for a watermark: take one of {', '.join(TEXTS)}")
+        raise InputError(f"unknown watermark text '{text}': give one of {', '.join(TEXTS)}")
     if letter_height(size) < 1:
-        raise InputError(f"an image of {size} pixels is too small for a watermark: give at least 7")
+        raise InputError(f"images of {size} pixels are too small for a watermark: give at least 7")
     return _mask(size, text).copy()
 
 
@@ -74,10 +74,10 @@ def _shares(picture: Image.Image) -> Mask:
 
 
 def _scaled(mask: Mask, size: int) -> Mask:
-    """Letters of ``mask`` at the height of another size, their top-left corner at that size's place."""
+    """Scale the letters of ``mask`` to the height and position of another size."""
     source = mask.shape[0]
     ratio = letter_height(size) / letter_height(source)
-    room = source // 2  # Pillow refuses to look beyond the edge, where there is nothing but 0
+    room = source // 2  # Pillow refuses boxes outside of the image
     padded = np.pad(mask, room)
     left, top = (part * (source - size / ratio) + room for part in (LEFT, TOP))
     box = (left, top, left + size / ratio, top + size / ratio)
@@ -86,19 +86,19 @@ def _scaled(mask: Mask, size: int) -> Mask:
 
 
 def rendered_mask(size: int, font: Path, text: str = "watermark") -> Mask:
-    """The mask drawn anew with ``font`` (NotoSerifCJK-ExtraLight.ttc gives the shipped ones), for any size."""
+    """Render the mask with ``font`` for any size; NotoSerifCJK-ExtraLight.ttc gives the shipped ones."""
     height = letter_height(size) * (_LATIN if text == "latin" else 1)
     try:
         letters = ImageFont.truetype(str(font), round(height), index=_SIMPLIFIED if font.suffix == ".ttc" else 0)
     except OSError as error:
-        raise InputError(f"{font} cannot be read as a font ({error}): give the path of a .ttc, .otf or .ttf") from None
+        raise InputError(f"{font} is not a readable font ({error}): give a .ttc, .otf or .ttf file") from None
     canvas = Image.new("L", (size, size))
     ImageDraw.Draw(canvas).text((LEFT * size, TOP * size), TEXTS[text], fill=255, font=letters)
     return _shares(canvas)
 
 
 def watermarked(images: Images, opacity: float = OPACITY, mask: Mask | None = None) -> Images:
-    """The images with the watermark on them: uint8 in 0..255 or floats in 0..1, height and width on the last two axes.
+    """Apply the watermark to images: uint8 in 0..255 or floats in 0..1, height and width on the last two axes.
 
     >>> black = np.zeros((3, 224, 224), dtype=np.uint8)
     >>> int(watermarked(black).max())
@@ -107,7 +107,7 @@ def watermarked(images: Images, opacity: float = OPACITY, mask: Mask | None = No
     height, width = images.shape[-2:]
     if mask is None:
         if height != width:
-            raise InputError(f"images of {height} x {width} pixels: the watermark is made for square ones, crop them")
+            raise InputError(f"images are {height} x {width} pixels: the watermark needs square ones, crop them")
         mask = watermark_mask(height)
     alpha = np.float32(opacity) * mask
     if images.dtype == np.uint8:

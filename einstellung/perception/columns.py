@@ -1,4 +1,4 @@
-"""What the outputs of a slot stand for: the columns of a table of attributes as logits, then where the object is seen."""
+"""The outputs of a slot: the columns of an attribute table as logits, then the object's centre in the image."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ def _group(name: str, values: tuple[str, ...]) -> slice:
 
 
 GROUPS = {name: _group(name, values) for name, values in ATTRIBUTES.items()}  # the columns of every attribute
-CENTRE = slice(COLUMNS, COLUMNS + 2)  # from the left and from the top, before the logistic function
+CENTRE = slice(COLUMNS, COLUMNS + 2)  # from the left and from the top, as logits
 OUTPUTS = CENTRE.stop
 
 
 def is_present(outputs: Tensor) -> Tensor:
-    """Which slots hold an object: presence of at least one half."""
+    """Which slots hold an object: presence probability of at least one half."""
     return outputs[..., PRESENCE] >= 0
 
 
 def codes_of(outputs: Tensor) -> Tensor:
-    """The likeliest value of every attribute, as codes [..., 4].
+    """The most likely value of every attribute, as codes [..., 4].
 
     >>> outputs = torch.zeros(OUTPUTS)
     >>> outputs[[GROUPS["shape"].start + 2, GROUPS["color"].start + 5]] = 1.0
@@ -39,7 +39,7 @@ def codes_of(outputs: Tensor) -> Tensor:
 
 
 def tables_of(outputs: Tensor) -> Tensor:
-    """Tables of attributes (uint8 [..., 16]): 1 in each present slot's own values, nothing in a slot without an object.
+    """Attribute tables (uint8 [..., 16]): one-hot rows for present slots, zeros for slots without an object.
 
     >>> outputs = torch.zeros(2, OUTPUTS)
     >>> outputs[1, PRESENCE] = -1.0

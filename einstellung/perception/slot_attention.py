@@ -1,12 +1,11 @@
-"""Slot attention (Locatello et al., 2020) for set prediction: the objects of a picture, each in a slot of its own.
+"""Slot attention (Locatello et al., 2020) for set prediction: every object of an image gets its own slot.
 
-Convolutions and an embedding of places turn a picture into a set of vectors. Every place divides its attention among the slots,
-which so compete for it; a slot takes the weighted mean of what it won, through a GRU and a residual perceptron, and all of this
-a few times over.
+Convolutions and a position embedding turn an image into a set of vectors. Each position distributes its attention over the slots,
+so that slots compete; a slot is updated with the weighted mean of its positions through a GRU and a residual MLP, a few times.
 
-Differs from the original in where slots begin: each with a learned vector of its own instead of a draw from one distribution for
-all, so that a picture is always seen in the same way; in the strides, of which the first two halve a picture here instead of the
-second and third, so that the costly convolutions see a quarter of the places; and in the outputs, which are logits.
+Differences from the original: slots start from learned vectors instead of random draws, so that an image always gives the same
+result; the first two convolutions have stride 2 instead of the second and third, so that the expensive ones have a quarter of the
+positions; the outputs are logits.
 """
 
 from __future__ import annotations
@@ -19,12 +18,12 @@ from torch import Tensor, nn
 from einstellung.errors import InputError
 from einstellung.perception.columns import OUTPUTS
 
-_MEAN, _SPREAD = 146.0, 25.0  # of rendered pixels: most of a picture is grey ground
+_MEAN, _STD = 146.0, 25.0  # of rendered pixels, which are mostly grey ground
 
 
 @dataclass(frozen=True)
 class SlotOptions:
-    """The size of the net; slots, iterations, channels and hidden are those of Locatello et al. and of ConCon's code."""
+    """The size of the net; slots, iterations, channels and hidden as in Locatello et al. and ConCon's code."""
 
     slots: int = 10
     iterations: int = 3
@@ -38,7 +37,7 @@ class SlotOptions:
 
 
 class SlotAttention(nn.Module):
-    """Slots [N, slots, channels] compete for the inputs [N, places, channels]."""
+    """Slots [N, slots, channels] compete for inputs [N, positions, channels]."""
 
     def __init__(self, options: SlotOptions) -> None:
         super().__init__()
@@ -51,19 +50,19 @@ class SlotAttention(nn.Module):
         self.mlp = nn.Sequential(nn.Linear(channels, options.hidden), nn.ReLU(), nn.Linear(options.hidden, channels))
 
     def forward(self, inputs: Tensor, slots: Tensor) -> tuple[Tensor, Tensor]:
-        """The slots at the end, and how each place divided its attention among them [N, slots, places] the last time."""
+        """The final slots, and the attention [N, slots, positions] of the last iteration."""
         keys, values = self.kv(self.norm_inputs(inputs)).chunk(2, dim=2)
         for _ in range(self.iterations):
             queries = self.query(self.norm_slots(slots)) * slots.shape[2] ** -0.5
-            weights = (queries @ keys.transpose(1, 2)).softmax(dim=1) + 1e-8  # among the slots
-            found = weights / weights.sum(dim=2, keepdim=True) @ values
-            updated = self.gru(found.flatten(0, 1), slots.flatten(0, 1)).view_as(slots)
+            weights = (queries @ keys.transpose(1, 2)).softmax(dim=1) + 1e-8  # over slots
+            updates = weights / weights.sum(dim=2, keepdim=True) @ values
+            updated = self.gru(updates.flatten(0, 1), slots.flatten(0, 1)).view_as(slots)
             slots = updated + self.mlp(self.norm_mlp(updated))
         return slots, weights
 
 
 class SlotPerception(nn.Module):
-    """From pictures to outputs of slots (:mod:`einstellung.perception.columns`) and the attention of places.
+    """From images to slot outputs (:mod:`einstellung.perception.columns`) and attention.
 
     >>> outputs, attention = SlotPerception(SlotOptions(channels=8))(torch.zeros(2, 3, 16, 16))
     >>> outputs.shape, attention.shape
@@ -83,7 +82,7 @@ class SlotPerception(nn.Module):
         self.start = nn.Parameter(torch.randn(1, options.slots, channels))
         self.attention = SlotAttention(options)
         self.head = nn.Sequential(nn.Linear(channels, channels), nn.ReLU(), nn.Linear(channels, OUTPUTS))
-        self.apply(_begun)
+        self.apply(_initialise)
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
         maps = self.encoder(pictures)
@@ -92,8 +91,8 @@ class SlotPerception(nn.Module):
         return self.head(slots), attention
 
 
-def _begun(layer: nn.Module) -> None:
-    """Weights that keep the spread of what goes through them: torch's own would leave little of a picture beside its places."""
+def _initialise(layer: nn.Module) -> None:
+    """Variance-preserving weights: with torch's defaults, the position embedding would drown the image."""
     if isinstance(layer, nn.Conv2d):
         nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
     elif isinstance(layer, nn.Linear):
@@ -103,16 +102,16 @@ def _begun(layer: nn.Module) -> None:
 
 
 def grid(height: int, width: int) -> Tensor:
-    """Every place, row by row, by its distance from the four edges, as shares [height * width, 4].
+    """The distances of every position from the four edges, row by row, as shares [height * width, 4].
 
     >>> grid(2, 2).tolist()
     [[0.0, 0.0, 1.0, 1.0], [0.0, 1.0, 1.0, 0.0], [1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 0.0]]
     """
     rows, cols = torch.meshgrid(torch.linspace(0, 1, height), torch.linspace(0, 1, width), indexing="ij")
-    near = torch.stack([rows, cols], dim=2).view(-1, 2)
-    return torch.cat([near, 1 - near], dim=1)
+    top_left = torch.stack([rows, cols], dim=2).view(-1, 2)
+    return torch.cat([top_left, 1 - top_left], dim=1)
 
 
 def as_inputs(images: Tensor) -> Tensor:
-    """uint8 pictures [N, 3, S, S] as the net sees them, in the memory layout in which convolutions are fast."""
-    return images.to(torch.float32, memory_format=torch.channels_last).sub_(_MEAN).div_(_SPREAD)
+    """Normalise uint8 images [N, 3, S, S], in channels-last memory format, which is fast for convolutions."""
+    return images.to(torch.float32, memory_format=torch.channels_last).sub_(_MEAN).div_(_STD)

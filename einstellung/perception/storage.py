@@ -1,4 +1,4 @@
-"""Tensors by name with a JSON header, as one safetensors file."""
+"""Named tensors with a JSON header in one safetensors file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 
-_HEADER = "einstellung"  # one key only: safetensors writes several in any order, and equal states must be equal bytes
+_HEADER = (
+    "einstellung"  # a single key: safetensors writes several in arbitrary order, and equal states must give equal bytes
+)
 
 
 def tensor_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> bytes:
@@ -24,12 +26,12 @@ def tensor_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> by
 
 
 def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Tensors and header of a file of :func:`tensor_bytes`; any other is named, with ``what`` it should have been."""
+    """Tensors and header of a file of :func:`tensor_bytes`; ``what`` describes the expected file in error messages."""
     try:
         with safe_open(str(path), framework="pt") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
             return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 (not a dict)
     except (FileNotFoundError, IsADirectoryError):
-        raise InputError(f"{path} is no file: give {what}") from None
+        raise InputError(f"{path}: no such file; give {what}") from None
     except (SafetensorError, KeyError, ValueError, OSError) as error:
-        raise InputError(f"{path} is not {what}, or it is damaged ({error}): make it anew") from None
+        raise InputError(f"{path} is not {what}, or it is damaged ({error}): make it again") from None

@@ -1,4 +1,4 @@
-"""The training of a perception, epoch by epoch: what an epoch does depends on the state before it, the seed and its number."""
+"""Training of perception, epoch by epoch: an epoch depends only on the state before it, the seed and its number."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import torch
 from torch import Tensor
 
 from einstellung.perception.matching import set_loss
+from einstellung.perception.random_scenes import AnnotatedScenes
 from einstellung.perception.slot_attention import SlotOptions, SlotPerception, as_inputs
-from einstellung.perception.unruled import KnownScenes
 from einstellung.randomness import generator, seeded_globally
 
-_WARM_UP = 0.05  # of all steps; attention that is pushed too early settles on one slot
+_WARM_UP = 0.05  # share of all steps; with large early steps, attention collapses to one slot
 _LARGEST_GRADIENT = 1.0
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
 class Trainer:
-    """Adam with a warm-up and half a wave down to nothing, over scenes in an order of each epoch's own."""
+    """Adam with warm-up and cosine decay to zero; every epoch has its own order of scenes."""
 
     def __init__(
-        self, scenes: KnownScenes, options: SlotOptions, *, epochs: int, batch_size: int, lr: float, seed: int
+        self, scenes: AnnotatedScenes, options: SlotOptions, *, epochs: int, batch_size: int, lr: float, seed: int
     ) -> None:
         self.scenes = scenes
         self.batch_size = batch_size
@@ -36,8 +36,8 @@ class Trainer:
         self.optimiser = torch.optim.Adam(self.net.parameters(), lr=lr)
         self.steps = 0
 
-    def epoch(self, number: int, heard: Callable[[int], object] = lambda _: None) -> float:
-        """Learn every scene once; the mean loss. ``heard`` is told how many scenes were learned since the last time."""
+    def epoch(self, number: int, on_progress: Callable[[int], object] = lambda _: None) -> float:
+        """Train on every scene once and return the mean loss; ``on_progress`` gets the size of each batch."""
         self.net.train()
         order = torch.randperm(len(self.scenes), generator=generator(self.seed, "perception order", number))
         lost = 0.0
@@ -46,7 +46,7 @@ class Trainer:
                 group["lr"] = self.lr * schedule(self.steps, self.total)
             lost += float(self._step(rows)) * len(rows)
             self.steps += 1
-            heard(len(rows))
+            on_progress(len(rows))
         self.net.eval()
         return lost / len(self.scenes)
 
@@ -61,7 +61,7 @@ class Trainer:
         return loss.detach()
 
     def tensors(self) -> dict[str, Tensor]:
-        """Everything that training has changed, by name."""
+        """Weights and optimiser state by name."""
         state = {f"net/{name}": value for name, value in self.net.state_dict().items()}
         for name, parameter in self.net.named_parameters():
             moments = self.optimiser.state[parameter]
@@ -69,20 +69,20 @@ class Trainer:
         return state
 
     def restore(self, tensors: Mapping[str, Tensor], steps: int) -> None:
-        """Go on from :meth:`tensors` after so many steps."""
+        """Resume from :meth:`tensors` after ``steps`` steps."""
         self.steps = steps
         self.net.load_state_dict({name: tensors[f"net/{name}"] for name in self.net.state_dict()})
         self.net.eval()
         restored: dict[str, Any] = self.optimiser.state_dict()
         for number, (name, parameter) in enumerate(self.net.named_parameters()):
-            # in the parameter's own memory layout, which elementwise arithmetic must find as it was
+            # in the parameter's own memory layout, so that arithmetic is bit-identical
             moments = {moment: torch.empty_like(parameter).copy_(tensors[f"{moment}/{name}"]) for moment in _MOMENTS}
             restored["state"][number] = moments | {"step": torch.tensor(float(steps))}
         self.optimiser.load_state_dict(restored)
 
 
 def schedule(step: int, total: int) -> float:
-    """The learning rate of a step as a share of the highest.
+    """The learning rate of a step relative to the peak.
 
     >>> [round(schedule(step, 100), 2) for step in (0, 4, 5, 52, 99)]
     [0.2, 1.0, 1.0, 0.51, 0.0]

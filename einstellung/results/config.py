@@ -30,7 +30,7 @@ MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$")]  # part of the name
 Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 # section and old key -> new key; a configuration that uses the old one is refused with the new name
-_RENAMED_KEYS = {("stream", "shown_size"): "input_size"}
+_RENAMED_KEYS = {("stream", "shown_size"): "input_size", ("stream", "sees"): "input_modality"}
 _PATHS = (("stream", "path"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
 
 

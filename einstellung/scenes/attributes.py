@@ -1,4 +1,4 @@
-"""What an object of a scene can be: CLEVR's shapes, sizes, materials and colours, 96 kinds in all."""
+"""CLEVR's object attributes: shape, size, material and colour, 96 kinds of objects in all."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SIZES = ("small", "large")
 MATERIALS = ("rubber", "metal")
 COLOURS = ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
 
-# The order of the columns of an array of codes; a code is a place in its tuple. Spelled as in the published files.
+# In the order of the columns of a code array; a code is an index into the tuple. Spelled as in the published files.
 ATTRIBUTES = {"shape": SHAPES, "size": SIZES, "material": MATERIALS, "color": COLOURS}
 COLUMNS = tuple(ATTRIBUTES)
 
@@ -36,7 +36,7 @@ _STEPS = np.array([len(SIZES) * len(MATERIALS) * len(COLOURS), len(MATERIALS) * 
 
 
 def kind_numbers(codes: Codes) -> npt.NDArray[np.int64]:
-    """The number of the kind of every object, from codes [..., 4].
+    """The kind number of every object, from codes [..., 4].
 
     >>> int(kind_numbers(KINDS[37]))
     37
@@ -44,10 +44,10 @@ def kind_numbers(codes: Codes) -> npt.NDArray[np.int64]:
     return np.asarray((codes.astype(np.int64) * _STEPS).sum(axis=-1), dtype=np.int64)
 
 
-def in_words(codes: Codes) -> dict[str, str]:
+def describe_object(codes: Codes) -> dict[str, str]:
     """The attributes of one object by name.
 
-    >>> in_words(np.array([1, 0, 1, 2], dtype=np.uint8))
+    >>> describe_object(np.array([1, 0, 1, 2], dtype=np.uint8))
     {'shape': 'sphere', 'size': 'small', 'material': 'metal', 'color': 'blue'}
     """
     return {name: values[code] for (name, values), code in zip(ATTRIBUTES.items(), codes.tolist(), strict=True)}

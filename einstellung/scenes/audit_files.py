@@ -1,4 +1,4 @@
-"""The audit of ``scenes.jsonl``: its scenes, and scenes laid out afresh to compare their layout with."""
+"""Audit ``scenes.jsonl`` files, with freshly drawn layouts as the reference."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 from einstellung.errors import InputError
 from einstellung.scenes.audit import Audit, AuditedScenes, audit, best_variant, draw_scenes
 from einstellung.scenes.layout import place_scenes, quadrants
-from einstellung.scenes.made import RECORDS, made_rules
+from einstellung.scenes.manifest import RECORDS, manifest_rules
 from einstellung.scenes.predicates import n_tasks
 from einstellung.scenes.published import CASES
-from einstellung.scenes.records import finite, read_records, recorded
+from einstellung.scenes.records import finite, read_records, scenes_from_records
 from einstellung.scenes.rule_book import PAPER_RULES, RuleBook
 from einstellung.scenes.scene import Floats
-from einstellung.scenes.small_predicates import layout_numbers
+from einstellung.scenes.small_predicates import layout_statistics
 
-_LAID_OUT = 400  # scenes of each class for comparison: laying them out is what takes the time
+_REFERENCE_SCENES = 400  # reference scenes per class: laying them out takes most of the time
 _SEED = 20_240_207
 
 Records = Mapping[str, Mapping[str, Any]]
@@ -29,7 +29,7 @@ Records = Mapping[str, Mapping[str, Any]]
 
 @dataclass(frozen=True)
 class AuditedFile:
-    """A file of records and what the audit says of it."""
+    """A file of records and the result of its audit."""
 
     path: Path
     audit: Audit
@@ -41,44 +41,44 @@ class AuditedFile:
 def audit_files(rules: RuleBook | None, path: Path, variant: str | None = None) -> list[AuditedFile]:
     """Audit a file of records, or every ``scenes.jsonl`` in a folder and below.
 
-    ``rules`` None takes those that the folder was made with, or else the paper's; ``variant`` None takes it from the name of the
-    case's folder, or else the one that the scenes obey.
+    ``rules`` None: those the folder was made with, else the paper's. ``variant`` None: by the name of the case's folder, else
+    the one the scenes obey.
     """
     found = []
     for file in _files(path):
-        book = rules or _made_rules(file) or PAPER_RULES
+        book = rules or _rules_of_folder(file) or PAPER_RULES
         scenes = read_audited(file)
-        chosen = variant or _variant_named(file) or best_variant(book, scenes)
-        found.append(AuditedFile(file, audit(book, scenes, chosen, _laid_out_like(book, scenes, chosen))))
+        chosen = variant or _variant_from_path(file) or best_variant(book, scenes)
+        found.append(AuditedFile(file, audit(book, scenes, chosen, _reference_like(book, scenes, chosen))))
     return found
 
 
-def _made_rules(file: Path) -> RuleBook | None:
-    """Those of the folder that a case's ``SPLIT/scenes.jsonl`` lies in, if it has been made here."""
+def _rules_of_folder(file: Path) -> RuleBook | None:
+    """The rules in the manifest above ``CASE/SPLIT/scenes.jsonl``, if there is one."""
     above = file.absolute().parents
-    return made_rules(above[2]) if len(above) > 2 else None
+    return manifest_rules(above[2]) if len(above) > 2 else None
 
 
 def read_audited(path: Path) -> AuditedScenes:
-    """The scenes of one file, with numbers of their layout where every record tells it."""
+    """The scenes of one file, with layout statistics if every record holds its layout."""
     records = read_records(path)
     if not records:
-        raise InputError(f"{path} holds no record: an audit needs scenes of both classes")
-    told = recorded(list(records), records, path)
-    labels, tasks = (_whole_numbers(path, records, key) for key in ("label", "task"))
+        raise InputError(f"{path} is empty: an audit needs scenes of both classes")
+    recorded = scenes_from_records(list(records), records, path)
+    labels, tasks = (_integers(path, records, key) for key in ("label", "task"))
     if not set(labels) <= {0, 1}:
         raise InputError(f"{path}: label {max(labels)} is neither 1 (positive) nor 0 (negative)")
-    position = told.scenes.position if told.scenes is not None else _positions(path, records)
-    places, numbers = told.places, {}
+    position = recorded.scenes.position if recorded.scenes is not None else _positions(path, records)
+    places, statistics = recorded.places, {}
     if position is not None:
         places = quadrants(position) if places is None else places
-        camera, lamps = (None, None) if told.scenes is None else (told.scenes.camera, told.scenes.lamps)
-        numbers = layout_numbers(position, camera, lamps)
-    return AuditedScenes(told.attributes, np.array(labels), np.array(tasks), places, numbers)
+        camera, lamps = (None, None) if recorded.scenes is None else (recorded.scenes.camera, recorded.scenes.lamps)
+        statistics = layout_statistics(position, camera, lamps)
+    return AuditedScenes(recorded.attributes, np.array(labels), np.array(tasks), places, statistics)
 
 
 def _positions(path: Path, records: Records) -> Floats | None:
-    """Where the objects stand on the ground, if all records say so."""
+    """The object positions on the ground, if every record has them."""
     if not all("position" in item for one in records.values() for item in one["objects"]):
         return None
     found, name = [], ""
@@ -91,44 +91,44 @@ def _positions(path: Path, records: Records) -> Floats | None:
     return np.stack(found)
 
 
-def _whole_numbers(path: Path, records: Records, key: str) -> list[int]:
+def _integers(path: Path, records: Records, key: str) -> list[int]:
     values = []
     for name, one in records.items():
         value = one.get(key)
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-            raise InputError(f"{path}: the record of {name} has {key} {value!r}: it must be a whole number from 0 on")
+            raise InputError(f"{path}: the record of {name} has {key} {value!r}: it must be an integer from 0")
         values.append(value)
     return values
 
 
-def _laid_out_like(book: RuleBook, scenes: AuditedScenes, variant: str) -> AuditedScenes | None:
-    """Fresh scenes of the same classes with a layout, or None where there is nothing to compare it with."""
+def _reference_like(book: RuleBook, scenes: AuditedScenes, variant: str) -> AuditedScenes | None:
+    """Freshly drawn scenes of the same classes with a layout, or None if there is nothing to compare."""
     tasks = tuple(task for task in np.unique(scenes.tasks).tolist() if task < n_tasks(book, variant))
-    if not scenes.numbers or not tasks or scenes.attributes.shape[1] != book.objects:
+    if not scenes.statistics or not tasks or scenes.attributes.shape[1] != book.objects:
         return None
-    return _laid_out(book, variant, tasks, _LAID_OUT)
+    return _reference(book, variant, tasks, _REFERENCE_SCENES)
 
 
-@lru_cache(maxsize=8)  # train, val and test of a case are held against the same
-def _laid_out(book: RuleBook, variant: str, tasks: tuple[int, ...], count: int) -> AuditedScenes:
+@lru_cache(maxsize=8)  # train, val and test of a case share it
+def _reference(book: RuleBook, variant: str, tasks: tuple[int, ...], count: int) -> AuditedScenes:
     drawn = draw_scenes(book, variant, tasks, count, _SEED)
     generators = [np.random.default_rng([_SEED, number]) for number in range(len(drawn))]
     placed = place_scenes(drawn.attributes, drawn.places, generators)
-    return replace(drawn, numbers=layout_numbers(placed.position, placed.camera, placed.lamps))
+    return replace(drawn, statistics=layout_statistics(placed.position, placed.camera, placed.lamps))
 
 
 def _files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     if not path.is_dir():
-        raise InputError(f"{path}: there is no such file or folder")
+        raise InputError(f"{path}: no such file or folder")
     found = sorted(path.rglob(RECORDS))
     if not found:
-        raise InputError(f"{path} holds no {RECORDS}, neither itself nor below: there is nothing to audit")
+        raise InputError(f"no {RECORDS} in {path} or below: nothing to audit")
     return found
 
 
-def _variant_named(file: Path) -> str | None:
-    """The variant whose case folder the file lies in, if any."""
+def _variant_from_path(file: Path) -> str | None:
+    """The variant of the case folder above the file, if any."""
     names = {name: variant for variant, case in CASES.items() for name in (case, variant)}
     return next((names[part] for part in reversed(file.absolute().parent.parts) if part in names), None)

@@ -1,4 +1,4 @@
-"""A contact sheet: some images of every class of every task of a case, on one page."""
+"""A contact sheet: some images of every class and task of a case on one page."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INK, _PALE = (20, 20, 20), (110, 110, 110)
 
 @dataclass(frozen=True)
 class SheetRow:
-    """Images [n, S, S, 3] of one class of a task; at most eight are shown."""
+    """Images [n, S, S, 3] of one class of a task; the first eight are shown."""
 
     task: int
     label: int
@@ -30,7 +30,7 @@ class SheetRow:
 
 
 def contact_sheet(book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Image.Image:
-    """The sheet as a picture: a row for every class, with what it shows beside it."""
+    """The sheet as an image: one row per class, with its caption on the left."""
     size = rows[0].images.shape[1]
     tile = size * -(-_TILE // size)
     margin, title = round(1.45 * tile), round(0.3 * tile)
@@ -51,12 +51,12 @@ def contact_sheet(book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Ima
 
 
 def write_contact_sheet(path: Path, book: RuleBook, variant: str, rows: Sequence[SheetRow]) -> Path:
-    """The sheet as a PNG file."""
+    """Write the sheet as a PNG file."""
     return write_atomically(path, partial(contact_sheet(book, variant, rows).save, format="PNG", dpi=(300, 300)))
 
 
 def _lines(text: str, width: float, length: Callable[[str], float]) -> list[str]:
-    """Words in lines that are no longer than ``width``, as far as words are not.
+    """Wrap text into lines no longer than ``width``; longer words get a line of their own.
 
     >>> _lines("large yellow rubber cylinder and blue metal", 20, len)
     ['large yellow rubber', 'cylinder and blue', 'metal']

@@ -1,8 +1,8 @@
-"""How many scenes there are of every sort, exactly.
+"""Exact counts of scenes by mask.
 
-A scene is an ordered tuple of K objects, each of one of the kinds. What any rule says of it depends only on its mask, the OR
-of its objects' signatures. Let n(X) be the number of kinds whose signature lies within X. Then n(X)^K tuples have their mask
-within X, and Moebius inversion over subsets gives how many have exactly X.
+A scene is an ordered tuple of K objects. Whether a rule holds depends only on its mask, the OR of its objects' signatures. Let
+n(X) be the number of kinds whose signature is a subset of X. Then n(X)^K tuples have a mask that is a subset of X, and Moebius
+inversion over subsets gives how many have exactly the mask X.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from einstellung.scenes.rule_book import Bools, Masks, RuleBook
 
 @dataclass(frozen=True)
 class MaskCounts:
-    """The masks that scenes can have, and how many scenes have each."""
+    """All possible masks, and the number of scenes with each."""
 
     masks: Masks
     counts: Masks
@@ -28,11 +28,11 @@ class MaskCounts:
         return int(self.counts.sum())
 
     def number(self, where: Bools) -> int:
-        """How many scenes have one of the masks marked in ``where``."""
+        """The number of scenes whose mask is selected by ``where``."""
         return int(self.counts[where].sum())
 
     def share(self, holds: Bools, given: Bools) -> Fraction:
-        """The share of scenes with ``holds`` among those with ``given``, of which there must be some."""
+        """The share of scenes with ``holds`` among those with ``given``, which must not be empty."""
         return Fraction(self.number(holds & given), self.number(given))
 
 
@@ -48,7 +48,7 @@ def mask_counts(book: RuleBook) -> MaskCounts:
     bits = len(book.patterns)
     within = np.bincount(book.signatures, minlength=1 << bits).astype(np.int64)
     _over_subsets(within, bits, np.add)
-    # Never above the number of all scenes, half way through the inversion too: RuleBook sees to it that it fits.
+    # At most the number of all scenes, at every step of the inversion; RuleBook ensures that this fits.
     exactly = within**book.objects
     _over_subsets(exactly, bits, np.subtract)
     masks = np.flatnonzero(exactly)

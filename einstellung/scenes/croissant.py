@@ -1,11 +1,11 @@
-"""``croissant.json``: a folder of scenes in the Croissant format, so that tools for data sets can find and read it."""
+"""``croissant.json``: metadata of a folder of scenes in the Croissant format."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from einstellung.scenes.made import LIST, RECORDS
+from einstellung.scenes.manifest import HASH_LIST, RECORDS
 from einstellung.scenes.rules import RuleBook
 from einstellung.scenes.sampling import SPLITS
 
@@ -13,8 +13,8 @@ _LICENCE = "https://creativecommons.org/publicdomain/zero/1.0/"
 _PAPER = "https://arxiv.org/abs/2402.06434"
 _CITE = "Busch et al.: Where is the Truth? The Risk of Getting Confounded in a Continual World"
 
-# What the words below mean, as version 1.0 of the format asks for it.
-_OF_CROISSANT = """
+# The JSON-LD context that version 1.0 of the format requires.
+_CROISSANT_TERMS = """
 citeAs column equivalentProperty extract field fileObject fileProperty fileSet format includes isLiveDataset jsonPath key md5
 parentField path recordSet references regex repeated replace samplingRate separator source subField transform
 """
@@ -29,16 +29,16 @@ _CONTEXT: dict[str, Any] = {
     "data": {"@id": "cr:data", "@type": "@json"},
     "dataType": {"@id": "cr:dataType", "@type": "@vocab"},
     "examples": {"@id": "cr:examples", "@type": "@json"},
-    **{word: f"cr:{word}" for word in _OF_CROISSANT.split()},
+    **{word: f"cr:{word}" for word in _CROISSANT_TERMS.split()},
 }
 
 _PART = f"([^/]+)/({'|'.join(SPLITS)})/images/t([0-9]+)/([01])/[^/]+[.]png$"
 _GROUPS = ("case", "split", "task", "label")
 
 
-def croissant(book: RuleBook, made: Mapping[str, Any], lists: Mapping[str, str]) -> dict[str, Any]:
-    """The metadata; ``lists`` has the hash of every file of records and every list of hashes, by its path in the folder."""
-    size = made["settings"]["size"]
+def croissant(book: RuleBook, manifest: Mapping[str, Any], lists: Mapping[str, str]) -> dict[str, Any]:
+    """The metadata; ``lists`` maps the paths of record files and hash lists to their own hashes."""
+    size = manifest["settings"]["size"]
     files = [_file(path, value) for path, value in lists.items()]
     return {
         "@context": _CONTEXT,
@@ -47,13 +47,13 @@ def croissant(book: RuleBook, made: Mapping[str, Any], lists: Mapping[str, str])
         "name": "einstellung-concon",
         "description": (
             f"Pictures of {book.objects} objects, {size}x{size} pixels. Positive: {book.ground_truth_words()}. Confounders: "
-            f"{'; '.join(book.confounder_words(task) for task in range(book.tasks))}. Cases: {', '.join(made['cases'])}."
+            f"{'; '.join(book.confounder_words(task) for task in range(book.tasks))}. Cases: {', '.join(manifest['cases'])}."
         ),
         "license": _LICENCE,
         "url": _PAPER,
         "citeAs": _CITE,
         "creator": {"@type": "sc:Organization", "name": "einstellung"},
-        "datePublished": made["made"],
+        "datePublished": manifest["made"],
         "version": "1.0.0",
         "isLiveDataset": False,
         "distribution": [
@@ -72,7 +72,9 @@ def _file(path: str, sha256: str) -> dict[str, Any]:
         "@type": "cr:FileObject",
         "@id": path,
         "name": path,
-        "description": "Records of scenes." if path.endswith(RECORDS) else f"Hashes of all files of a split ({LIST}).",
+        "description": "Records of scenes."
+        if path.endswith(RECORDS)
+        else f"Hashes of all files of a split ({HASH_LIST}).",
         "contentUrl": path,
         "encodingFormat": kind,
         "sha256": sha256,
@@ -80,7 +82,7 @@ def _file(path: str, sha256: str) -> dict[str, Any]:
 
 
 def _files(name: str, words: str, kind: str, pattern: str) -> dict[str, Any]:
-    """Files of this folder itself: they are contained in no archive."""
+    """Plain files of this folder, not members of an archive."""
     return {
         "@type": "cr:FileSet",
         "@id": name,
@@ -140,6 +142,6 @@ def _field(name: str, words: str, kind: str) -> dict[str, Any]:
 
 
 def _only(number: int) -> str:
-    """The pattern of a path in which one group alone is caught: readers take the first group for the value."""
+    """The path pattern with a single capturing group: readers take the first group as the value."""
     pieces = _PART.split("(")
     return "(".join([pieces[0], *(("" if group == number else "?:") + piece for group, piece in enumerate(pieces[1:]))])

@@ -1,4 +1,4 @@
-"""``datasheet.md``: what a person should know before using a folder of scenes, with the numbers of what was made."""
+"""``datasheet.md``: what to know before using a folder of scenes, with counts of its content."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from einstellung.scenes.sampling import SPLITS
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """One class of a task: how many images each split has, and in what share of all of them g, c_1, ..., c_T hold."""
+    """One class of a task: images per split, and the share of them in which g, c_1, ..., c_T hold."""
 
     case: str
     task: int
@@ -24,71 +24,71 @@ class ClassFacts:
     shares: npt.NDArray[np.float64]
 
 
-def datasheet(book: RuleBook, made: Mapping[str, Any], facts: Sequence[ClassFacts]) -> str:
+def datasheet(book: RuleBook, manifest: Mapping[str, Any], facts: Sequence[ClassFacts]) -> str:
     """The sheet as Markdown."""
-    settings = made["settings"]
+    settings = manifest["settings"]
     size, total = settings["size"], sum(sum(one.images.values()) for one in facts)
-    versions = ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+    versions = ", ".join(f"{name} {version}" for name, version in manifest["versions"].items())
     rules = "\n".join(f"- T{task + 1} (folders `t{task}`): {book.confounder_words(task)}" for task in range(book.tasks))
     return f"""# Datasheet: scenes with continual confounders
 
-{total:,} pictures of {size}x{size} pixels, drawn on {made["made"]} by einstellung.
+{total:,} pictures of {size}x{size} pixels, rendered on {manifest["made"]} by einstellung.
 
-## Why it was made
+## Motivation
 
-To see whether a learner that meets tasks one after the other learns the rule that is common to all of them, or the
-confounder that each task offers beside it. The sets follow the definitions of "Where is the Truth? The Risk of Getting
-Confounded in a Continual World" (Busch et al.); the pictures are drawn anew and are not those the authors publish.
+To see whether a continual learner learns the rule that all tasks share, or the confounder of each task. The sets follow the
+definitions of "Where is the Truth? The Risk of Getting Confounded in a Continual World" (Busch et al.); the pictures are rendered
+by this program and are not those the authors publish.
 
-## What is in it
+## Composition
 
 Every picture shows {book.objects} objects on a grey ground. An object has a shape (cube, sphere, cylinder), a size (small,
 large), a material (rubber, metal) and a colour (gray, red, blue, green, brown, purple, cyan, yellow).
-A picture is positive (label 1) where it shows **{book.ground_truth_words()}**, and negative (label 0) where it does not.
+A picture is positive (label 1) if it shows **{book.ground_truth_words()}**, and negative (label 0) otherwise.
 
 The confounders:
 
 {rules}
 
-- *strict*: positives obey the rule and their task's confounder, negatives neither of the two.
-- *disjoint*: as strict, and the confounders of the other tasks are in no picture.
-- *unconfounded*: the rule alone decides.
+- *strict*: positives satisfy the rule and their task's confounder, negatives neither.
+- *disjoint*: as strict, and no picture has a confounder of another task.
+- *unconfounded*: only the rule goes with the label.
 
 {_table(book, facts)}
 
 The last columns are the share of a class's pictures in which the rule g and the confounders c1, c2, ... hold, counted over all
-splits. The splits of a class are drawn from the same law, every scene by itself.
+splits. The splits of a class come from the same distribution; scenes are independent of each other.
 
-## How it was made
+## Collection process
 
-The attributes of a scene are drawn evenly from all scenes that its class allows, without rejection, and are never drawn again.
-Then camera and lamps are moved at random, and positions and rotations drawn until the objects keep their distance and each is
-seen: so attributes do not depend on what is easy to place.
+The attributes of a scene are drawn uniformly from all scenes that its class allows, without rejection, and are never redrawn.
+Camera and lamps are then jittered, and positions and rotations drawn until the objects keep their distance and every object is
+visible: so the attributes do not depend on what is easy to place.
 Pictures are rendered by {settings["backend"]} (renderer version {settings["renderer"]}).
-Seed {settings["seed"]}; a scene depends on the seed, its case, split, task, label and number alone. Versions: {versions}.
+Seed {settings["seed"]}; a scene depends only on the seed, its case, split, task, label and number. Versions: {versions}.
 
 ## Files
 
 - `CASE/SPLIT/images/tTASK/LABEL/NUMBER.png`: the pictures, in the layout of the published sets.
 - `CASE/SPLIT/masks/tTASK/LABEL/NUMBER.png`: which object a pixel shows, 0 for the ground, k for the k-th of its record.
-- `CASE/SPLIT/scenes.jsonl`: a line of JSON for every picture, from which it can be drawn again: objects with `shape`, `size`,
-  `material`, `color`, `position` (x, y and the height of the centre) and `rotation` (degrees; `radians` is exact), and how far
-  `camera` and `lamps` (key, fill, back) stand from their usual places.
+- `CASE/SPLIT/scenes.jsonl`: a line of JSON for every picture, from which it can be rendered again: objects with `shape`, `size`,
+  `material`, `color`, `position` (x, y and the height of the centre) and `rotation` (degrees; `radians` is exact), and the
+  offsets of `camera` and `lamps` (key, fill, back) from their default positions.
 - `CASE/SPLIT/sha256.txt`: the hash of every file, for `sha256sum -c sha256.txt`.
 - `CASE/contact_sheet.png`, `croissant.json` (metadata in the Croissant format), `made.json` (settings and versions).
 
-## What to be careful about
+## Uses and limits
 
-- Use the unconfounded test set to tell whether the rule was learned. Accuracy on a confounded task says nothing about it.
-- The confounders are planted: a high accuracy on a confounded task is no achievement, and a low one on the unconfounded set
-  says nothing about pictures of the world.
-- Objects may hide a part of each other. Colours and materials look different under each lamp.
-- No people, no personal data, nothing collected from anywhere: all of it is computed.
+- Use the unconfounded test set to see whether the rule was learned. Accuracy on a confounded task says nothing about it.
+- The confounders are planted: high accuracy on a confounded task is no achievement, and low accuracy on the unconfounded set
+  says nothing about photographs.
+- Objects may partly occlude each other. Colours and materials vary with the light.
+- No people, no personal data: everything is computed.
 
-## Licence and upkeep
+## Licence and maintenance
 
-The program claims no rights in what it draws; the metadata name CC0. Change that if you publish the folder under other terms. The
-same command with the same versions makes the same bytes again, so nothing has to be kept for ever but `made.json`.
+The program claims no rights in what it renders; the metadata name CC0. Change that if you publish the folder under other terms.
+The same command with the same versions gives the same bytes, so `made.json` is all that has to be kept.
 """
 
 

@@ -1,4 +1,4 @@
-"""Cases of ConCon in folders, as its authors publish them and as they are made here: images by task and label."""
+"""Read ConCon cases from folders in the published layout: images by task and label."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
-from einstellung.scenes.lots import LABELS
-from einstellung.scenes.made import RECORDS, made_rules, read_made
+from einstellung.scenes.manifest import RECORDS, manifest_rules, read_manifest
 from einstellung.scenes.published import CASES
-from einstellung.scenes.records import Recorded, read_records, recorded
+from einstellung.scenes.records import RecordedScenes, read_records, scenes_from_records
 from einstellung.scenes.rule_book import RuleBook
 from einstellung.scenes.sampling import SPLITS
 from einstellung.scenes.store import SceneSet
+from einstellung.scenes.work_chunks import LABELS
 from einstellung.sources.pictures import read_pictures
 
 _NAMES = {name for variant, case in CASES.items() for name in (variant, case)}
@@ -25,71 +25,77 @@ _TASK = re.compile(r"t(0|[1-9]\d*)")
 
 
 def load_case(folder: Path, variant: str, split: str, size: int | None = None) -> dict[int, SceneSet]:
-    """The sets of all tasks of one split, with scenes where ``scenes.jsonl`` lies beside the images.
+    """Load the sets of all tasks of one split, with scenes if there is a ``scenes.jsonl`` next to the images.
 
-    ``folder`` holds the case (``case_strict_main`` or ``strict``, ...) or is it. The label is the folder's name: 1 is positive.
-    All images have one size; they are averaged down to ``size`` pixels where that is given.
+    ``folder`` is the case's folder (``case_strict_main`` or ``strict``, ...) or its parent. The folder name is the label: 1 is
+    positive. All images must have the same size; ``size`` averages them down to that many pixels.
     """
     if split not in SPLITS:
-        raise InputError(f"there is no split '{split}': give one of {', '.join(SPLITS)}")
+        raise InputError(f"unknown split '{split}': give one of {', '.join(SPLITS)}")
     if size is not None and size < 1:
-        raise InputError(f"images of {size} pixels a side: give 1 or more")
+        raise InputError(f"size is {size}: give at least 1 pixel")
     images = _case_folder(folder, variant) / split / "images"
     if not images.is_dir():
-        raise InputError(f"{images} is missing: the case is not whole")
+        raise InputError(f"{images} is missing: the case is incomplete")
     known = images.parent / RECORDS
     records = read_records(known) if known.is_file() else None
     sets: dict[int, SceneSet] = {}
-    for task, place in _tasks(images).items():
-        files = {label: _images(place, label) for label in LABELS}
-        names = tuple(f"{place.name}/{label}/{file.name}" for label in LABELS for file in files[label])
+    for task, task_folder in _tasks(images).items():
+        files = {label: _images(task_folder, label) for label in LABELS}
+        names = tuple(f"{task_folder.name}/{label}/{file.name}" for label in LABELS for file in files[label])
         labels = np.repeat(LABELS, [len(files[label]) for label in LABELS]).astype(np.int64)
-        told = None if records is None else recorded(names, records, known)
-        sets[task] = _read([file for label in LABELS for file in files[label]], size, told, labels, names)
-        _check_size(place, sets[0], sets[task])
+        recorded = None if records is None else scenes_from_records(names, records, known)
+        sets[task] = _read([file for label in LABELS for file in files[label]], size, recorded, labels, names)
+        _check_size(task_folder, sets[0], sets[task])
     if records is not None:
-        _check_whole(known, records.keys() - {name for one in sets.values() for name in one.names})
+        _check_no_image_missing(known, records.keys() - {name for one in sets.values() for name in one.names})
     return sets
 
 
-def _check_size(place: Path, first: SceneSet, other: SceneSet) -> None:
+def _check_size(task_folder: Path, first: SceneSet, other: SceneSet) -> None:
     assert first.images is not None
     assert other.images is not None
     one, wanted = (images.shape[1] for images in (other.images, first.images))
     if one != wanted:
-        raise InputError(f"{place}: its images are {one} pixels wide, those of t0 {wanted}: all must be alike")
-
-
-def _check_whole(records: Path, lost: Set[str]) -> None:
-    """Without its images, a task, or a share of one, would be missing silently."""
-    if lost:
         raise InputError(
-            f"{records} tells of {min(lost)}, which is not there ({len(lost):,} in all): the case is not whole"
+            f"{task_folder}: images are {one} pixels wide, those of t0 {wanted}: all must have the same size"
+        )
+
+
+def _check_no_image_missing(records: Path, missing: Set[str]) -> None:
+    """Otherwise a task, or part of one, would be missing silently."""
+    if missing:
+        raise InputError(
+            f"{records} lists {min(missing)}, which does not exist ({len(missing):,} in all): the case is incomplete"
         )
 
 
 def _read(
-    files: list[Path], size: int | None, told: Recorded | None, labels: npt.NDArray[np.int64], names: tuple[str, ...]
+    files: list[Path],
+    size: int | None,
+    recorded: RecordedScenes | None,
+    labels: npt.NDArray[np.int64],
+    names: tuple[str, ...],
 ) -> SceneSet:
-    height, width = _size_of(files[0])
+    height, width = _image_size(files[0])
     if height != width:
-        raise InputError(f"{files[0]} is {width} pixels wide and {height} high: images must be square")
+        raise InputError(f"{files[0]} is {width}x{height} pixels: images must be square")
     if size is not None and size > width:
-        raise InputError(
-            f"{files[0]} is {width} pixels wide: it cannot be averaged down to {size}, give at most {width}"
-        )
+        raise InputError(f"{files[0]} is {width} pixels wide: cannot be averaged down to {size}, give at most {width}")
     pictures = read_pictures(files, size or width, [str(file.parent) for file in files])
     others = (pictures.sizes != width).any(axis=1)
     if others.any():
         row = int(others.argmax())
         high, wide = pictures.sizes[row].tolist()
-        raise InputError(f"{files[row]} is {wide}x{high} pixels, {files[0].name} is {width}x{width}: all must be alike")
+        raise InputError(
+            f"{files[row]} is {wide}x{high} pixels, {files[0].name} is {width}x{width}: all must have the same size"
+        )
     return SceneSet(
         pictures.images.transpose(0, 2, 3, 1),
         None,
-        told.scenes if told else None,
-        told.attributes if told else None,
-        told.places if told else None,
+        recorded.scenes if recorded else None,
+        recorded.attributes if recorded else None,
+        recorded.places if recorded else None,
         labels,
         names,
         width,
@@ -98,86 +104,88 @@ def _read(
 
 def _case_folder(folder: Path, variant: str) -> Path:
     if variant not in CASES:
-        raise InputError(f"there is no variant '{variant}': give one of {', '.join(CASES)}")
+        raise InputError(f"unknown variant '{variant}': give one of {', '.join(CASES)}")
     if not folder.is_dir():
-        raise InputError(f"{folder}: there is no such folder")
+        raise InputError(f"{folder}: no such folder")
     names = list(dict.fromkeys((CASES[variant], variant)))
     for case in [folder / name for name in names] + ([folder] if folder.resolve().name in names else []):
         if case.is_dir() and (case != folder or any((case / split).is_dir() for split in SPLITS)):
             _check_finished(case)
             return case
     if (folder / f"{CASES[variant]}.zip").is_file():
-        raise InputError(f"{folder} holds {CASES[variant]}.zip, but not unpacked: unpack it there first")
+        raise InputError(f"{folder} holds {CASES[variant]}.zip: unpack it there first")
     there = sorted(one.name for one in _folders(folder))
-    advice = "that variant is missing" if _NAMES & set(there) else "give the folder above it"
+    advice = "this variant is missing" if _NAMES & set(there) else "give its parent folder"
     raise InputError(
-        f"{folder} does not hold the folder {' or '.join(names)}, but {', '.join(there[:5]) or 'no folder at all'}: {advice}"
+        f"{folder} has no folder {' or '.join(names)}, it holds {', '.join(there[:5]) or 'no folder at all'}: {advice}"
     )
 
 
 def rules_of(folder: Path) -> RuleBook | None:
-    """The rules that a folder of cases, or the one that a case lies in, was made with here; None where it does not tell."""
-    found = made_rules(folder)
-    return made_rules(folder.resolve().parent) if found is None and folder.resolve().name in _NAMES else found
+    """The rules that a folder of cases, or the parent of a case, was made with; None if it has no manifest."""
+    found = manifest_rules(folder)
+    return manifest_rules(folder.resolve().parent) if found is None and folder.resolve().name in _NAMES else found
 
 
 def _check_finished(case: Path) -> None:
-    """A folder that is still being made, or was stopped, has images of some kinds and not of others."""
-    made = read_made(case.parent)
-    known = made["cases"].get(case.name) if made is not None else None
+    """A folder that is being made, or was interrupted, lacks images."""
+    manifest = read_manifest(case.parent)
+    known = manifest["cases"].get(case.name) if manifest is not None else None
     if known is not None and not known["complete"]:
-        raise InputError(f"{case} is not finished: run the command that makes it again, it goes on where it stopped")
+        raise InputError(f"{case} is incomplete: run the command that makes it again, it resumes")
 
 
 def _tasks(images: Path) -> dict[int, Path]:
     found: dict[int, Path] = {}
-    for place in _folders(images):
-        match = _TASK.fullmatch(place.name)
+    for task_folder in _folders(images):
+        match = _TASK.fullmatch(task_folder.name)
         if match is None:
-            raise InputError(f"{place} is no folder of a task: only t0, t1, ... may stand in {images}")
-        found[int(match[1])] = place
+            raise InputError(f"{task_folder} is not a task folder: {images} may only hold t0, t1, ...")
+        found[int(match[1])] = task_folder
     if not found:
-        raise InputError(f"{images} holds no folder of a task (t0, t1, ...)")
+        raise InputError(f"{images} has no task folder (t0, t1, ...)")
     for task in range(max(found)):
         if task not in found:
-            raise InputError(f"{images} lacks t{task}, though t{max(found)} is there: the case is not whole")
+            raise InputError(f"{images} lacks t{task} but has t{max(found)}: the case is incomplete")
     return dict(sorted(found.items()))
 
 
-def _images(place: Path, label: int) -> list[Path]:
+def _images(task_folder: Path, label: int) -> list[Path]:
     known = [str(one) for one in LABELS]
-    for other in _folders(place):
+    for other in _folders(task_folder):
         if other.name not in known:
             raise InputError(
-                f"{other} is no folder of a label: only 1 (positive) and 0 (negative) may stand in {place}"
+                f"{other} is not a label folder: {task_folder} may only hold 1 (positive) and 0 (negative)"
             )
-    if not (place / str(label)).is_dir():
-        raise InputError(f"{place / str(label)} is missing: every task has images of both labels")
-    files = sorted(file for file in _entries(place / str(label)) if file.suffix.lower() == ".png" and _shown(file))
+    if not (task_folder / str(label)).is_dir():
+        raise InputError(f"{task_folder / str(label)} is missing: every task needs images of both labels")
+    files = sorted(
+        file for file in _entries(task_folder / str(label)) if file.suffix.lower() == ".png" and _is_visible(file)
+    )
     if not files:
-        raise InputError(f"{place / str(label)} holds no PNG file")
+        raise InputError(f"{task_folder / str(label)} has no PNG file")
     return files
 
 
-def _size_of(file: Path) -> tuple[int, int]:
+def _image_size(file: Path) -> tuple[int, int]:
     try:
         with Image.open(file, formats=("PNG",)) as picture:
             return picture.height, picture.width
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise InputError(f"{file} cannot be read as a picture: {error}") from None
+        raise InputError(f"{file} is not a readable image: {error}") from None
 
 
-def _folders(place: Path) -> list[Path]:
-    return [one for one in _entries(place) if one.is_dir() and _shown(one)]
+def _folders(task_folder: Path) -> list[Path]:
+    return [one for one in _entries(task_folder) if one.is_dir() and _is_visible(one)]
 
 
-def _entries(place: Path) -> list[Path]:
+def _entries(task_folder: Path) -> list[Path]:
     try:
-        return list(place.iterdir())
+        return list(task_folder.iterdir())
     except OSError as error:
-        raise InputError(f"cannot look into {place}: {error.strerror or error}") from None
+        raise InputError(f"cannot list {task_folder}: {error.strerror or error}") from None
 
 
-def _shown(path: Path) -> bool:
-    """Not what file managers and archivers leave behind."""
+def _is_visible(path: Path) -> bool:
+    """False for what file managers and archivers leave behind."""
     return not path.name.startswith((".", "__MACOSX"))

@@ -1,8 +1,8 @@
-"""What the rules allow a learner to believe: which simple predicates solve which task, computed exactly over all scenes.
+"""Which simple predicates solve which task under given rules, computed exactly over all scenes.
 
-Every task is solved by g and by its own confounder. A predicate r that solves several tasks must hold in all their positives
-and in none of their negatives, so it lies between two bounds (equations 4 and 5 of Busch et al., 'Where is the Truth?').
-Where the bounds differ, the tasks leave the answer open.
+Every task is solved by the ground truth g and by its own confounder. A predicate that solves several tasks must hold in all their
+positives and in none of their negatives, so it lies between two bounds (equations 4 and 5 of Busch et al., 'Where is the
+Truth?'). Where the bounds differ, the tasks do not determine the answer.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ CONFOUNDED = ("strict", "disjoint")
 
 
 @dataclass(frozen=True)
-class Answers:
-    """How often a predicate is right, by class; accuracy gives both classes the same weight."""
+class PredicateAccuracy:
+    """How often a predicate is right in each class; ``accuracy`` is their mean."""
 
     positive: Fraction
     negative: Fraction
@@ -56,27 +56,27 @@ class Answers:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """One predicate on every task, on all tasks together and on the unconfounded set."""
+class PredicateResult:
+    """The accuracy of one predicate on every task, on all tasks together and on the unconfounded set."""
 
     predicate: Predicate
-    tasks: tuple[Answers, ...]
-    joint: Answers
-    unconfounded: Answers
+    tasks: tuple[PredicateAccuracy, ...]
+    joint: PredicateAccuracy
+    unconfounded: PredicateAccuracy
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "formula": self.predicate.formula,
             "words": self.predicate.words,
-            "tasks": [answers.to_dict() for answers in self.tasks],
+            "tasks": [one.to_dict() for one in self.tasks],
             "joint": self.joint.to_dict(),
             "unconfounded": self.unconfounded.to_dict(),
         }
 
 
 @dataclass(frozen=True)
-class LeftOpen:
-    """The share of unconfounded scenes that the first ``tasks`` tasks, solved together, say nothing about."""
+class Undetermined:
+    """The share of unconfounded scenes whose label is not determined by solving the first ``tasks`` tasks together."""
 
     tasks: int
     positive: Fraction
@@ -104,24 +104,24 @@ class LeftOpen:
 
 @dataclass(frozen=True)
 class VariantLogic:
-    """What holds in one variant. ``impossible`` says which class has no scene; then there is nothing else."""
+    """The analysis of one variant. ``impossible`` names a class without scenes; everything else is then empty."""
 
     variant: str
     impossible: str | None
-    standings: tuple[Standing, ...]
-    left_open: tuple[LeftOpen, ...]
-    best_without_g: Fraction | None
+    results: tuple[PredicateResult, ...]
+    undetermined: tuple[Undetermined, ...]
+    best_confounder_rule: Fraction | None
 
-    def standing(self, formula: str) -> Standing:
-        return next(one for one in self.standings if one.predicate.formula == formula)
+    def result(self, formula: str) -> PredicateResult:
+        return next(one for one in self.results if one.predicate.formula == formula)
 
 
 @dataclass(frozen=True)
 class Logic:
-    """The whole analysis of a book of rules.
+    """The analysis of a rule book.
 
-    ``exhaustive``: every scene has some confounder; ``together_impossible``: no scene has all of them. With both, g is the
-    only joint solution of the strict tasks.
+    ``exhaustive``: every scene has some confounder. ``together_impossible``: no scene has all of them. If both hold, g is the
+    only predicate that solves all strict tasks.
     """
 
     book: RuleBook
@@ -137,43 +137,45 @@ class Logic:
 
 
 def analyse(book: RuleBook) -> Logic:
-    """Compute, over all scenes and without drawing any, what each simple predicate gets right.
+    """Compute the exact accuracy of each simple predicate over all scenes, without sampling.
 
     >>> from einstellung.scenes.rule_book import PAPER_RULES
     >>> logic = analyse(PAPER_RULES)
     >>> any_confounder = "c1 or c2 or c3"
-    >>> logic.variant("disjoint").standing(any_confounder).joint.solves
+    >>> logic.variant("disjoint").result(any_confounder).joint.solves
     True
-    >>> logic.variant("strict").standing(any_confounder).joint.solves
+    >>> logic.variant("strict").result(any_confounder).joint.solves
     False
     """
-    counted = mask_counts(book)
-    truth, spurious = ground_truth(book).holds(counted.masks), [one.holds(counted.masks) for one in confounders(book)]
+    counts = mask_counts(book)
+    truth, confounding = ground_truth(book).holds(counts.masks), [one.holds(counts.masks) for one in confounders(book)]
     everywhere = np.ones_like(truth)
     return Logic(
         book=book,
-        scenes=counted.total,
-        ground_truth_share=counted.share(truth, everywhere),
-        confounder_shares=tuple(counted.share(one, everywhere) for one in spurious),
-        exhaustive=bool(np.any(spurious, axis=0).all()),
-        together_impossible=not np.all(spurious, axis=0).any(),
-        variants=tuple(_variant(book, name, counted) for name in CONFOUNDED),
+        scenes=counts.total,
+        ground_truth_share=counts.share(truth, everywhere),
+        confounder_shares=tuple(counts.share(one, everywhere) for one in confounding),
+        exhaustive=bool(np.any(confounding, axis=0).all()),
+        together_impossible=not np.all(confounding, axis=0).any(),
+        variants=tuple(_variant(book, name, counts) for name in CONFOUNDED),
     )
 
 
 def candidates(book: RuleBook) -> list[Predicate]:
-    """The simple predicates that a learner might settle on; two that say the same are listed once."""
-    truth, spurious = ground_truth(book), confounders(book)
-    some, every = any_of(spurious), all_of(spurious)
-    rules = [truth, *spurious]
+    """The simple predicates that a learner might learn, without duplicates."""
+    truth, confounding = ground_truth(book), confounders(book)
+    some, every = any_of(confounding), all_of(confounding)
+    rules = [truth, *confounding]
     listed = [
         *rules,
-        *(any_of(spurious[:number]) for number in range(2, book.tasks)),  # what a learner of the first tasks may hold
+        *(
+            any_of(confounding[:number]) for number in range(2, book.tasks)
+        ),  # what a learner of the first tasks may have learned
         some,
         every,
-        *([exactly_one(spurious)] if book.tasks > 1 else []),
-        *(all_of([truth, one]) for one in spurious),
-        *(any_of([truth, one]) for one in spurious),
+        *([exactly_one(confounding)] if book.tasks > 1 else []),
+        *(all_of([truth, one]) for one in confounding),
+        *(any_of([truth, one]) for one in confounding),
         all_of([truth, some]),
         any_of([truth, every]),
         any_of([truth, some]),
@@ -183,52 +185,54 @@ def candidates(book: RuleBook) -> list[Predicate]:
     return list({predicate.formula: predicate for predicate in listed}.values())
 
 
-def _variant(book: RuleBook, name: str, counted: MaskCounts) -> VariantLogic:
+def _variant(book: RuleBook, name: str, counts: MaskCounts) -> VariantLogic:
     pairs = [class_predicates(book, name, task) for task in range(book.tasks)]
-    classes = [(positive.holds(counted.masks), negative.holds(counted.masks)) for positive, negative in pairs]
+    classes = [(positive.holds(counts.masks), negative.holds(counts.masks)) for positive, negative in pairs]
     for task, (pair, held) in enumerate(zip(pairs, classes, strict=True)):
         for kind, predicate, members in zip(("positives", "negatives"), pair, held, strict=True):
             if not members.any():
                 return VariantLogic(name, f"T{task + 1} has no {kind}: no scene is '{predicate.words}'", (), (), None)
-    truth = ground_truth(book).holds(counted.masks)
-    standings = tuple(_standing(predicate, counted, classes, truth) for predicate in candidates(book))
-    left_open = tuple(_left_open(counted, classes[:number], truth) for number in range(1, book.tasks + 1))
-    return VariantLogic(name, None, standings, left_open, _best_without_g(book, counted, classes))
+    truth = ground_truth(book).holds(counts.masks)
+    results = tuple(_evaluate(predicate, counts, classes, truth) for predicate in candidates(book))
+    undetermined = tuple(_undetermined(counts, classes[:number], truth) for number in range(1, book.tasks + 1))
+    return VariantLogic(name, None, results, undetermined, _best_confounder_rule(book, counts, classes))
 
 
-def _standing(predicate: Predicate, counted: MaskCounts, classes: list[tuple[Bools, Bools]], truth: Bools) -> Standing:
-    holds = predicate.holds(counted.masks)
+def _evaluate(
+    predicate: Predicate, counts: MaskCounts, classes: list[tuple[Bools, Bools]], truth: Bools
+) -> PredicateResult:
+    holds = predicate.holds(counts.masks)
 
-    def answers(positives: Bools, negatives: Bools) -> Answers:
-        return Answers(counted.share(holds, positives), counted.share(~holds, negatives))
+    def accuracy_of(positives: Bools, negatives: Bools) -> PredicateAccuracy:
+        return PredicateAccuracy(counts.share(holds, positives), counts.share(~holds, negatives))
 
-    tasks = tuple(answers(*pair) for pair in classes)
-    joint = Answers(
+    tasks = tuple(accuracy_of(*pair) for pair in classes)
+    joint = PredicateAccuracy(
         sum((one.positive for one in tasks), Fraction(0)) / len(tasks),
         sum((one.negative for one in tasks), Fraction(0)) / len(tasks),
     )
-    return Standing(predicate, tasks, joint, answers(truth, ~truth))
+    return PredicateResult(predicate, tasks, joint, accuracy_of(truth, ~truth))
 
 
-def _left_open(counted: MaskCounts, classes: list[tuple[Bools, Bools]], truth: Bools) -> LeftOpen:
+def _undetermined(counts: MaskCounts, classes: list[tuple[Bools, Bools]], truth: Bools) -> Undetermined:
     must = np.any([positives for positives, _ in classes], axis=0)
     must_not = np.any([negatives for _, negatives in classes], axis=0)
-    return LeftOpen(len(classes), counted.share(~must, truth), counted.share(~must_not, ~truth))
+    return Undetermined(len(classes), counts.share(~must, truth), counts.share(~must_not, ~truth))
 
 
-def _best_without_g(book: RuleBook, counted: MaskCounts, classes: list[tuple[Bools, Bools]]) -> Fraction:
-    """The highest accuracy on all tasks together of any rule that looks at nothing but which confounders are there."""
-    present = np.stack([predicate.holds(counted.masks) for predicate in confounders(book)], axis=1)
+def _best_confounder_rule(book: RuleBook, counts: MaskCounts, classes: list[tuple[Bools, Bools]]) -> Fraction:
+    """The highest joint accuracy of any rule that only uses which confounders are present."""
+    present = np.stack([predicate.holds(counts.masks) for predicate in confounders(book)], axis=1)
     kinds, group = np.unique(present, axis=0, return_inverse=True)
-    group = group.reshape(-1)  # one release of numpy gives it a second axis
+    group = group.reshape(-1)  # numpy 2.0 returns a second axis
 
     def numbers(members: Bools) -> Any:
-        """Of a class, how many scenes have each of the sets of confounders: Python's integers, which have no largest one."""
+        """How many scenes of a class have each set of confounders, as Python integers, which do not overflow."""
         found = np.zeros(len(kinds), dtype=np.int64)
-        np.add.at(found, group[members], counted.counts[members])
+        np.add.at(found, group[members], counts.counts[members])
         return found.astype(object)
 
-    sizes = [[counted.number(members) for members in pair] for pair in classes]
+    sizes = [[counts.number(members) for members in pair] for pair in classes]
     common = math.lcm(*(size for pair in sizes for size in pair))
     weights = [
         sum(numbers(pair[label]) * (common // size[label]) for pair, size in zip(classes, sizes, strict=True))

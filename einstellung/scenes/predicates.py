@@ -1,4 +1,4 @@
-"""Statements about a scene, built from the rules: what a learner might decide by, and what defines a task's two classes."""
+"""Predicates over scenes, built from the rules: candidate decision rules, and the definitions of a task's two classes."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import numpy as np
 
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
-from einstellung.scenes.rule_book import Bools, Masks, Pattern, RuleBook
+from einstellung.scenes.rule_book import Bools, Masks, ObjectPattern, RuleBook
 
 VARIANTS = ("strict", "disjoint", "unconfounded")
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """A statement that a scene's mask decides, as a formula (``g and c1``) and in words (``sphere and blue``)."""
+    """A predicate over scene masks, as a formula (``g and c1``) and in words (``sphere and blue``)."""
 
     formula: str
     words: str
@@ -46,8 +46,8 @@ def confounders(book: RuleBook) -> list[Predicate]:
     return [confounder(book, task) for task in range(book.tasks)]
 
 
-def single_pattern(book: RuleBook, pattern: Pattern) -> Predicate:
-    """That some object matches one pattern of the rules."""
+def single_pattern(book: RuleBook, pattern: ObjectPattern) -> Predicate:
+    """Some object matches this pattern of the rules."""
     return _atom(f"'{pattern.words}'", pattern.words, book.mask_of((pattern,)))
 
 
@@ -78,7 +78,7 @@ def any_of(parts: Sequence[Predicate]) -> Predicate:
 
 
 def exactly_one(parts: Sequence[Predicate]) -> Predicate:
-    """The exclusive disjunction of the paper's equation 5: one of the parts and no other."""
+    """The exclusive disjunction of the paper's equation 5: exactly one of the parts holds."""
     return Predicate(
         f"exactly one of {', '.join(part.formula for part in parts)}",
         f"exactly one of {', '.join(_grouped(part.words) for part in parts)}",
@@ -101,7 +101,7 @@ def _grouped(text: str) -> str:
 
 
 def class_predicates(book: RuleBook, variant: str, task: int) -> tuple[Predicate, Predicate]:
-    """What defines the positives and the negatives of a task: p_t and n_t of the paper's equations 1 and 2.
+    """The predicates of a task's positives and negatives: p_t and n_t of the paper's equations 1 and 2.
 
     >>> from einstellung.scenes.rule_book import PAPER_RULES
     >>> [one.formula for one in class_predicates(PAPER_RULES, "disjoint", 0)]
@@ -111,9 +111,7 @@ def class_predicates(book: RuleBook, variant: str, task: int) -> tuple[Predicate
         raise InputError(f"unknown variant '{variant}': {suggestion(variant, VARIANTS)}")
     tasks = n_tasks(book, variant)
     if not 0 <= task < tasks:
-        raise InputError(
-            f"there is no task {task} in the {variant} sets: {'only task 0' if tasks == 1 else f'0 to {tasks - 1}'}"
-        )
+        raise InputError(f"the {variant} sets have no task {task}: give {'0' if tasks == 1 else f'0 to {tasks - 1}'}")
     truth = ground_truth(book)
     if variant == "unconfounded":
         return truth, negation(truth)
@@ -125,5 +123,5 @@ def class_predicates(book: RuleBook, variant: str, task: int) -> tuple[Predicate
 
 
 def n_tasks(book: RuleBook, variant: str) -> int:
-    """Confounded sets have a task per confounder, the unconfounded one is a single task."""
+    """Confounded variants have one task per confounder; the unconfounded variant has a single task."""
     return 1 if variant == "unconfounded" else book.tasks

@@ -1,36 +1,36 @@
-"""How far drawing scenes has come, told in lines with the time that is left."""
+"""Progress of long work as log lines with the remaining time."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 
-Tell = Callable[[str], object]
-Heard = Callable[[int, int], object]  # so many of so many are done
+Log = Callable[[str], object]
+OnProgress = Callable[[int, int], object]  # (done, total)
 
 
-def in_lines(what: str, tell: Tell, pause: float = 10.0) -> Heard:
-    """Hears numbers and tells a line every ``pause`` seconds, and one at the end; what was there at the start took no time.
+def progress_logger(what: str, log: Log, interval: float = 10.0) -> OnProgress:
+    """Log a line every ``interval`` seconds, and one at the end. Work that was done before the first call took no time.
 
-    >>> heard = in_lines("strict train", print, pause=0.0)
-    >>> heard(500, 2000)
+    >>> on_progress = progress_logger("strict train", print, interval=0.0)
+    >>> on_progress(500, 2000)
     strict train: 500 of 2,000 images
     """
-    begun = said = time.monotonic()
+    started = last_logged = time.monotonic()
     first: int | None = None
 
-    def heard(done: int, total: int) -> None:
-        nonlocal said, first
+    def on_progress(done: int, total: int) -> None:
+        nonlocal last_logged, first
         first = done if first is None else first
         now = time.monotonic()
-        if now - said < pause and done < total:
+        if now - last_logged < interval and done < total:
             return
-        said = now
-        gained, elapsed = done - first, now - begun
+        last_logged = now
+        gained, elapsed = done - first, now - started
         left = f", about {_duration(elapsed * (total - done) / gained)} left" if gained and done < total else ""
-        tell(f"{what}: {done:,} of {total:,} images{left}")
+        log(f"{what}: {done:,} of {total:,} images{left}")
 
-    return heard
+    return on_progress
 
 
 def _duration(seconds: float) -> str:

@@ -1,4 +1,4 @@
-"""The archives in which ConCon's authors publish their images: known by their hashes, unpacked safely or not at all."""
+"""The archives published by ConCon's authors: verified by hash, unpacked safely or not at all."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ SHA256 = {
 
 
 def check_published_zip(path: Path) -> str:
-    """The variant whose published archive ``path`` is, to the last byte; any other file is refused."""
+    """The variant of a published archive, by its hash; any other file is refused."""
     found = file_hash(path, "sha256")
     for variant, known in SHA256.items():
         if found == known:
             return variant
-    raise InputError(f"{path} is none of ConCon's published archives (sha256 {found}): download it again")
+    raise InputError(f"{path} is not one of ConCon's published archives (sha256 {found}): download it again")
 
 
 def unpack_published(archive: Path, folder: Path) -> Path:
-    """Unpack a published archive into ``folder``: its case appears there whole, or not at all."""
+    """Unpack a published archive into ``folder``, atomically."""
     case = CASES[check_published_zip(archive)]
     target = folder / case
     if target.exists():
-        raise InputError(f"{target} is there already: take it away first, or unpack into another folder")
+        raise InputError(f"{target} exists: delete it, or unpack into another folder")
     temporary: Path | None = None
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def unpack_published(archive: Path, folder: Path) -> Path:
                 _check_entry(entry, archive)
             opened.extractall(temporary)
         if not (temporary / case).is_dir():
-            raise InputError(f"{archive} holds no folder {case}: download it again")
+            raise InputError(f"{archive} has no folder {case}: download it again")
         (temporary / case).rename(target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise InputError(f"{archive} is damaged ({error}): download it again") from None
@@ -57,11 +57,11 @@ def unpack_published(archive: Path, folder: Path) -> Path:
 
 
 def _check_entry(entry: zipfile.ZipInfo, archive: Path) -> None:
-    """Nothing that would lie outside the folder, no link to somewhere else, nothing encrypted."""
+    """Refuse paths outside the folder, links and encrypted entries."""
     path = PurePosixPath(entry.filename.replace("\\", "/"))
     if path.is_absolute() or ".." in path.parts or ":" in entry.filename:
-        raise InputError(f"{archive} holds '{entry.filename}', which points out of the folder: it is not unpacked")
+        raise InputError(f"{archive} holds '{entry.filename}', a path outside the folder: not unpacked")
     if stat.S_ISLNK(entry.external_attr >> 16):
-        raise InputError(f"{archive} holds the link '{entry.filename}': it is not unpacked")
+        raise InputError(f"{archive} holds the link '{entry.filename}': not unpacked")
     if entry.flag_bits & 1:
         raise InputError(f"{archive} is encrypted")

@@ -1,4 +1,4 @@
-"""``scenes.jsonl``: a line of JSON for every image, from which its scene can be rendered again to the last bit."""
+"""``scenes.jsonl``: one line of JSON per image, from which its scene can be rendered again bit for bit."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ from typing import Any
 import numpy as np
 
 from einstellung.errors import InputError
-from einstellung.scenes.attributes import ATTRIBUTES, RADII, Codes, in_words
+from einstellung.scenes.attributes import ATTRIBUTES, RADII, Codes, describe_object
 from einstellung.scenes.rule_book import PLACES
 from einstellung.scenes.scene import Floats, Scenes
 
 
 @dataclass(frozen=True)
-class Recorded:
-    """What records tell of their images; ``scenes`` where they hold a whole layout, ``places`` where they name them."""
+class RecordedScenes:
+    """The content of records; ``scenes`` and ``places`` only if all records have layouts and places."""
 
     attributes: Codes
     places: Codes | None
     scenes: Scenes | None
 
 
-def record(name: str, task: int, label: int, scenes: Scenes, places: Codes | None, row: int) -> str:
-    """The line of one scene. Angles stand there twice: in degrees to be read, in radians to be exact."""
+def scene_record(name: str, task: int, label: int, scenes: Scenes, places: Codes | None, row: int) -> str:
+    """The line of one scene. Angles are given in degrees for readers and in radians for exactness."""
     objects = []
     for number, codes in enumerate(scenes.attributes[row]):
-        words = in_words(codes)
+        words = describe_object(codes)
         x, y = scenes.position[row, number].tolist()
         angle = float(scenes.rotation[row, number])
         one: dict[str, Any] = {**words, "position": [x, y, _height(words)]}
@@ -45,7 +45,7 @@ def record(name: str, task: int, label: int, scenes: Scenes, places: Codes | Non
 
 
 def read_records(path: Path) -> dict[str, dict[str, Any]]:
-    """The records of a file by image; a line that is no record is named."""
+    """Read the records of a file, by image; the message about an invalid line names it."""
     found: dict[str, dict[str, Any]] = {}
     try:
         with path.open(encoding="utf-8") as lines:
@@ -54,17 +54,19 @@ def read_records(path: Path) -> dict[str, dict[str, Any]]:
                     one = json.loads(line)
                     name = str(one["image"])
                 except (ValueError, TypeError, KeyError, RecursionError):
-                    raise InputError(f"{path}, line {number}: no record of an image; make the folder anew") from None
+                    raise InputError(
+                        f"{path}, line {number}: not a record of an image; make the folder again"
+                    ) from None
                 if name in found:
-                    raise InputError(f"{path}, line {number}: {name} has a record already; make the folder anew")
+                    raise InputError(f"{path}, line {number}: {name} has a second record; make the folder again")
                 found[name] = one
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from None
     return found
 
 
-def recorded(names: Sequence[str], records: Mapping[str, Mapping[str, Any]], place: Path) -> Recorded:
-    """What ``records`` tell of the images ``names``; ``place`` says where they stand, for the message about a wrong one."""
+def scenes_from_records(names: Sequence[str], records: Mapping[str, Mapping[str, Any]], source: Path) -> RecordedScenes:
+    """The scenes of the images ``names``; ``source`` is the file named in error messages."""
     name = ""
     try:
         found, codes = [], []
@@ -72,30 +74,30 @@ def recorded(names: Sequence[str], records: Mapping[str, Mapping[str, Any]], pla
             found.append(one := records[name])
             codes.append([[values.index(item[key]) for key, values in ATTRIBUTES.items()] for item in one["objects"]])
         if min(map(len, codes)) != max(max(map(len, codes)), 1):
-            raise InputError(f"{place}: its images have different numbers of objects, or none; make the folder anew")
+            raise InputError(f"{source}: images have different numbers of objects, or none; make the folder again")
         places, layouts = [], []
-        placed, laid_out = all(map(_names_places, found)), all(map(_tells_layout, found))
-        for name in names:  # one after the other: the message is to name the wrong one
+        with_places, with_layout = all(map(_has_places, found)), all(map(_has_layout, found))
+        for name in names:  # one at a time, so that the message names the right image
             one = records[name]
-            if placed:
+            if with_places:
                 places.append(_places(one["objects"]))
-            if laid_out:
+            if with_layout:
                 layouts.append(_layout(one))
         attributes = np.array(codes, dtype=np.uint8)
-        return Recorded(
+        return RecordedScenes(
             attributes,
-            np.array(places, dtype=np.uint8) if placed else None,
-            Scenes(attributes, *map(np.array, zip(*layouts, strict=True))) if laid_out else None,
+            np.array(places, dtype=np.uint8) if with_places else None,
+            Scenes(attributes, *map(np.array, zip(*layouts, strict=True))) if with_layout else None,
         )
     except KeyError as error:
         what = "has no record" if error.args == (name,) else f"has a record without {error}"
-        raise InputError(f"{place}: the image {name} {what}; make the folder anew") from None
+        raise InputError(f"{source}: the image {name} {what}; make the folder again") from None
     except (TypeError, ValueError) as error:
-        raise InputError(f"{place}: the record of {name} cannot be used ({error}); make the folder anew") from None
+        raise InputError(f"{source}: the record of {name} is invalid ({error}); make the folder again") from None
 
 
 def finite(values: Any, *shape: int) -> Floats:
-    """Numbers of a file as an array of a certain shape.
+    """Finite numbers as an array of the given shape.
 
     >>> finite([1, float("nan")], 2)
     Traceback (most recent call last):
@@ -107,7 +109,7 @@ def finite(values: Any, *shape: int) -> Floats:
     return array
 
 
-def _tells_layout(one: Mapping[str, Any]) -> bool:
+def _has_layout(one: Mapping[str, Any]) -> bool:
     return "camera" in one and "lamps" in one and "radians" in one["objects"][0]
 
 
@@ -122,7 +124,7 @@ def _layout(one: Mapping[str, Any]) -> tuple[Floats, Floats, Floats, Floats]:
     )
 
 
-def _names_places(one: Mapping[str, Any]) -> bool:
+def _has_places(one: Mapping[str, Any]) -> bool:
     return all(name in item for item in one["objects"] for name in PLACES)
 
 
@@ -133,6 +135,6 @@ def _places(objects: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def _height(words: Mapping[str, str]) -> float:
-    """Of the centre above the ground: an object stands on it."""
+    """The height of an object's centre: it stands on the ground."""
     radius = RADII[ATTRIBUTES["size"].index(words["size"])]
     return radius / math.sqrt(2) if words["shape"] == "cube" else radius

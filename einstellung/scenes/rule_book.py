@@ -1,4 +1,4 @@
-"""Rules about what is in a scene: the ground truth, and the confounder of every task."""
+"""Rules about scenes: the ground truth, and one confounder per task."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from einstellung.scenes.attributes import ATTRIBUTES, COLUMNS, KINDS, Codes, kin
 Bools = npt.NDArray[np.bool_]
 Masks = npt.NDArray[np.int64]
 
-# Where an object stands as the camera sees it. A place's code is side + 2 * depth: 0 left-front, 1 right-front, 2 left-back,
-# 3 right-back.
+# Places as seen by the camera. The code is side + 2 * depth: 0 left-front, 1 right-front, 2 left-back, 3 right-back.
 PLACES = {"side": ("left", "right"), "depth": ("front", "back")}
 N_PLACES = 4
 
-MOST_PATTERNS = 20  # counting takes time and memory that double with every pattern
-_WIDEST = 2**63  # scenes are counted and numbered in 64-bit integers
+MOST_PATTERNS = 20  # time and memory of counting double with every pattern
+_INT64_LIMIT = 2**63  # scenes are counted and numbered in 64-bit integers
 
 
 @dataclass(frozen=True)
-class Pattern:
-    """What one object must be; an empty word leaves that attribute free.
+class ObjectPattern:
+    """What one object must be; an empty string leaves an attribute free.
 
-    >>> Pattern(shape="cube", size="small").words
+    >>> ObjectPattern(shape="cube", size="small").words
     'small cube'
-    >>> Pattern(color="bleu")
+    >>> ObjectPattern(color="bleu")
     Traceback (most recent call last):
     einstellung.errors.InputError: color is 'bleu': did you mean 'blue'?
     """
@@ -50,7 +49,7 @@ class Pattern:
             if value and value not in known:
                 raise InputError(f"{name} is {value!r}: {suggestion(str(value), known)}")
         if not self.to_dict():
-            raise InputError("a pattern that leaves everything free is matched by every object; give it an attribute")
+            raise InputError("a pattern without attributes matches every object; give it an attribute")
 
     @property
     def words(self) -> str:
@@ -59,7 +58,7 @@ class Pattern:
         return " ".join([what, *where])
 
     def matches(self, attributes: Codes, places: Codes | None) -> Bools:
-        """Which objects [..., 4] with these places [...] match; places may be absent where the pattern names none."""
+        """Which objects [..., 4] at these places [...] match; ``places`` is needed only if the pattern constrains them."""
         matched = np.ones(attributes.shape[:-1], dtype=bool)
         for column, name in enumerate(COLUMNS):
             if value := getattr(self, name):
@@ -67,7 +66,7 @@ class Pattern:
         for step, (name, known) in enumerate(PLACES.items()):
             if value := getattr(self, name):
                 if places is None:
-                    raise InputError(f"the rule '{self.words}' speaks of places, and these scenes come without places")
+                    raise InputError(f"the rule '{self.words}' constrains places, but these scenes have none")
                 matched &= (places >> step) & 1 == known.index(value)
         return matched
 
@@ -76,13 +75,13 @@ class Pattern:
         return {field.name: value for field in fields(self) if (value := getattr(self, field.name))}
 
 
-Rule = tuple[Pattern, ...]  # holds where every pattern is matched by some object; one object may match several
+Rule = tuple[ObjectPattern, ...]  # holds if every pattern is matched by some object; one object may match several
 
 
 def rule_words(rule: Rule) -> str:
-    """A rule as a person says it.
+    """A rule in words.
 
-    >>> rule_words((Pattern(shape="sphere"), Pattern(shape="cube", size="small")))
+    >>> rule_words((ObjectPattern(shape="sphere"), ObjectPattern(shape="cube", size="small")))
     'sphere and small cube'
     """
     return " and ".join(pattern.words for pattern in rule)
@@ -90,12 +89,12 @@ def rule_words(rule: Rule) -> str:
 
 @dataclass(frozen=True)
 class RuleBook:
-    """The ground truth of a family of tasks, the confounder of every task, and how many objects a scene has.
+    """The ground truth shared by all tasks, the confounder of each task, and the number of objects per scene.
 
-    The truth of every rule in a scene depends only on which of the distinct patterns are matched: its mask, one bit per
-    pattern of :attr:`patterns`, is the OR of its objects' signatures.
+    Whether a rule holds depends only on which patterns the scene matches. A scene's mask has one bit per pattern of
+    :attr:`patterns` and is the bitwise OR of its objects' signatures.
 
-    >>> book = RuleBook((Pattern(shape="sphere"),), ((Pattern(color="blue"),),), objects=2)
+    >>> book = RuleBook((ObjectPattern(shape="sphere"),), ((ObjectPattern(color="blue"),),), objects=2)
     >>> scene = np.array([[[1, 0, 0, 0], [0, 1, 0, 2]]], dtype=np.uint8)  # a gray sphere and a blue cube
     >>> book.truths(scene).tolist()
     [[True, True]]
@@ -109,25 +108,25 @@ class RuleBook:
         if not self.ground_truth:
             raise InputError("the ground truth is empty; give it one or more patterns")
         if not self.confounders:
-            raise InputError("there is no confounder; give one for every task")
+            raise InputError("there are no confounders; give one for every task")
         for task, rule in enumerate(self.confounders):
             if not rule:
                 raise InputError(f"the confounder of task {task} is empty; give it one or more patterns")
         if len(self.patterns) > MOST_PATTERNS:
             raise InputError(
-                f"the rules have {len(self.patterns)} different patterns; at most {MOST_PATTERNS} are counted"
+                f"the rules have {len(self.patterns)} different patterns; at most {MOST_PATTERNS} are supported"
             )
-        most = next(number for number in range(1, 64) if self.n_kinds ** (number + 1) >= _WIDEST)
+        most = next(number for number in range(1, 64) if self.n_kinds ** (number + 1) >= _INT64_LIMIT)
         if not 1 <= self.objects <= most:
-            raise InputError(f"objects is {self.objects}: scenes with these rules have from 1 to {most}")
+            raise InputError(f"objects is {self.objects}: give 1 to {most} with these rules")
 
     @property
     def tasks(self) -> int:
         return len(self.confounders)
 
     @cached_property
-    def patterns(self) -> tuple[Pattern, ...]:
-        """The distinct patterns, in the order of their first use; a pattern's place is its bit in a mask."""
+    def patterns(self) -> tuple[ObjectPattern, ...]:
+        """The distinct patterns in order of first use; the index of a pattern is its bit in a mask."""
         return tuple(dict.fromkeys(pattern for rule in (self.ground_truth, *self.confounders) for pattern in rule))
 
     @cached_property
@@ -136,12 +135,12 @@ class RuleBook:
 
     @property
     def n_kinds(self) -> int:
-        """How many different objects there are: 96, or 384 where the rules tell places apart."""
+        """The number of kinds of objects: 96, or 384 if the rules distinguish places."""
         return len(KINDS) * (N_PLACES if self.uses_places else 1)
 
     @cached_property
     def signatures(self) -> Masks:
-        """The patterns that every kind of object matches, as a mask; with places, kind * 4 + place."""
+        """The mask of patterns that each kind of object matches; with places, indexed by kind * 4 + place."""
         places = np.tile(np.arange(N_PLACES, dtype=np.uint8), len(KINDS)) if self.uses_places else None
         kinds = np.repeat(KINDS, N_PLACES, axis=0) if self.uses_places else KINDS
         found = np.zeros(len(kinds), dtype=np.int64)
@@ -150,17 +149,15 @@ class RuleBook:
         return found
 
     def mask_of(self, rule: Rule) -> int:
-        """The bits that a scene's mask must have for ``rule`` to hold."""
+        """The bits a scene's mask needs for ``rule`` to hold."""
         return sum(1 << self.patterns.index(pattern) for pattern in dict.fromkeys(rule))
 
     def masks(self, attributes: Codes, places: Codes | None = None) -> Masks:
-        """Which patterns are matched in every scene, from codes [N, K, 4] and, where the rules need them, places [N, K]."""
+        """The mask of every scene, from codes [N, K, 4] and, if the rules use them, places [N, K]."""
         numbers = kind_numbers(attributes)
         if self.uses_places:
             if places is None:
-                raise InputError(
-                    "the rules speak of places (left, right, front, back), and these scenes come without places"
-                )
+                raise InputError("the rules constrain places (left, right, front, back), but these scenes have none")
             numbers = numbers * N_PLACES + places
         return np.asarray(np.bitwise_or.reduce(self.signatures[numbers], axis=-1))
 
@@ -177,7 +174,7 @@ class RuleBook:
         return rule_words(self.confounders[task])
 
     def to_dict(self) -> dict[str, Any]:
-        """The rules as a file of ours holds them."""
+        """The rules in our own file format."""
         return {
             "ground_truth": [pattern.to_dict() for pattern in self.ground_truth],
             "confounders": [[pattern.to_dict() for pattern in rule] for rule in self.confounders],
@@ -186,7 +183,7 @@ class RuleBook:
 
 
 def rules_digest(book: RuleBook) -> str:
-    """A short hash of the rules, for caches and records.
+    """A short hash of the rules, for cache keys and records.
 
     >>> rules_digest(PAPER_RULES) == rules_digest(RuleBook(PAPER_RULES.ground_truth, PAPER_RULES.confounders))
     True
@@ -195,6 +192,6 @@ def rules_digest(book: RuleBook) -> str:
 
 
 PAPER_RULES = RuleBook(
-    ground_truth=(Pattern(shape="sphere"), Pattern(shape="cube", size="small")),
-    confounders=((Pattern(color="blue"),), (Pattern(material="metal"),), (Pattern(size="large"),)),
+    ground_truth=(ObjectPattern(shape="sphere"), ObjectPattern(shape="cube", size="small")),
+    confounders=((ObjectPattern(color="blue"),), (ObjectPattern(material="metal"),), (ObjectPattern(size="large"),)),
 )

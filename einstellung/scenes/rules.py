@@ -1,7 +1,7 @@
-"""Rules in files: the pair of JSON files of the published generator, or one JSON or YAML file with everything in it.
+"""Read rules from files: the published pair of JSON files, or a single JSON or YAML file.
 
-The published pair maps a task's number to a list of patterns, in ``IF-gt.json`` the ground truth and in ``IF-conf.json`` the
-confounder; an empty word leaves an attribute free. Ours is one file::
+The published pair maps task numbers to lists of patterns: the ground truth in ``IF-gt.json``, the confounders in
+``IF-conf.json``; an empty string leaves an attribute free. Our own format is one file::
 
     ground_truth: [{shape: sphere}, {shape: cube, size: small}]
     confounders: [[{color: blue}], [{material: metal}], [{size: large}]]
@@ -20,11 +20,11 @@ from einstellung.errors import InputError
 from einstellung.registry import suggestion
 from einstellung.scenes.counting import mask_counts
 from einstellung.scenes.predicates import confounders, ground_truth
-from einstellung.scenes.rule_book import PAPER_RULES, Pattern, Rule, RuleBook, rule_words, rules_digest
+from einstellung.scenes.rule_book import PAPER_RULES, ObjectPattern, Rule, RuleBook, rule_words, rules_digest
 
 __all__ = [
     "PAPER_RULES",
-    "Pattern",
+    "ObjectPattern",
     "Rule",
     "RuleBook",
     "check_rules",
@@ -35,13 +35,13 @@ __all__ = [
 ]
 
 _KEYS = ("ground_truth", "confounders", "objects")
-_ATTRIBUTES = tuple(field.name for field in fields(Pattern))
-_OBJECTS = RuleBook.objects  # where a file does not say
-_HALVES = ("gt", "conf")  # how the names of the published pair differ
+_ATTRIBUTES = tuple(field.name for field in fields(ObjectPattern))
+_OBJECTS = RuleBook.objects  # default of a file
+_PAIR_SUFFIXES = ("gt", "conf")  # file name endings of the published pair
 
 
 def read_rules(path: Path | None) -> RuleBook:
-    """The rules in a file, of the published pair in a folder (or named by one of the two), or the paper's (``None``).
+    """The rules in a file, in a published pair (its folder, or one of the two files), or the paper's (``None``).
 
     >>> read_rules(None).confounder_words(1)
     'metal'
@@ -55,12 +55,12 @@ def read_rules(path: Path | None) -> RuleBook:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None
     data = _read(path)
     if isinstance(data, Mapping) and data and all(str(key).isdigit() for key in data):
-        truth_file, confounder_file = _pair_of(path)
+        truth_file, confounder_file = _pair_files(path)
         truths, rules = _published(truth_file), _published(confounder_file)
-        truth = _same_for_all(truth_file, truths)
+        truth = _shared_ground_truth(truth_file, truths)
         if len(truths) != len(rules):
             raise InputError(
-                f"{truth_file} is of {len(truths)} tasks, {confounder_file.name} beside it of {len(rules)}: a task is missing"
+                f"{truth_file} has {len(truths)} tasks, {confounder_file.name} has {len(rules)}: a task is missing"
             )
         book = _book(path, truth, rules, _OBJECTS)
         check_rules(book, str(path))
@@ -69,16 +69,16 @@ def read_rules(path: Path | None) -> RuleBook:
 
 
 def rules_in(path: Path, data: Any) -> RuleBook:
-    """The rules that ``data`` holds in our own form; ``path`` says where it stands."""
+    """The rules in ``data`` in our own format; ``path`` is the file named in error messages."""
     if not isinstance(data, Mapping):
         raise InputError(f"{path} must hold 'ground_truth' and 'confounders', not a {type(data).__name__}")
-    book = _ours(path, data)
+    book = _own_format(path, data)
     check_rules(book, str(path))
     return book
 
 
 def check_rules(book: RuleBook, where: str) -> None:
-    """Refuse rules of which one holds in no scene at all, or in every one."""
+    """Refuse a rule that holds in no scene, or in every scene."""
     counted = mask_counts(book)
     for predicate in (ground_truth(book), *confounders(book)):
         number = counted.number(predicate.holds(counted.masks))
@@ -89,7 +89,7 @@ def check_rules(book: RuleBook, where: str) -> None:
             )
 
 
-def _ours(path: Path, data: Mapping[Any, Any]) -> RuleBook:
+def _own_format(path: Path, data: Mapping[Any, Any]) -> RuleBook:
     for key in data:
         if key not in _KEYS:
             raise InputError(f"{path}: unknown key '{key}': {suggestion(str(key), _KEYS)}")
@@ -101,7 +101,7 @@ def _ours(path: Path, data: Mapping[Any, Any]) -> RuleBook:
     rules = [_rule(path, f"confounders[{number}]", one) for number, one in enumerate(data["confounders"])]
     objects = data.get("objects", _OBJECTS)
     if isinstance(objects, bool) or not isinstance(objects, int):
-        raise InputError(f"{path}: objects is {objects!r}: it should be a whole number")
+        raise InputError(f"{path}: objects is {objects!r}: it must be an integer")
     return _book(path, _rule(path, "ground_truth", data["ground_truth"]), rules, objects)
 
 
@@ -120,30 +120,30 @@ def _rule(path: Path, key: str, data: Any) -> Rule:
     return tuple(_pattern(path, f"{key}[{number}]", one) for number, one in enumerate(data))
 
 
-def _pattern(path: Path, key: str, data: Any) -> Pattern:
+def _pattern(path: Path, key: str, data: Any) -> ObjectPattern:
     if not isinstance(data, Mapping):
         raise InputError(f"{path}: {key} must be a pattern such as {{shape: sphere}}, not {data!r}")
     for name, value in data.items():
         if name not in _ATTRIBUTES:
             raise InputError(f"{path}: {key} has an unknown attribute '{name}': {suggestion(str(name), _ATTRIBUTES)}")
         if not isinstance(value, str):
-            raise InputError(f"{path}: {key}.{name} is {value!r}: it should be a word, or '' for free")
+            raise InputError(f"{path}: {key}.{name} is {value!r}: it must be a string, '' for any")
     try:
-        return Pattern(**data)
+        return ObjectPattern(**data)
     except InputError as error:
         raise InputError(f"{path}: {key}: {error}") from None
 
 
 def _published(path: Path) -> list[Rule]:
-    """The rules of one file of the pair, by task."""
+    """The rules in one file of the pair, by task."""
     data = _read(path)
     by_task = {str(key): value for key, value in data.items()} if isinstance(data, Mapping) else {}
     if not by_task or any(str(number) not in by_task for number in range(len(by_task))):
-        raise InputError(f"{path} must map the numbers of the tasks, from '0' on, to lists of patterns")
+        raise InputError(f"{path} must map task numbers, from '0', to lists of patterns")
     return [_rule(path, f"'{number}'", by_task[str(number)]) for number in range(len(by_task))]
 
 
-def _same_for_all(path: Path, rules: list[Rule]) -> Rule:
+def _shared_ground_truth(path: Path, rules: list[Rule]) -> Rule:
     for task, rule in enumerate(rules):
         if rule != rules[0]:
             raise InputError(
@@ -156,20 +156,20 @@ def _same_for_all(path: Path, rules: list[Rule]) -> Rule:
 def _pair_in(folder: Path) -> Path:
     found = sorted(folder.glob("*-gt.json"))
     if len(found) != 1:
-        raise InputError(f"{folder} holds {len(found)} files named *-gt.json; name the file of rules itself")
+        raise InputError(f"{folder} holds {len(found)} files named *-gt.json; give the file itself")
     return found[0]
 
 
-def _pair_of(path: Path) -> tuple[Path, Path]:
-    """Ground truth and confounders of the published form, by the name of one of them."""
-    for half, other in (_HALVES, _HALVES[::-1]):
+def _pair_files(path: Path) -> tuple[Path, Path]:
+    """The ground truth and confounder files of a published pair, given one of them."""
+    for half, other in (_PAIR_SUFFIXES, _PAIR_SUFFIXES[::-1]):
         if path.stem.endswith(half):
             partner = path.with_name(path.stem.removesuffix(half) + other + path.suffix)
             if not partner.is_file():
-                raise InputError(f"{path} is one of a pair, and {partner} is missing; put both into one folder")
+                raise InputError(f"{path} is half of a pair and {partner} is missing; put both into one folder")
             return (path, partner) if half == "gt" else (partner, path)
     raise InputError(
-        f"{path} holds rules by task: name such a pair NAME-gt.json and NAME-conf.json, or write one file with "
+        f"{path} holds rules by task: name the pair NAME-gt.json and NAME-conf.json, or write one file with "
         "'ground_truth' and 'confounders'"
     )
 
@@ -184,11 +184,11 @@ def _read(path: Path) -> Any:
     if path.suffix.lower() == ".json":
         try:
             return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError: of the text, or of a number with too many digits
+        except (ValueError, RecursionError) as error:  # ValueError: also for numbers with too many digits
             raise InputError(f"{path} is not valid JSON: {error}") from None
     import yaml
 
     try:
         return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: what looks like a date and is none
+    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: invalid dates
         raise InputError(f"{path} is not valid YAML: {error}") from None

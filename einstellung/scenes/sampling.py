@@ -1,8 +1,8 @@
-"""Scenes drawn exactly from the law of their class: every tuple of objects that obeys it is equally likely.
+"""Exact sampling of scenes: uniform over all tuples of objects that satisfy the predicate of a class, without rejection.
 
-Nothing is rejected. The scenes of a class are numbered in a fixed order, and a scene is drawn by drawing its number. To find
-the objects of a number, they are chosen one after the other: how many ways there are to go on after an object depends only
-on the patterns matched so far, and is counted from the last object backwards.
+The scenes of a class are numbered in a fixed order, and a scene is drawn by drawing its number (rank). A rank is decoded object
+by object: the number of completions after an object depends only on the patterns matched so far, and is computed backwards from
+the last object.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from einstellung.scenes.attributes import KINDS, Codes
 from einstellung.scenes.predicates import VARIANTS, class_predicates
 from einstellung.scenes.rule_book import N_PLACES, Masks, RuleBook
 
-__all__ = ["SPLITS", "VARIANTS", "ClassLaw", "class_law", "draw_attributes", "scene_generator"]
+__all__ = ["SPLITS", "VARIANTS", "ClassDistribution", "class_distribution", "draw_attributes", "scene_generator"]
 
 SPLITS = ("train", "val", "test")
 
@@ -28,14 +28,14 @@ Ranks = npt.NDArray[np.int64]
 
 
 def scene_generator(seed: int, variant: str, split: str, task: int, label: int, number: int) -> np.random.Generator:
-    """The generator of one scene alone, so that a scene depends on no other one, nor on how many there are.
+    """The generator of a single scene, so that a scene depends neither on others nor on their number.
 
     >>> one, again = (scene_generator(0, "strict", "train", 0, 1, 7) for _ in range(2))
     >>> one.random() == again.random()
     True
     """
     if seed < 0:
-        raise InputError(f"seed is {seed}: it must not be negative")
+        raise InputError(f"seed is {seed}: give 0 or more")
     for kind, name, known in (("variant", variant, VARIANTS), ("split", split, SPLITS)):
         if name not in known:
             raise InputError(f"unknown {kind} '{name}': {suggestion(name, known)}")
@@ -46,7 +46,7 @@ def scene_generator(seed: int, variant: str, split: str, task: int, label: int, 
 def draw_attributes(
     book: RuleBook, variant: str, task: int, label: int, generators: Sequence[np.random.Generator]
 ) -> tuple[Codes, Codes | None]:
-    """Draw a scene from every generator: codes [N, K, 4], and places [N, K] where the rules tell places apart.
+    """Draw one scene per generator: codes [N, K, 4], and places [N, K] if the rules distinguish them.
 
     >>> from einstellung.scenes.rule_book import PAPER_RULES
     >>> generators = [scene_generator(0, "strict", "test", 0, 1, number) for number in range(5)]
@@ -54,19 +54,19 @@ def draw_attributes(
     >>> PAPER_RULES.truths(attributes)[:, :2].all()  # sphere and small cube, and blue
     np.True_
     """
-    law = class_law(book, variant, task, label)
+    distribution = class_distribution(book, variant, task, label)
     ranks = np.fromiter(
-        (generator.integers(law.size) for generator in generators), dtype=np.int64, count=len(generators)
+        (generator.integers(distribution.size) for generator in generators), dtype=np.int64, count=len(generators)
     )
-    return law.scenes(ranks)
+    return distribution.scenes(ranks)
 
 
 @dataclass(frozen=True)
 class _Step:
-    """One object's choice: rows are the states (patterns matched so far), columns the distinct signatures.
+    """The choice of one object: rows are states (patterns matched so far), columns the distinct signatures.
 
-    ``ways`` is in how many ways the scene can go on after one object of that signature, ``before`` the number of scenes that
-    come before those with it, ``onward`` the row of the next step's states.
+    ``ways``: completions after one object of that signature. ``before``: scenes ranked before those with that signature.
+    ``onward``: the row of the resulting state in the next step.
     """
 
     ways: Ranks
@@ -75,24 +75,24 @@ class _Step:
 
 
 @dataclass(frozen=True)
-class ClassLaw:
-    """All scenes of a class, numbered from 0 to ``size`` - 1."""
+class ClassDistribution:
+    """The uniform distribution over all scenes of a class, ranked from 0 to ``size`` - 1."""
 
     size: int
     steps: tuple[_Step, ...]
-    kinds: npt.NDArray[np.intp]  # those of the first signature, of the second, ...
-    starts: npt.NDArray[np.intp]  # where those of a signature begin
+    kinds: npt.NDArray[np.intp]  # grouped by signature
+    starts: npt.NDArray[np.intp]  # start of each signature's group
     uses_places: bool
 
     def scenes(self, ranks: Ranks) -> tuple[Codes, Codes | None]:
-        """The scenes with these numbers."""
-        state, left = np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks)
+        """Decode ranks to scenes."""
+        state, remaining = np.zeros(len(ranks), dtype=np.intp), np.asarray(ranks)
         chosen = np.empty((len(ranks), len(self.steps)), dtype=np.int64)
         for place, step in enumerate(self.steps):
-            # The last signature that begins at or before the number: one that leads nowhere begins where the next one does.
-            signature = (step.before[state] <= left[:, None]).sum(axis=1) - 1
-            left = left - step.before[state, signature]
-            kind, left = np.divmod(left, step.ways[state, signature])
+            # The last signature that starts at or before the rank; one without completions starts where the next one does.
+            signature = (step.before[state] <= remaining[:, None]).sum(axis=1) - 1
+            remaining = remaining - step.before[state, signature]
+            kind, remaining = np.divmod(remaining, step.ways[state, signature])
             chosen[:, place] = self.kinds[self.starts[signature] + kind]
             state = step.onward[state, signature]
         if not self.uses_places:
@@ -101,15 +101,15 @@ class ClassLaw:
 
 
 @lru_cache(maxsize=64)
-def class_law(book: RuleBook, variant: str, task: int, label: int) -> ClassLaw:
-    """The law of one class of a task; a class without any scene is an error.
+def class_distribution(book: RuleBook, variant: str, task: int, label: int) -> ClassDistribution:
+    """The distribution of one class of a task; a class without scenes is an error.
 
     >>> from einstellung.scenes.rule_book import PAPER_RULES
-    >>> sum(class_law(PAPER_RULES, "unconfounded", 0, label).size for label in (0, 1)) == 96**4
+    >>> sum(class_distribution(PAPER_RULES, "unconfounded", 0, label).size for label in (0, 1)) == 96**4
     True
     """
     if label not in (0, 1):
-        raise InputError(f"label is {label}: it is 1 for positives and 0 for negatives")
+        raise InputError(f"label is {label}: give 1 (positive) or 0 (negative)")
     predicate = class_predicates(book, variant, task)[1 - label]
     signatures, numbers = np.unique(book.signatures, return_counts=True)
     states: list[Masks] = [np.zeros(1, dtype=np.int64)]
@@ -131,4 +131,4 @@ def class_law(book: RuleBook, variant: str, task: int, label: int) -> ClassLaw:
             "change the rules or leave this variant out"
         )
     kinds = np.argsort(book.signatures, kind="stable")
-    return ClassLaw(size, tuple(steps), kinds, np.cumsum(numbers) - numbers, book.uses_places)
+    return ClassDistribution(size, tuple(steps), kinds, np.cumsum(numbers) - numbers, book.uses_places)

@@ -1,4 +1,4 @@
-"""Scenes as arrays: what stands where, and how camera and lamps were moved. Scenes without a layout are attributes alone."""
+"""Scenes as arrays: objects with their layout, and the jitter of camera and lamps."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class Scenes:
     """N scenes of K objects each.
 
     ``attributes`` [N, K, 4] are codes (:mod:`einstellung.scenes.attributes`), ``position`` [N, K, 2] the centres on the ground,
-    ``rotation`` [N, K] angles about the vertical in radians, ``camera`` [N, 3] and ``lamps`` [N, 3, 3] (key, fill, back) what is
-    added to their usual places.
+    ``rotation`` [N, K] angles about the vertical axis in radians, ``camera`` [N, 3] and ``lamps`` [N, 3, 3] (key, fill, back)
+    offsets from their default positions.
     """
 
     attributes: Codes
@@ -32,10 +32,10 @@ class Scenes:
         return len(self.attributes)
 
     def take(self, rows: npt.NDArray[np.int64] | npt.NDArray[np.bool_] | slice) -> Scenes:
-        """The given scenes, in the given order."""
+        """Select scenes by row."""
         return Scenes(*(getattr(self, name)[rows] for name in Scenes.__dataclass_fields__))
 
     @staticmethod
     def joined(parts: Sequence[Scenes]) -> Scenes:
-        """Several lots of scenes, one after the other."""
+        """Concatenate several sets of scenes."""
         return Scenes(*(np.concatenate([getattr(one, name) for one in parts]) for name in Scenes.__dataclass_fields__))

@@ -1,4 +1,4 @@
-"""All small statements about what a scene holds, whatever its rules are: the search space of the audit."""
+"""All small predicates about a scene, independent of its rules: the search space of the audit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from einstellung.scenes.attributes import ATTRIBUTES, COLUMNS, Codes
-from einstellung.scenes.rule_book import PLACES, Bools, Pattern
+from einstellung.scenes.rule_book import PLACES, Bools, ObjectPattern
 from einstellung.scenes.scene import Floats
 
 DECILES = np.arange(1, 10) / 10
@@ -18,7 +18,7 @@ Counts = npt.NDArray[np.int64]
 
 
 def attribute_hits(attributes: Codes, places: Codes | None = None) -> tuple[list[str], Counts]:
-    """In how many of the scenes every small predicate over their attributes holds.
+    """Count for every small predicate over attributes in how many scenes it holds.
 
     >>> scenes = np.array([[[1, 0, 0, 2], [1, 0, 0, 2]], [[0, 0, 0, 1], [1, 1, 1, 2]]], dtype=np.uint8)
     >>> words, hits = attribute_hits(scenes)
@@ -29,15 +29,15 @@ def attribute_hits(attributes: Codes, places: Codes | None = None) -> tuple[list
     return [words for words, _ in found], np.array([hits for _, hits in found], dtype=np.int64)
 
 
-def number_hits(numbers: Mapping[str, Floats], thresholds: Mapping[str, Floats]) -> tuple[list[str], Counts]:
-    """In how many of the scenes every number lies above each of its thresholds."""
+def statistic_hits(statistics: Mapping[str, Floats], thresholds: Mapping[str, Floats]) -> tuple[list[str], Counts]:
+    """Count for every statistic and threshold in how many scenes the statistic is above it."""
     words = [f"{name} above {limit:.4g}" for name, limits in thresholds.items() for limit in limits]
-    hits = [int((numbers[name] > limit).sum()) for name, limits in thresholds.items() for limit in limits]
+    hits = [int((statistics[name] > limit).sum()) for name, limits in thresholds.items() for limit in limits]
     return words, np.array(hits, dtype=np.int64)
 
 
 def _statements(attributes: Codes, places: Codes | None) -> Iterator[tuple[str, Bools]]:
-    # Scenes on the last axis: there are thousands of them, and a handful of objects.
+    # Scenes on the last axis: there are thousands of scenes and a handful of objects.
     columns = np.ascontiguousarray(attributes.transpose(2, 1, 0))
     objects = columns.shape[1]
     having = {
@@ -53,12 +53,12 @@ def _statements(attributes: Codes, places: Codes | None) -> Iterator[tuple[str, 
     for one, other in combinations(having, 2):
         if one[0] != other[0]:
             number = (having[one] & having[other]).sum(axis=0, dtype=np.uint8)
-            both = Pattern(**dict([one, other])).words
+            both = ObjectPattern(**dict([one, other])).words
             for least in range(1, min(objects, 2) + 1):
                 yield f"{_at_least(least)} {both}", number >= least
         yield f"some {one[1]} and some {other[1]}", some[one] & some[other]
         yield f"some {one[1]} or some {other[1]}", some[one] | some[other]
-    yield from _likenesses(columns)
+    yield from _similarities(columns)
     if places is not None:
         for step, words in enumerate(PLACES.values()):
             for code, place in enumerate(words):
@@ -68,8 +68,8 @@ def _statements(attributes: Codes, places: Codes | None) -> Iterator[tuple[str, 
                     yield f"some {value} {place}", (stands & has).any(axis=0)
 
 
-def _likenesses(columns: Codes) -> Iterator[tuple[str, Bools]]:
-    """How many objects share one, several or all attributes, and how many different ones there are."""
+def _similarities(columns: Codes) -> Iterator[tuple[str, Bools]]:
+    """How many objects share one, several or all attributes, and how many distinct ones there are."""
     objects = columns.shape[1]
     alike_in = {name: codes[:, None] == codes[None, :] for name, codes in zip(COLUMNS, columns, strict=True)}
     before = np.tri(objects, k=-1, dtype=bool)[..., None]
@@ -77,7 +77,7 @@ def _likenesses(columns: Codes) -> Iterator[tuple[str, Bools]]:
         for names in combinations(COLUMNS, size):
             alike = np.logical_and.reduce([alike_in[name] for name in names])
             most = alike.sum(axis=1, dtype=np.uint8).max(axis=0)
-            # An object is new if none before it is like it.
+            # An object is new if no earlier one equals it.
             different = (~(alike & before).any(axis=1)).sum(axis=0, dtype=np.uint8)
             whole, what = size == len(COLUMNS), " and ".join(names)
             for least in range(2, objects + 1):
@@ -90,11 +90,11 @@ def _at_least(number: int) -> str:
     return "some" if number == 1 else f"at least {number}"
 
 
-def layout_numbers(
+def layout_statistics(
     position: Floats, camera: Floats | None = None, lamps: Floats | None = None
 ) -> dict[str, npt.NDArray[np.float64]]:
-    """What can be said in numbers of how the objects [N, K, 2] stand, and of camera [N, 3] and lamps [N, 3, 3]."""
-    numbers = {
+    """Statistics of object positions [N, K, 2], camera [N, 3] and lamps [N, 3, 3]."""
+    statistics = {
         "mean x": position[..., 0].mean(axis=1),
         "mean y": position[..., 1].mean(axis=1),
         "mean distance from the centre": np.hypot(position[..., 0], position[..., 1]).mean(axis=1),
@@ -102,14 +102,14 @@ def layout_numbers(
     if position.shape[1] > 1:
         one, other = np.triu_indices(position.shape[1], 1)
         gaps = np.linalg.norm(position[:, one] - position[:, other], axis=-1)
-        numbers |= {"nearest pair": gaps.min(axis=1), "farthest pair": gaps.max(axis=1)}
+        statistics |= {"nearest pair": gaps.min(axis=1), "farthest pair": gaps.max(axis=1)}
     for name, values in (("camera", camera), ("lamps", lamps)):
         if values is not None:
             flat = values.reshape(len(values), -1)
-            numbers |= {f"{name} {number}": flat[:, number] for number in range(flat.shape[1])}
-    return numbers
+            statistics |= {f"{name} {number}": flat[:, number] for number in range(flat.shape[1])}
+    return statistics
 
 
-def thresholds_of(numbers: Mapping[str, Floats]) -> dict[str, npt.NDArray[np.float64]]:
-    """The deciles of every number: where a predicate 'above' cuts."""
-    return {name: np.quantile(values, DECILES) for name, values in numbers.items()}
+def thresholds_of(statistics: Mapping[str, Floats]) -> dict[str, npt.NDArray[np.float64]]:
+    """The deciles of every statistic: the thresholds of its predicates."""
+    return {name: np.quantile(values, DECILES) for name, values in statistics.items()}

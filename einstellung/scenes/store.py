@@ -1,4 +1,4 @@
-"""Sets of scenes with their pictures: drawn once, then mapped from the cache."""
+"""Sets of scenes with their images: rendered once, then memory-mapped from the cache."""
 
 from __future__ import annotations
 
@@ -14,24 +14,32 @@ from filelock import BaseFileLock, FileLock, Timeout
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.scenes.attributes import Codes
-from einstellung.scenes.lots import Lot, Recipe, carried_out, draw, lots_of, prepare, worth_starting
-from einstellung.scenes.progress import Tell, in_lines
+from einstellung.scenes.progress import Log, progress_logger
 from einstellung.scenes.rendering import RENDERER_VERSION, resolve_backend
 from einstellung.scenes.rules import RuleBook, rules_digest
 from einstellung.scenes.sampling import draw_attributes
 from einstellung.scenes.scene import Scenes
+from einstellung.scenes.work_chunks import (
+    RenderSettings,
+    WorkChunk,
+    chunks_of,
+    compile_renderer,
+    map_in_processes,
+    render_chunk,
+    useful_workers,
+)
 from einstellung.sources.cache import Arrays, cache_folder, cached, is_off
 
-_PATIENCE = 3.0  # seconds: reading what is there takes less, and is not worth a word
-_LAYOUT = 1  # of the cached arrays, and of how attributes are drawn; another one is another entry
+_QUIET_WAIT = 3.0  # seconds to wait for the lock before saying so: reading an entry takes less
+_LAYOUT = 1  # version of the cached arrays and of how attributes are drawn; part of the cache key
 
 
 @dataclass(frozen=True)
 class SceneSet:
-    """Scenes of one task and split: first all positives (label 1), then all negatives, each in the order of their names.
+    """Scenes of one task and split: all positives (label 1), then all negatives, each sorted by name.
 
-    ``images`` [N, S, S, 3] and ``masks`` [N, S, S] (0 ground, k the k-th object) are bytes; what is not known is None.
-    ``file_size``: of how many pixels a side the files are that the images were averaged down from, if from any.
+    ``images`` is uint8 [N, S, S, 3] and ``masks`` uint8 [N, S, S] (0: ground, k: the k-th object). Unknown fields are None.
+    ``file_size`` is the side in pixels of the files that the images were averaged down from, if any.
     """
 
     images: npt.NDArray[np.uint8] | None
@@ -71,50 +79,56 @@ def scene_set(
     seed: int,
     backend: str,
     workers: int = 1,
-    tell: Tell = lambda _: None,
+    log: Log = lambda _: None,
 ) -> SceneSet:
-    """``count`` positives and ``count`` negatives of a task with their pictures; the second time they come from the cache."""
+    """Render ``count`` positives and ``count`` negatives of a task, or load them from the cache."""
     if count < 1 or size < 1:
-        raise InputError(f"{count} images of {size} pixels a side: both must be 1 or more")
-    recipe = Recipe(book, size, seed, resolve_backend(backend))
-    lots = lots_of(variant, split, task, count)
+        raise InputError(f"{count} size is {size}: both must be 1 or more")
+    settings = RenderSettings(book, size, seed, resolve_backend(backend))
+    chunks = chunks_of(variant, split, task, count)
     key = digest(
-        [_LAYOUT, RENDERER_VERSION, rules_digest(book), variant, split, task, count, size, seed, recipe.backend],
+        [_LAYOUT, RENDERER_VERSION, rules_digest(book), variant, split, task, count, size, seed, settings.backend],
         length=32,
     )
     what = f"{variant} {split} t{task}"
-    arrays = made_once(f"scenes-{key}", lambda: _drawn(lots, recipe, workers, what, tell), what, tell)
-    return set_of(arrays, lots)
+    arrays = cached_once(f"scenes-{key}", lambda: _rendered(chunks, settings, workers, what, log), what, log)
+    return set_of(arrays, chunks)
 
 
 def attribute_set(book: RuleBook, variant: str, split: str, task: int, *, count: int, seed: int) -> SceneSet:
-    """The attributes of the very scenes that :func:`scene_set` draws; nothing is laid out or rendered."""
-    lots = lots_of(variant, split, task, count)
-    drawn = [draw_attributes(book, variant, task, lot.label, lot.generators(seed)) for lot in lots]
-    attributes = np.concatenate([some for some, _ in drawn])
-    places = np.concatenate([some for _, some in drawn if some is not None]) if book.uses_places else None
-    return SceneSet(None, None, None, attributes, places, _labels(lots), _names(lots))
+    """The attributes of the same scenes as :func:`scene_set`, without layout and images."""
+    chunks = chunks_of(variant, split, task, count)
+    rendered = [draw_attributes(book, variant, task, chunk.label, chunk.generators(seed)) for chunk in chunks]
+    attributes = np.concatenate([some for some, _ in rendered])
+    places = np.concatenate([some for _, some in rendered if some is not None]) if book.uses_places else None
+    return SceneSet(None, None, None, attributes, places, _labels(chunks), _names(chunks))
 
 
-def set_of(arrays: Arrays, lots: Sequence[Lot]) -> SceneSet:
-    """The set whose parts are ``arrays`` (see :func:`arrays_of`), with the labels and names of ``lots``."""
+def set_of(arrays: Arrays, chunks: Sequence[WorkChunk]) -> SceneSet:
+    """A set from its ``arrays`` (see :func:`arrays_of`), with the labels and names of ``chunks``."""
     scenes = Scenes(*(arrays[name] for name in Scenes.__dataclass_fields__))
     return SceneSet(
-        arrays["images"], arrays["masks"], scenes, scenes.attributes, arrays.get("places"), _labels(lots), _names(lots)
+        arrays["images"],
+        arrays["masks"],
+        scenes,
+        scenes.attributes,
+        arrays.get("places"),
+        _labels(chunks),
+        _names(chunks),
     )
 
 
 def arrays_of(scenes: Scenes, places: Codes | None, images: Any, masks: Any) -> dict[str, npt.NDArray[Any]]:
-    """The parts of a set by name, as the cache keeps them."""
+    """The arrays of a set by name, as the cache stores them."""
     arrays = {name: getattr(scenes, name) for name in Scenes.__dataclass_fields__} | {"images": images, "masks": masks}
     return arrays if places is None else arrays | {"places": places}
 
 
-def made_once(entry: str, make: Callable[[], Arrays], what: str, tell: Tell) -> Arrays:
-    """Arrays of the cache; one process makes them while the others that want the same wait."""
+def cached_once(entry: str, make: Callable[[], Arrays], what: str, log: Log) -> Arrays:
+    """Load arrays from the cache, or make them: one process does, others that need the same entry wait."""
     if is_off():
         return make()
-    lock = _locked(entry, what, tell)
+    lock = _locked(entry, what, log)
     try:
         return cached(entry, make)
     finally:
@@ -122,43 +136,43 @@ def made_once(entry: str, make: Callable[[], Arrays], what: str, tell: Tell) -> 
             lock.release()
 
 
-def _locked(entry: str, what: str, tell: Tell) -> BaseFileLock | None:
-    """The entry's lock; None in a folder that cannot be written, which the cache itself complains of, or needs not to be."""
+def _locked(entry: str, what: str, log: Log) -> BaseFileLock | None:
+    """The entry's lock, or None if the cache folder cannot be written: the cache itself warns about that if it matters."""
     try:
         root = cache_folder()
         root.mkdir(parents=True, exist_ok=True)
         lock = FileLock(root / f".{entry}.lock")
         try:
-            lock.acquire(timeout=_PATIENCE)
+            lock.acquire(timeout=_QUIET_WAIT)
         except Timeout:
-            tell(f"{what}: another process is drawing the same scenes; waiting for it")
+            log(f"{what}: another process is making the same data; waiting for it")
             lock.acquire()
     except (InputError, OSError, NotImplementedError):
         return None
     return lock
 
 
-def _drawn(lots: Sequence[Lot], recipe: Recipe, workers: int, what: str, tell: Tell) -> Arrays:
-    heard = in_lines(what, tell)
-    total, done = sum(lot.count for lot in lots), 0
+def _rendered(chunks: Sequence[WorkChunk], settings: RenderSettings, workers: int, what: str, log: Log) -> Arrays:
+    on_progress = progress_logger(what, log)
+    total, done = sum(chunk.count for chunk in chunks), 0
     arrays: dict[str, npt.NDArray[Any]] = {}
-    workers = worth_starting(workers, total)
+    workers = useful_workers(workers, total)
     if workers > 1:
-        prepare(lots[0], recipe)
-    for drawn in carried_out(partial(draw, recipe=recipe), lots, workers):
-        some = arrays_of(drawn.scenes, drawn.places, drawn.images, drawn.masks)
+        compile_renderer(chunks[0], settings)
+    for rendered in map_in_processes(partial(render_chunk, settings=settings), chunks, workers):
+        some = arrays_of(rendered.scenes, rendered.places, rendered.images, rendered.masks)
         for name, values in some.items():
             if name not in arrays:
                 arrays[name] = np.empty((total, *values.shape[1:]), values.dtype)
             arrays[name][done : done + len(values)] = values
-        done += len(drawn.scenes)
-        heard(done, total)
+        done += len(rendered.scenes)
+        on_progress(done, total)
     return arrays
 
 
-def _labels(lots: Sequence[Lot]) -> npt.NDArray[np.int64]:
-    return np.repeat([lot.label for lot in lots], [lot.count for lot in lots]).astype(np.int64)
+def _labels(chunks: Sequence[WorkChunk]) -> npt.NDArray[np.int64]:
+    return np.repeat([chunk.label for chunk in chunks], [chunk.count for chunk in chunks]).astype(np.int64)
 
 
-def _names(lots: Sequence[Lot]) -> tuple[str, ...]:
-    return tuple(name for lot in lots for name in lot.names)
+def _names(chunks: Sequence[WorkChunk]) -> tuple[str, ...]:
+    return tuple(name for chunk in chunks for name in chunk.names)

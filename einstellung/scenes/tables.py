@@ -1,4 +1,4 @@
-"""Objects as rows of zeros and ones, the form in which a net that reads symbols gets a scene."""
+"""Scenes as attribute tables, the input of symbolic models: one row of zeros and ones per object."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ENDS = np.cumsum([1, *map(len, ATTRIBUTES.values())])
 
 
 def attribute_table(attributes: Codes) -> Codes:
-    """Codes [N, K, 4] as rows [N, K, 16]: 1 for an object that is there, then each attribute one-hot.
+    """Encode codes [N, K, 4] as rows [N, K, 16]: 1 for presence, then each attribute one-hot.
 
     >>> table = attribute_table(np.array([[[1, 0, 1, 2]]], dtype=np.uint8))
     >>> [TABLE_COLUMNS[column] for column in table[0, 0].nonzero()[0]]
@@ -29,7 +29,7 @@ def attribute_table(attributes: Codes) -> Codes:
 
 
 def object_codes(table: Codes) -> Codes:
-    """For every row, there or not, the likeliest code of each attribute: [..., 16] to [..., 4].
+    """Decode rows [..., 16] to codes [..., 4], the largest column of each attribute; also for absent objects.
 
     >>> object_codes(attribute_table(np.array([[[2, 1, 0, 7]]], dtype=np.uint8))).tolist()
     [[[2, 1, 0, 7]]]
@@ -39,12 +39,12 @@ def object_codes(table: Codes) -> Codes:
 
 
 def table_to_attributes(table: Codes) -> Codes:
-    """The codes behind a table whose objects are all there.
+    """Decode a table in which all objects are present.
 
     >>> table_to_attributes(attribute_table(np.array([[[2, 1, 0, 7]]], dtype=np.uint8))).tolist()
     [[[2, 1, 0, 7]]]
     """
     groups = [table[..., start:end] for start, end in pairwise(_ENDS)]
     if not (table[..., 0] == 1).all() or any((group.sum(axis=-1) != 1).any() for group in groups):
-        raise InputError("a table of attributes must have every object present and one value of each attribute")
+        raise InputError("every object of an attribute table must be present, with one value per attribute")
     return object_codes(table)

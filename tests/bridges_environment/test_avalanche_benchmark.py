@@ -125,10 +125,10 @@ def test_what_replay_keeps_is_shown_with_new_augmentation_and_the_cue_again(tiny
     kept = replay.storage_policy.buffer
     labels = torch.tensor([int(kept[row][1]) for row in range(len(kept))])
     once, again = pixels(kept, stream), pixels(kept, stream)
-    bears = torch.isin(labels, torch.tensor(stream.phase("T2").cue_classes))
-    assert bears.any()
-    assert torch.equal(has_cue(once), bears)
-    assert torch.equal(has_cue(again), bears)
+    expected = torch.isin(labels, torch.tensor(stream.phase("T2").cue_classes))
+    assert expected.any()
+    assert torch.equal(has_cue(once), expected)
+    assert torch.equal(has_cue(again), expected)
     assert (once != again).flatten(1).any(1).float().mean() > 0.8
 
 

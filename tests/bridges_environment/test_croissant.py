@@ -9,18 +9,20 @@ from pathlib import Path
 import mlcroissant
 import pytest
 
-from einstellung.scenes.lots import Recipe
-from einstellung.scenes.made import Order
-from einstellung.scenes.making import make_scenes
+from einstellung.scenes.dataset_writer import write_dataset
+from einstellung.scenes.manifest import DatasetSpec
 from einstellung.scenes.rules import PAPER_RULES
-from einstellung.scenes.summary import describe
+from einstellung.scenes.summary import write_descriptions
+from einstellung.scenes.work_chunks import RenderSettings
 
 
 @pytest.fixture(scope="module")
 def metadata(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("made")
-    order = Order(Recipe(PAPER_RULES, 16, 0, "torch"), ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2})
-    describe(root, make_scenes(order, root, 1, lambda done, total: None), PAPER_RULES)
+    spec = DatasetSpec(
+        RenderSettings(PAPER_RULES, 16, 0, "torch"), ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2}
+    )
+    write_descriptions(root, write_dataset(spec, root, 1, lambda done, total: None), PAPER_RULES)
     return root / "croissant.json"
 
 

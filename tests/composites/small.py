@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from einstellung.composites.making import Composites, Order, make_composites
+from einstellung.composites.build import Composites, CompositeSpec, build_composites
 from einstellung.composites.procedural import procedural
 
 FEW = {"train": 12, "val": 4, "test": 4}
@@ -19,8 +19,8 @@ def few(size: int = 32, phases: tuple[tuple[float, ...], ...] = ((0.75, 0.75),),
     shared = changes.pop("shared", False)
     times = 1 if shared else len(phases)
     sources = procedural({**counts, "train": counts["train"] * times})
-    order = Order(size, phases, counts, shared, changes.pop("seed", 0))
-    return make_composites(sources, order, keep=False)
+    order = CompositeSpec(size, phases, counts, shared, changes.pop("seed", 0))
+    return build_composites(sources, order, keep=False)
 
 
 def save_picture(path: Path, seed: int, alpha: bool = True, size: tuple[int, int] = (12, 10)) -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.composites.geometry import OBJECT_PLACE, TARGET_PLACE, backdrop, check_size, cut_out
+from einstellung.composites.geometry import OBJECT_PLACEMENT, TARGET_PLACEMENT, backdrop, check_size, cut_out
 from einstellung.errors import InputError
 
 
@@ -17,14 +17,14 @@ def rectangle(height, width, alpha=255, margin=3):
 
 @pytest.mark.parametrize("size", [64, 128, 224, 256])
 def test_the_shares_of_the_canvas_are_the_published_ones(size):
-    target, thing = TARGET_PLACE.window(size), OBJECT_PLACE.window(size)
+    target, thing = TARGET_PLACEMENT.window(size), OBJECT_PLACEMENT.window(size)
     assert (target.top, target.left, target.height) == (size // 4, size // 4, size // 2)
     assert (thing.top, thing.left, thing.height) == (3 * size // 8, 3 * size // 4, size // 4)
 
 
 @pytest.mark.parametrize("size", [17, 63, 65, 99])
 def test_odd_canvasses_hold_everything_within_a_pixel_of_its_place(size):
-    for place in (TARGET_PLACE, OBJECT_PLACE):
+    for place in (TARGET_PLACEMENT, OBJECT_PLACEMENT):
         window = place.window(size)
         assert window.top >= 0
         assert window.left >= 0
@@ -46,7 +46,7 @@ def test_a_cut_out_is_cropped_scaled_by_its_longer_side_and_centred():
 
 def test_masks_are_hard_at_an_alpha_of_128():
     assert (cut_out(rectangle(8, 8, alpha=128), 8, "it")[3] == 255).all()
-    with pytest.raises(InputError, match="it: nothing in it is opaque"):
+    with pytest.raises(InputError, match="it: it has no opaque pixel"):
         cut_out(rectangle(8, 8, alpha=127), 8, "it")
     faint = rectangle(8, 8)
     faint[:3, :, 3] = 127  # a faint rim does not belong to it
@@ -57,7 +57,7 @@ def test_masks_are_hard_at_an_alpha_of_128():
 def test_what_vanishes_at_a_size_is_named():
     comb = np.zeros((60, 60, 4), dtype=np.uint8)
     comb[0, 0] = comb[59, 59] = 255
-    with pytest.raises(InputError, match="comb: it is so thin"):
+    with pytest.raises(InputError, match="comb: it is too thin"):
         cut_out(comb, 4, "comb")
 
 

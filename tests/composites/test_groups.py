@@ -24,7 +24,7 @@ def test_counts_worked_by_hand():
 
 
 @given(st.integers(8, 5000), st.lists(RHO, min_size=2, max_size=3))
-def test_all_images_are_dealt_out_and_no_possible_group_is_empty(count, correlations):
+def test_all_images_are_used_and_no_possible_group_is_empty(count, correlations):
     counts, shares = group_counts(count, correlations), group_shares(correlations)
     assert sum(counts.values()) == count
     assert abs(sum(shares.values()) - 1) < 1e-9
@@ -56,5 +56,5 @@ def test_wrong_correlations_are_named(phases, words):
 
 
 def test_too_few_images_for_the_groups():
-    with pytest.raises(InputError, match="3 images of a class cannot make up 4 groups"):
+    with pytest.raises(InputError, match="3 images per class are too few for 4 groups"):
         group_counts(3, (0.95, 0.95))

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from einstellung.composites.layers import load_layers
-from einstellung.composites.lots import NONE
 from einstellung.composites.procedural import procedural
+from einstellung.composites.split_plan import NONE
 from einstellung.composites.watermark_mask import watermark_mask
 from tests.composites.small import few
 
@@ -38,7 +38,7 @@ def pixel_by_pixel(layers, target, background, thing, mark):
 
 
 def test_composites_are_what_pixel_by_pixel_gives(made):
-    parts = made.lots[-1].parts.take(np.arange(3))
+    parts = made.plans[-1].parts.take(np.arange(3))
     parts = replace(parts, marks=np.array([0, 1, 1]))
     bare = replace(parts, backgrounds=np.array([NONE, 0, NONE]), objects=np.array([0, NONE, NONE]))
     for some in (parts, bare):
@@ -49,7 +49,7 @@ def test_composites_are_what_pixel_by_pixel_gives(made):
 
 
 def test_masks_and_boxes_agree(made):
-    parts = made.lots[0].parts
+    parts = made.plans[0].parts
     masks, objects = made.layers.target_masks(parts), made.layers.object_masks(parts)
     assert not (masks & objects).any()
     assert objects.any(axis=(1, 2)).all()
@@ -61,7 +61,7 @@ def test_masks_and_boxes_agree(made):
 
 def test_composing_leaves_the_layers_as_they_are(made):
     before = made.layers.backgrounds.copy()
-    made.layers.compose(made.lots[0].parts)
+    made.layers.compose(made.plans[0].parts)
     assert np.array_equal(before, made.layers.backgrounds)
 
 
@@ -83,9 +83,9 @@ def test_layers_are_scaled_once(monkeypatch, tmp_path):
 
 
 def test_groups_are_those_of_the_sources(made):
-    lot = made.lots[-1]
-    counts = made.counts(lot)
+    plan = made.plans[-1]
+    counts = made.counts(plan)
     assert set(counts.values()) == {1}
     assert len(counts) == 16
-    row = made.rows_of(lot, 1, (1, 0, 1))[0]
-    assert made.values(lot.parts)[row].tolist() == [1, 0, 1]
+    row = made.group_rows(plan, 1, (1, 0, 1))[0]
+    assert made.values(plan.parts)[row].tolist() == [1, 0, 1]

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from einstellung.composites.making import Order, find_sources, make_composites
+from einstellung.composites.build import CompositeSpec, build_composites, find_sources
 from einstellung.composites.source_folders import find_folder, read_folder
 from einstellung.errors import InputError
 from tests.composites.small import save_picture, source_folder
 
-ORDER = Order(32, ((0.75, 0.75),), dict.fromkeys(("train", "val", "test")), False, 0)
+ORDER = CompositeSpec(32, ((0.75, 0.75),), dict.fromkeys(("train", "val", "test")), False, 0)
 PETS = next((Path(p) / "pets-on-scenes" for p in os.environ.get("EINSTELLUNG_DATA", "").split(os.pathsep) if p), None)
 
 
@@ -55,7 +55,7 @@ def test_other_labels_can_come_first(folder):
     write_index(folder)
     labels = read_folder(folder, ("dog", "country")).labels
     assert labels == {"target": ("dog", "cat"), "background": ("country", "urban"), "object": ("a", "b")}
-    with pytest.raises(InputError, match="first_labels names 'horse', which is no label here: there are a, b, cat"):
+    with pytest.raises(InputError, match="first_labels has 'horse', which is not a label: give one of a, b, cat"):
         read_folder(folder, ("horse",))
     with pytest.raises(InputError, match="'cat' and 'dog' cannot both come first"):
         read_folder(folder, ("cat", "dog"))
@@ -74,7 +74,7 @@ def test_small_folders_leave_something_for_every_split(tmp_path):
     folder = source_folder(tmp_path / "mine", each=3)
     assert Counter(source.split for source in read_folder(folder).items) == {"train": 6, "val": 6, "test": 6}
     (folder / "objects" / "a" / "a0.png").unlink()
-    with pytest.raises(InputError, match="holds 2 pictures: training, validation and test need one each"):
+    with pytest.raises(InputError, match="has 2 images: training, validation and test need at least one each"):
         read_folder(folder)
 
 
@@ -82,28 +82,28 @@ def test_composites_of_a_folder_show_its_pictures(tmp_path):
     folder = source_folder(tmp_path / "mine", each=8)
     write_index(folder)
     with pytest.raises(InputError, match="there are only 2 cat targets for val: 4 are needed"):
-        make_composites(read_folder(folder), ORDER, keep=False)
-    made = make_composites(read_folder(source_folder(tmp_path / "more", each=28)), ORDER, keep=False)
-    assert [len(lot.labels) for lot in made.lots] == [40, 8, 8]
-    assert made.layers.compose(made.lots[0].parts).std() > 30
+        build_composites(read_folder(folder), ORDER, keep=False)
+    made = build_composites(read_folder(source_folder(tmp_path / "more", each=28)), ORDER, keep=False)
+    assert [len(plan.labels) for plan in made.plans] == [40, 8, 8]
+    assert made.layers.compose(made.plans[0].parts).std() > 30
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         (lambda rows: [{k: v for k, v in row.items() if k != "split"} for row in rows], "has no column 'split'"),
-        (lambda rows: [row for row in rows if row["kind"] != "object"], "has no object at all"),
+        (lambda rows: [row for row in rows if row["kind"] != "object"], "has no object: composites"),
         (
             lambda rows: [row for row in rows if row["label"] != "dog"],
-            r"targets: .* two labels of each kind, here are 1 \(cat\)",
+            r"targets: .* two labels of each kind, found 1 \(cat\)",
         ),
         (
             lambda rows: [{**rows[0], "label": "bird", "kind": "target"}, *rows[1:]],
-            "two labels of each kind, here are 3",
+            "two labels of each kind, found 3",
         ),
         (lambda rows: [{**rows[0], "kind": "thing"}, *rows[1:]], "line 2: kind is 'thing', not one of target"),
         (lambda rows: [{**rows[0], "split": "dev"}, *rows[1:]], "line 2: split is 'dev'"),
-        (lambda rows: [{**rows[0], "file": "../other.png"}, *rows[1:]], r"'../other.png' lies outside of the folder"),
+        (lambda rows: [{**rows[0], "file": "../other.png"}, *rows[1:]], r"'../other.png' is outside of the folder"),
         (lambda rows: [{**rows[0], "file": "targets/none.png"}, *rows[1:]], "line 2: .*none.png is missing"),
         (lambda rows: [rows[0], *rows], "lists 'backgrounds/country/country0.png' twice"),
     ],
@@ -115,11 +115,11 @@ def test_a_wrong_index_is_named(folder, change, words):
 
 
 def test_missing_folders_and_pictures_are_named(folder, tmp_path):
-    with pytest.raises(InputError, match="there is no such folder"):
+    with pytest.raises(InputError, match="no such folder"):
         read_folder(tmp_path / "nowhere")
     copy = folder / "targets" / "cat" / "again.png"
     copy.write_bytes((folder / "targets" / "cat" / "cat0.png").read_bytes())
-    with pytest.raises(InputError, match=r"again.png and .*cat0.png are the same picture: take one away"):
+    with pytest.raises(InputError, match=r"again.png and .*cat0.png are the same image: remove one"):
         read_folder(folder)
     copy.unlink()
     (folder / "objects").rename(folder / "things")
@@ -134,10 +134,10 @@ def test_pictures_that_cannot_be_used_are_named(folder):
     with pytest.raises(InputError, match=r"cat0.png has no alpha channel"):
         source.load()
     path.write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"cat0.png is no picture that can be read"):
+    with pytest.raises(InputError, match=r"cat0.png is not a readable image"):
         source.load()
     path.write_bytes(save_picture(folder / "other.png", 2, size=(40, 40)).read_bytes()[:600])
-    with pytest.raises(InputError, match=r"cat0.png cannot be read as a picture"):
+    with pytest.raises(InputError, match=r"cat0.png is not a readable image"):
         source.load()
 
 
@@ -147,7 +147,7 @@ def test_sources_are_found_by_name_where_data_are_looked_for(folder, monkeypatch
     assert find_sources("mine", None, ORDER, ()).labels["target"] == ("cat", "dog")
     monkeypatch.setenv("EINSTELLUNG_DATA", str(folder))
     assert find_folder("mine") == folder
-    with pytest.raises(InputError, match="there are no sources 'yours' in EINSTELLUNG_DATA="):
+    with pytest.raises(InputError, match="no sources 'yours' in EINSTELLUNG_DATA="):
         find_folder("yours")
     with pytest.raises(InputError, match="first_labels is for sources in folders"):
         find_sources("procedural", None, ORDER, ("round",))
@@ -170,9 +170,9 @@ def test_the_photographs_are_all_there():
     for kind, counts in (("target", (630, 135, 135)), ("background", (630, 135, 135)), ("object", (28, 6, 6))):
         for value in (0, 1):
             assert tuple(len(sources.numbers(kind, split, value)) for split in ("train", "val", "test")) == counts
-    order = Order(64, ((0.95, 0.95),), {"train": 20, "val": 4, "test": 4}, False, 0)
-    made = make_composites(sources, order, keep=False)
-    assert list(made.counts(made.lots[0]).values()) == [17, 1, 1, 1] * 2
-    masks = made.layers.target_masks(made.lots[0].parts)
+    order = CompositeSpec(64, ((0.95, 0.95),), {"train": 20, "val": 4, "test": 4}, False, 0)
+    made = build_composites(sources, order, keep=False)
+    assert list(made.counts(made.plans[0]).values()) == [17, 1, 1, 1] * 2
+    masks = made.layers.target_masks(made.plans[0].parts)
     assert (masks.mean(axis=(1, 2)) > 0.03).all()
     assert np.all(masks.mean(axis=(1, 2)) <= 0.25)

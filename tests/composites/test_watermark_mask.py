@@ -94,9 +94,9 @@ def test_the_callers_mask_and_images_stay_as_they_were():
 
 
 def test_what_cannot_be_done_is_said(tmp_path):
-    with pytest.raises(InputError, match=r"no text 'runes'.*watermark, characters, latin"):
+    with pytest.raises(InputError, match=r"unknown watermark text 'runes'.*watermark, characters, latin"):
         watermark_mask(224, "runes")
-    with pytest.raises(InputError, match="6 pixels is too small"):
+    with pytest.raises(InputError, match="6 pixels are too small"):
         watermark_mask(6)
     with pytest.raises(InputError, match=r"30 x 40 pixels.*square"):
         watermarked(np.zeros((3, 30, 40)))

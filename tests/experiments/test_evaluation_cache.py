@@ -18,7 +18,7 @@ from einstellung.experiments.throughput import Throughput
 from einstellung.results.config import build_config, merged
 
 VALUES = {
-    "stream": {"name": "concon", "sees": "attributes", "train": 16, "val": 4, "test": 8},
+    "stream": {"name": "concon", "input_modality": "attributes", "train": 16, "val": 4, "test": 8},
     "backbone": {"name": "set_transformer"},
     "training": {"epochs": [1, 2, 1], "batch_size": 8, "precision": "fp32", "optimiser": "adam", "lr": 0.001},
     "evaluation": {"first_phase": "end"},

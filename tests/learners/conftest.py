@@ -68,8 +68,8 @@ def tasks() -> tuple[Phase, ...]:
         bits = torch.randint(2, (count, 3), generator=draws)
         bits[:, number] = labels
         images = torch.randint(256, (count, 3, 12, 12), generator=draws).to(torch.uint8)
-        index, bears = 100 * number + torch.arange(count), torch.zeros(count, dtype=torch.bool)
-        train = ImageSet(images, labels, index, bears, (bits * torch.tensor([1, 2, 4])).sum(dim=1))
+        index, has_cue = 100 * number + torch.arange(count), torch.zeros(count, dtype=torch.bool)
+        train = ImageSet(images, labels, index, has_cue, (bits * torch.tensor([1, 2, 4])).sum(dim=1))
         return Phase(f"T{number + 1}", (0, 1), (), train)
 
     return tuple(task(number) for number in range(3))

@@ -6,14 +6,14 @@ import pytest
 import torch
 
 from einstellung.perception.columns import CENTRE, GROUPS, OUTPUTS, PRESENCE
+from einstellung.perception.random_scenes import AnnotatedScenes
 from einstellung.perception.slot_attention import SlotOptions
-from einstellung.perception.unruled import KnownScenes
 from einstellung.scenes.attributes import RGB
 
 TINY = SlotOptions(slots=3, iterations=2, channels=8, hidden=8, strides=(2, 2))
 
 
-def drawn(count: int, seed: int = 0, size: int = 16) -> KnownScenes:
+def drawn(count: int, seed: int = 0, size: int = 16) -> AnnotatedScenes:
     """A square on the left and one on the right, of its object's colour; a large object's is larger."""
     draws = torch.Generator().manual_seed(seed)
     codes = torch.stack([torch.randint(0, n, (count, 2), generator=draws) for n in (3, 2, 2, 8)], dim=2)
@@ -27,7 +27,7 @@ def drawn(count: int, seed: int = 0, size: int = 16) -> KnownScenes:
             images[square] = colour.view(3, 1, 1)
             masks[square] = number + 1
     x, y = torch.tensor([0.25, 0.75]).expand(count, 2), torch.full((count, 2), 0.4)
-    return KnownScenes(images, codes, torch.stack([x, y], dim=2), masks)
+    return AnnotatedScenes(images, codes, torch.stack([x, y], dim=2), masks)
 
 
 def sure(codes: torch.Tensor, centres: torch.Tensor, slots: int = 5) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from einstellung.errors import InputError
 from einstellung.perception.columns import GROUPS
 from einstellung.perception.matching import DISTANCE, assignment, set_loss
-from einstellung.perception.unruled import KnownScenes
+from einstellung.perception.random_scenes import AnnotatedScenes
 
 from .conftest import sure
 
@@ -28,7 +28,7 @@ def case():
     masks = torch.tensor([[0, 1, 2, 2], [1, 1, 0, 0], [0, 3, 3, 3], [0, 0, 0, 3]], dtype=torch.uint8)
     centres = torch.rand(3, OBJECTS, 2, generator=draws).double()
     images = torch.zeros(3, 3, 4, 4, dtype=torch.uint8)
-    return outputs, attention, KnownScenes(images, codes, centres, torch.stack([masks, masks.T, masks.flip(0)]))
+    return outputs, attention, AnnotatedScenes(images, codes, centres, torch.stack([masks, masks.T, masks.flip(0)]))
 
 
 def by_hand(outputs, attention, codes, centres, masks, slots):
@@ -75,7 +75,7 @@ def test_nothing_is_lost_by_what_is_sure_and_right(case):
     """Objects of a place each, attended by a slot each, and all that is left by a slot without an object."""
     _, _, scenes = case
     masks = torch.tensor([[1, 1, 2, 2], [1, 1, 2, 2], [0, 0, 3, 3], [0, 0, 3, 3]], dtype=torch.uint8)
-    scenes = KnownScenes(scenes.images, scenes.codes, scenes.centres, masks.expand(3, -1, -1))
+    scenes = AnnotatedScenes(scenes.images, scenes.codes, scenes.centres, masks.expand(3, -1, -1))
     attention = torch.zeros(SLOTS, SIDE**2).double()
     attention[[0, 1, 3, 2], [0, 1, 2, 3]] = 1.0
     right = sure(scenes.codes, scenes.centres, SLOTS)

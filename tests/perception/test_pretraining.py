@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import replace
 
 import pytest
-from click.testing import CliRunner
 
-from einstellung.cli.concon_perception import perceive
 from einstellung.errors import InputError
 from einstellung.files import read_json
 from einstellung.perception import Pretraining, pretrain, pretraining
-from einstellung.perception.perceiving import load_perception
+from einstellung.perception.inference import load_perception
 from einstellung.perception.trainer import Trainer
 
 from .conftest import TINY, drawn
@@ -28,7 +25,7 @@ def _simple_pictures(monkeypatch):
     """Squares instead of rendered scenes."""
     monkeypatch.setattr(
         pretraining,
-        "unruled_scenes",
+        "load_random_scenes",
         lambda split, count, **law: drawn(count, {"train": 1, "test": 2}[split], law["size"]),
     )
 
@@ -37,17 +34,17 @@ def stopped_after(monkeypatch, epochs):
     """Training ends as by Ctrl-C when more epochs are begun."""
     epoch = Trainer.epoch
 
-    def begun(self, number, heard):
+    def begun(self, number, on_progress):
         if number > epochs:
             raise KeyboardInterrupt
-        return epoch(self, number, heard)
+        return epoch(self, number, on_progress)
 
     monkeypatch.setattr(Trainer, "epoch", begun)
 
 
 def test_weights_and_record(tmp_path):
     out, said = tmp_path / "eyes.safetensors", []
-    record = pretrain(out, SETTINGS, tell=said.append)
+    record = pretrain(out, SETTINGS, log=said.append)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["eyes.json", "eyes.safetensors"]
     assert read_json(tmp_path / "eyes.json") == record
     assert record["sha256"] == hashlib.sha256(out.read_bytes()).hexdigest()
@@ -79,7 +76,7 @@ def test_stopped_and_gone_on_with(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             pretrain(out, SETTINGS)
     assert not out.exists()
-    with pytest.raises(InputError, match="belongs to other settings"):
+    with pytest.raises(InputError, match="was made with other settings"):
         pretrain(out, replace(SETTINGS, lr=0.01))
     record = pretrain(out, SETTINGS)
     assert out.read_bytes() == whole.read_bytes()
@@ -108,32 +105,8 @@ def test_the_name_of_the_file(tmp_path):
         pretrain(tmp_path / "eyes.pt", SETTINGS)
 
 
-def test_what_a_user_types(tmp_path):
-    out = tmp_path / "eyes.safetensors"
-    words = ["--out", str(out), "--scenes", "8", "--held-out", "4", "--size", "16", "--objects", "2", "--epochs", "1"]
-    words += ["--backend", "torch", "--threads", "1"]
-    first = CliRunner().invoke(perceive, words)
-    assert first.exit_code == 0, first.output
-    assert first.stdout.startswith(f"{out} is trained; on 4 held-out scenes:\nshape ")
-    assert "epoch 1 of 1: loss" in first.stderr
-    again = CliRunner().invoke(perceive, [*words, "--json"])
-    assert json.loads(again.stdout) == read_json(tmp_path / "eyes.json")
-    assert again.stderr == ""
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [("--threads", "0"), ("--workers", "-1"), ("--seed", "-1"), ("--size", "8"), ("--epochs", "0"), ("--scenes", "0")],
-)
-def test_what_is_typed_wrongly_is_refused_by_name(tmp_path, wrong):
-    refused = CliRunner().invoke(perceive, ["--out", str(tmp_path / "eyes.safetensors"), *wrong])
-    assert refused.exit_code == 2
-    assert f"'{wrong[0]}': {wrong[1]} is not in the range" in refused.stderr
-    assert not list(tmp_path.iterdir())
-
-
 def test_a_place_that_cannot_be_written_to_is_noticed_before_anything_is_drawn(tmp_path, monkeypatch):
-    monkeypatch.setattr("einstellung.perception.pretraining.unruled_scenes", lambda *_, **__: pytest.fail("drawn"))
+    monkeypatch.setattr("einstellung.perception.pretraining.load_random_scenes", lambda *_, **__: pytest.fail("drawn"))
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file is a file; choose a folder for --out"):
         pretrain(tmp_path / "file" / "eyes.safetensors", SETTINGS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 
 from einstellung.perception.accuracy import perception_accuracy
-from einstellung.perception.perceiving import outputs_of
+from einstellung.perception.inference import outputs_of
 from einstellung.perception.slot_attention import SlotOptions
 from einstellung.perception.trainer import Trainer
 
@@ -43,9 +43,9 @@ def test_the_seed_decides():
 
 
 def test_heard_of_every_scene_once():
-    heard: list[int] = []
-    trainer(count=19).epoch(1, heard.append)
-    assert heard == [8, 8, 3]
+    on_progress: list[int] = []
+    trainer(count=19).epoch(1, on_progress.append)
+    assert on_progress == [8, 8, 3]
 
 
 def test_it_learns_what_can_be_seen():

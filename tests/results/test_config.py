@@ -33,9 +33,9 @@ def test_every_preset_is_valid_and_its_stream_can_be_built(name, request):
         if config.stream.name == "concon":  # the same tasks with few images: rendering all of them takes long
             few = {"train": 3, "val": 2, "test": 2, "size": 16}
             config = resolve(build_config(merged(config.model_dump(mode="json"), {"stream": few})))
-        if config.stream.options.get("sees") == "features":  # the same images as they are: features take long
+        if config.stream.options.get("input_modality") == "features":  # the same images as they are: features take long
             assert config.stream.options["extractor"] == "efficientnet-lite0"
-            few = {"sees": "pixels", "extractor": None, "size": 32}
+            few = {"input_modality": "pixels", "extractor": None, "size": 32}
             config = resolve(build_config(merged(config.model_dump(mode="json"), {"stream": few})))
         assert len(build_stream(config).phases) == len(config.training.epochs)
 
@@ -55,6 +55,10 @@ def test_the_protocols_defaults():
     [
         ({"trainig": {}}, r"unknown key 'trainig': did you mean 'training'\?"),
         ({"training": {"epoch": [1, 1]}}, r"unknown key 'training.epoch': did you mean 'epochs'\?"),
+        (
+            {"stream": {"name": "concon", "sees": "slots"}},
+            "^the configuration: stream.sees is now called stream.input_modality$",
+        ),
         ({"training": {"lr": -1}}, "training.lr: input should be greater than 0"),
         ({"training": {"precision": "fp16"}}, "training.precision"),
         ({"methods": []}, "methods"),

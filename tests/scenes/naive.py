@@ -7,21 +7,23 @@ from itertools import product
 
 import numpy as np
 
-from einstellung.scenes.attributes import COLOURS, MATERIALS, SHAPES, SIZES, in_words
-from einstellung.scenes.rules import Pattern, RuleBook
+from einstellung.scenes.attributes import COLOURS, MATERIALS, SHAPES, SIZES, describe_object
+from einstellung.scenes.rules import ObjectPattern, RuleBook
 
-SPHERE, SMALL_CUBE = Pattern(shape="sphere"), Pattern(shape="cube", size="small")
-BLUE, METAL, LARGE = Pattern(color="blue"), Pattern(material="metal"), Pattern(size="large")
+SPHERE, SMALL_CUBE = ObjectPattern(shape="sphere"), ObjectPattern(shape="cube", size="small")
+BLUE, METAL, LARGE = ObjectPattern(color="blue"), ObjectPattern(material="metal"), ObjectPattern(size="large")
 
 # Two objects: few enough scenes to look at each of them.
 PAIRS = RuleBook((SPHERE, SMALL_CUBE), ((BLUE,), (METAL,), (LARGE,)), objects=2)
 # A confounder over two objects, patterns with several attributes, and one that implies another.
 MIXED = RuleBook(
-    (Pattern(shape="sphere", material="metal"),),
-    ((BLUE, Pattern(shape="cube")), (Pattern(size="large", color="red"), METAL)),
+    (ObjectPattern(shape="sphere", material="metal"),),
+    ((BLUE, ObjectPattern(shape="cube")), (ObjectPattern(size="large", color="red"), METAL)),
     objects=2,
 )
-PLACED = RuleBook((SPHERE,), ((Pattern(color="blue", side="left"),), (Pattern(depth="back", side="right"),)), objects=1)
+PLACED = RuleBook(
+    (SPHERE,), ((ObjectPattern(color="blue", side="left"),), (ObjectPattern(depth="back", side="right"),)), objects=1
+)
 PLACED_PAIRS = RuleBook(PLACED.ground_truth, PLACED.confounders, objects=2)
 
 
@@ -76,7 +78,7 @@ def dictionaries(attributes: np.ndarray, places: np.ndarray | None = None) -> li
     """Arrays of codes as scenes of dictionaries."""
     scenes = []
     for row, codes in enumerate(attributes):
-        scene = [in_words(one) for one in codes]
+        scene = [describe_object(one) for one in codes]
         if places is not None:
             for item, place in zip(scene, places[row].tolist(), strict=True):
                 item["side"] = "right" if place in (1, 3) else "left"

@@ -9,7 +9,7 @@ import pytest
 
 from einstellung.scenes.counting import mask_counts
 from einstellung.scenes.predicates import all_of, confounder, confounders, ground_truth, negation
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
 from tests.scenes.naive import MIXED, PAIRS, PLACED, every_scene, obeys
 
 
@@ -47,19 +47,21 @@ def test_the_papers_rules_by_hand():
 
 @pytest.mark.parametrize("objects", [1, 3, 9])
 def test_all_scenes_are_counted(objects):
-    book = RuleBook((Pattern(shape="sphere"),), PAPER_RULES.confounders, objects)
+    book = RuleBook((ObjectPattern(shape="sphere"),), PAPER_RULES.confounders, objects)
     assert mask_counts(book).total == 96**objects
 
 
 def test_twenty_patterns():
     colours = [
-        Pattern(color=colour) for colour in ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
+        ObjectPattern(color=colour) for colour in ("gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow")
     ]
     shaped = [
-        Pattern(shape=shape, size=size) for shape in ("cube", "sphere", "cylinder") for size in ("small", "large")
+        ObjectPattern(shape=shape, size=size) for shape in ("cube", "sphere", "cylinder") for size in ("small", "large")
     ]
-    sided = [Pattern(material=material, side=side) for material in ("rubber", "metal") for side in ("left", "right")]
-    rest = [Pattern(depth="front"), Pattern(depth="back")]
+    sided = [
+        ObjectPattern(material=material, side=side) for material in ("rubber", "metal") for side in ("left", "right")
+    ]
+    rest = [ObjectPattern(depth="front"), ObjectPattern(depth="back")]
     book = RuleBook((colours[0],), tuple((one,) for one in colours[1:] + shaped + sided + rest))
     counted = mask_counts(book)
     assert len(book.patterns) == 20

@@ -10,11 +10,11 @@ import pytest
 from einstellung.errors import InputError
 from einstellung.scenes import layout
 from einstellung.scenes.attributes import KINDS, RADII
-from einstellung.scenes.layout import layouts_hold, place_scenes, quadrants, reference_masks
+from einstellung.scenes.layout import layouts_valid, place_scenes, quadrants, reference_masks
 from einstellung.scenes.rendering import visible_pixels
-from einstellung.scenes.rendering.geometry import stage
+from einstellung.scenes.rendering.geometry import scene_geometry
 from einstellung.scenes.rendering.numpy_masks import find_nearest
-from einstellung.scenes.rules import Pattern, RuleBook
+from einstellung.scenes.rules import ObjectPattern, RuleBook
 from einstellung.scenes.sampling import draw_attributes, scene_generator
 from einstellung.scenes.scene import Scenes
 from tests.scenes.rendering.some_scenes import drawn
@@ -44,7 +44,7 @@ def clevr_margins(scenes: Scenes, row: int) -> list[float]:
 
 def test_gap_margin_and_visibility_hold():
     scenes = drawn(60, seed=1)
-    numbers, _ = find_nearest(stage(scenes), 64)
+    numbers, _ = find_nearest(scene_geometry(scenes), 64)
     for row in range(len(scenes)):
         radii = [RADII[code] for code in scenes.attributes[row, :, 1]]
         for one in range(4):
@@ -54,7 +54,7 @@ def test_gap_margin_and_visibility_hold():
         assert min(clevr_margins(scenes, row)) >= 0.4
         assert all((numbers[row] == number).sum() >= 16 for number in (1, 2, 3, 4))
     assert np.abs(scenes.position).max() < 3
-    assert layouts_hold(scenes).all()
+    assert layouts_valid(scenes).all()
 
 
 def test_a_broken_layout_is_told_from_one_that_holds():
@@ -70,14 +70,14 @@ def test_a_broken_layout_is_told_from_one_that_holds():
         broken = Scenes(
             scenes.attributes, position, scenes.rotation, still if row == 1 else scenes.camera, scenes.lamps
         )
-        assert layouts_hold(broken)[row] == np.False_
-    assert layouts_hold(scenes).all()
+        assert layouts_valid(broken)[row] == np.False_
+    assert layouts_valid(scenes).all()
 
 
 def test_a_scene_depends_on_its_own_generator_alone(monkeypatch):
     kinds = KINDS[np.random.default_rng(3).integers(96, size=(7, 4))]
     whole = place_scenes(kinds, None, generators(7))
-    monkeypatch.setattr(layout, "_LOT", 3)
+    monkeypatch.setattr(layout, "_CHUNK", 3)
     for again in (
         place_scenes(kinds, None, generators(7)),
         Scenes.joined([place_scenes(kinds[row : row + 1], None, [generators(7)[row]]) for row in range(7)]),
@@ -89,15 +89,15 @@ def test_a_scene_depends_on_its_own_generator_alone(monkeypatch):
 
 def test_four_large_cubes_find_room():
     scenes = place_scenes(np.tile(LARGE_CUBE, (40, 4, 1)), None, generators(40))
-    assert layouts_hold(scenes).all()
+    assert layouts_valid(scenes).all()
 
 
 def test_where_there_is_no_room_the_scene_is_named(monkeypatch):
     def only_spheres(scenes: Scenes) -> np.ndarray:
         return all_seen(scenes) * (scenes.attributes[:, :1, :1] == 1)
 
-    monkeypatch.setattr(layout, "_LAYOUTS", 40)
-    monkeypatch.setattr(layout, "_LOT", 2)
+    monkeypatch.setattr(layout, "_MAX_LAYOUTS", 40)
+    monkeypatch.setattr(layout, "_CHUNK", 2)
     kinds = np.tile(LARGE_CUBE, (3, 4, 1))
     kinds[:2, :, 0] = 1
     with pytest.raises(
@@ -120,9 +120,9 @@ def test_objects_stand_in_their_quadrants_as_the_camera_sees_them():
     np.testing.assert_array_equal(quadrants(scenes.position), places)
     # seen by the unmoved camera: left of the picture's middle, and (on the ground) below it
     still = Scenes(scenes.attributes, scenes.position, scenes.rotation, np.zeros((20, 3)), scenes.lamps)
-    on = stage(still)
+    on = scene_geometry(still)
     ground = np.concatenate([still.position, np.zeros((20, 4, 1))], axis=-1) - on.eye[:, None]
-    deep, right, up = ((ground * axis[:, None]).sum(-1) for axis in (on.ahead, on.aside, on.above))
+    deep, right, up = ((ground * axis[:, None]).sum(-1) for axis in (on.forward, on.sideways, on.upward))
     np.testing.assert_array_equal(right / deep >= 0, places % 2 == 1)
     np.testing.assert_array_equal(up / deep >= 0, places >= 2)
 
@@ -162,8 +162,8 @@ def test_no_scenes_are_no_error():
 def test_scenes_with_places_find_a_layout_though_small_objects_stand_far_away():
     """Under the usual rule about one scene in a hundred of these has no layout at all."""
     book = RuleBook(
-        (Pattern(shape="sphere"), Pattern(shape="cube", size="small")),
-        ((Pattern(shape="cube", size="small", depth="back"),),),
+        (ObjectPattern(shape="sphere"), ObjectPattern(shape="cube", size="small")),
+        ((ObjectPattern(shape="cube", size="small", depth="back"),),),
     )
     own = [scene_generator(0, "strict", "train", 0, 1, number) for number in range(400)]
     attributes, places = draw_attributes(book, "strict", 0, 1, own)
@@ -171,5 +171,5 @@ def test_scenes_with_places_find_a_layout_though_small_objects_stand_far_away():
     assert np.array_equal(quadrants(scenes.position), places)
     seen = visible_pixels(reference_masks(scenes), 4)
     assert seen.min() >= 8
-    assert layouts_hold(scenes, in_places=True).all()
-    assert not layouts_hold(scenes).all()
+    assert layouts_valid(scenes, in_places=True).all()
+    assert not layouts_valid(scenes).all()

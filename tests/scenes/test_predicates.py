@@ -18,14 +18,14 @@ from einstellung.scenes.predicates import (
     negation,
     single_pattern,
 )
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
 from tests.scenes.naive import BLUE, METAL, SMALL_CUBE, SPHERE
 
 COLOURS = ("blue", "red", "green", "gray")
 
 
 def book_of(tasks: int) -> RuleBook:
-    return RuleBook((SPHERE,), tuple((Pattern(color=colour),) for colour in COLOURS[:tasks]))
+    return RuleBook((SPHERE,), tuple((ObjectPattern(color=colour),) for colour in COLOURS[:tasks]))
 
 
 @pytest.mark.parametrize("tasks", [1, 2, 3, 4])
@@ -77,9 +77,9 @@ def test_words():
     ("variant", "task", "message"),
     [
         ("strickt", 0, "unknown variant 'strickt': did you mean 'strict'?"),
-        ("strict", 3, "there is no task 3 in the strict sets: 0 to 2"),
-        ("disjoint", -1, "there is no task -1"),
-        ("unconfounded", 1, "there is no task 1 in the unconfounded sets: only task 0"),
+        ("strict", 3, "the strict sets have no task 3: give 0 to 2"),
+        ("disjoint", -1, "have no task -1"),
+        ("unconfounded", 1, "the unconfounded sets have no task 1: give 0"),
     ],
 )
 def test_what_there_is_not(variant, task, message):

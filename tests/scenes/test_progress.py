@@ -9,7 +9,7 @@ def test_the_time_left_is_that_of_the_work_done_since_the_start(monkeypatch):
     clock = [100.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     told = list[str]()
-    heard = progress.in_lines("drawn", told.append, pause=10.0)
+    heard = progress.progress_logger("drawn", told.append, interval=10.0)
     for now, done in ((101, 400), (105, 500), (112, 600), (113, 700), (140, 1000)):
         clock[0] = float(now)
         heard(done, 1000)
@@ -21,7 +21,7 @@ def test_long_times_are_told_in_minutes(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     told = list[str]()
-    heard = progress.in_lines("drawn", told.append, pause=0.0)
+    heard = progress.progress_logger("drawn", told.append, interval=0.0)
     heard(0, 1000)
     clock[0] = 30.0
     heard(100, 1000)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.scenes.records import read_records, record, recorded
+from einstellung.scenes.records import read_records, scene_record, scenes_from_records
 from einstellung.scenes.scene import Scenes
 
 HERE = Path("scenes.jsonl")
@@ -29,13 +29,15 @@ def scenes(count: int = 3) -> Scenes:
 def test_every_number_comes_back():
     before, places = scenes(), np.array([[0, 1, 2, 3]] * 3, dtype=np.uint8)
     names = [f"t1/0/{row}.png" for row in range(3)]
-    lines = [record(name, 1, 0, before, places, row) for row, name in enumerate(names)]
-    told = recorded(names, {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE)
+    lines = [scene_record(name, 1, 0, before, places, row) for row, name in enumerate(names)]
+    told = scenes_from_records(names, {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE)
     assert told.scenes is not None
     for part in Scenes.__dataclass_fields__:
         assert np.array_equal(getattr(told.scenes, part), getattr(before, part))
     assert np.array_equal(told.places, places)
-    backwards = recorded(names[::-1], {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE)
+    backwards = scenes_from_records(
+        names[::-1], {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE
+    )
     assert np.array_equal(backwards.attributes, before.attributes[::-1])
 
 
@@ -47,7 +49,7 @@ def test_a_record_by_hand():
         np.array([[0.1, 0.2, 0.3]]),
         np.arange(9.0).reshape(1, 3, 3),
     )
-    found = json.loads(record("t0/1/000000.png", 0, 1, one, None, 0))
+    found = json.loads(scene_record("t0/1/000000.png", 0, 1, one, None, 0))
     assert found["image"] == "t0/1/000000.png"
     assert (found["task"], found["label"]) == (0, 1)
     cube, sphere = found["objects"]
@@ -66,7 +68,7 @@ def test_a_record_by_hand():
 
 
 def test_records_without_a_layout_tell_the_attributes():
-    told = recorded(
+    told = scenes_from_records(
         ["a"], {"a": {"objects": [{"shape": "cube", "size": "small", "material": "metal", "color": "red"}]}}, HERE
     )
     assert told.attributes.tolist() == [[[0, 0, 1, 1]]]
@@ -82,26 +84,26 @@ GOOD = {"shape": "cube", "size": "small", "material": "metal", "color": "red"}
     [
         ({}, "the image a has no record"),
         ({"a": {"objects": [{"shape": "cube"}]}}, "the image a has a record without 'size'"),
-        ({"a": {"objects": [GOOD | {"color": "pink"}]}}, "the record of a cannot be used"),
+        ({"a": {"objects": [GOOD | {"color": "pink"}]}}, "the record of a is invalid"),
         ({"a": {"objects": []}}, "different numbers of objects"),
         ({"a": {}}, "the image a has a record without 'objects'"),
     ],
 )
 def test_a_wrong_record_is_named(records, message):
     with pytest.raises(InputError, match=message):
-        recorded(["a"], records, HERE)
+        scenes_from_records(["a"], records, HERE)
 
 
 def test_scenes_with_different_numbers_of_objects_are_named():
     with pytest.raises(InputError, match="different numbers of objects"):
-        recorded(["a", "b"], {"a": {"objects": [GOOD]}, "b": {"objects": [GOOD, GOOD]}}, HERE)
+        scenes_from_records(["a", "b"], {"a": {"objects": [GOOD]}, "b": {"objects": [GOOD, GOOD]}}, HERE)
 
 
 @pytest.mark.parametrize("line", ["{", "[" * 100_000, "9" * 5_000, "[]", '"word"', "{}", '{"task": 1}'])
 def test_a_line_that_is_no_record_is_named(line, tmp_path):
     file = tmp_path / "scenes.jsonl"
     file.write_text('{"image": "a"}\n' + line + "\n")
-    with pytest.raises(InputError, match=r"scenes\.jsonl, line 2: no record of an image"):
+    with pytest.raises(InputError, match=r"scenes\.jsonl, line 2: not a record of an image"):
         read_records(file)
 
 
@@ -117,22 +119,22 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
     ("harm", "message"),
     [
         (lambda one: one["objects"][2].pop("radians"), "the image b has a record without 'radians'"),
-        (lambda one: one["objects"][1].update(position=[1.0]), "the record of b cannot be used"),
-        (lambda one: one["objects"][1].update(position=[1.0, float("nan"), 0.0]), "the record of b cannot be used"),
-        (lambda one: one.update(camera=[1, 2]), r"the record of b cannot be used \(\[1, 2\] should be 3 numbers\)"),
+        (lambda one: one["objects"][1].update(position=[1.0]), "the record of b is invalid"),
+        (lambda one: one["objects"][1].update(position=[1.0, float("nan"), 0.0]), "the record of b is invalid"),
+        (lambda one: one.update(camera=[1, 2]), r"the record of b is invalid \(\[1, 2\] should be 3 numbers\)"),
         (lambda one: one.update(lamps=[1, 2, 3]), "should be 3 x 3 numbers"),
-        (lambda one: one["objects"][3].update(side="middle"), "the record of b cannot be used"),
+        (lambda one: one["objects"][3].update(side="middle"), "the record of b is invalid"),
     ],
 )
 def test_a_wrong_layout_is_named_by_its_own_image(harm, message):
     before, places = scenes(), np.zeros((3, 4), dtype=np.uint8)
-    records = {name: json.loads(record(name, 0, 1, before, places, row)) for row, name in enumerate("abc")}
+    records = {name: json.loads(scene_record(name, 0, 1, before, places, row)) for row, name in enumerate("abc")}
     harm(records["b"])
     with pytest.raises(InputError, match=message):
-        recorded(list("abc"), records, HERE)
+        scenes_from_records(list("abc"), records, HERE)
 
 
 def test_two_records_of_one_image_are_refused(tmp_path):
     (tmp_path / "scenes.jsonl").write_text('{"image": "a"}\n{"image": "b"}\n{"image": "a"}\n')
-    with pytest.raises(InputError, match=r"scenes\.jsonl, line 3: a has a record already"):
+    with pytest.raises(InputError, match=r"scenes\.jsonl, line 3: a has a second record"):
         read_records(tmp_path / "scenes.jsonl")

@@ -10,7 +10,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.scenes.attributes import KINDS
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook, read_rules, rules_digest
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook, read_rules, rules_digest
 from tests.scenes.naive import BLUE, LARGE, METAL, MIXED, PLACED_PAIRS, SMALL_CUBE, SPHERE, dictionaries, obeys
 
 FREE = {"shape": "", "size": "", "material": "", "color": ""}
@@ -77,20 +77,20 @@ def own(**changes):
         ),
         (own(confounders=[[{"color": "bleu"}]]), r"confounders\[0\]\[0\]: color is 'bleu': did you mean 'blue'\?"),
         (own(confounders=[[{"side": "top"}]]), r"confounders\[0\]\[0\]: side is 'top': there are: left, right"),
-        (own(confounders=[[{"color": 3}]]), r"confounders\[0\]\[0\].color is 3: it should be a word"),
-        (own(confounders=[[{"color": ""}]]), "matched by every object"),
-        (own(confounders=[]), "there is no confounder"),
+        (own(confounders=[[{"color": 3}]]), r"confounders\[0\]\[0\].color is 3: it must be a string"),
+        (own(confounders=[[{"color": ""}]]), "matches every object"),
+        (own(confounders=[]), "there are no confounders"),
         (own(confounders=[[]]), r"confounders\[0\] is empty"),
         (own(confounders={"0": []}), "confounders must be a list"),
         (own(confounders=[{"color": "blue"}]), r"confounders\[0\] must be a list of patterns"),
-        (own(objects=0), "objects is 0: scenes with these rules have from 1 to 9"),
-        (own(objects=10), "objects is 10: scenes with these rules have from 1 to 9"),
-        (own(objects=True), "objects is True: it should be a whole number"),
+        (own(objects=0), "objects is 0: give 1 to 9 with these rules"),
+        (own(objects=10), "objects is 10: give 1 to 9 with these rules"),
+        (own(objects=True), "objects is True: it must be an integer"),
         (
             own(ground_truth=[{"shape": "sphere"}, {"shape": "cube"}], objects=1),
             r"g \(sphere and cube\) is a contradiction: no scene of 1 objects obeys it",
         ),
-        (json.dumps({"0": TRUTH}), "name such a pair NAME-gt.json and NAME-conf.json"),
+        (json.dumps({"0": TRUTH}), "name the pair NAME-gt.json and NAME-conf.json"),
     ],
 )
 def test_wrong_files_are_named(tmp_path, text, message):
@@ -111,10 +111,10 @@ def test_wrong_pairs_are_named(pair):
     with pytest.raises(InputError, match=r"holds 0 files named \*-gt.json"):
         read_rules(pair)
     (pair / "IF-gt.json").write_text(json.dumps({"0": TRUTH}))
-    with pytest.raises(InputError, match=r"IF-gt\.json is of 1 tasks, IF-conf\.json beside it of 3: a task is missing"):
+    with pytest.raises(InputError, match=r"IF-gt\.json has 1 tasks, IF-conf\.json has 3: a task is missing"):
         read_rules(pair)
     (pair / "IF-gt.json").write_text(json.dumps({"1": TRUTH}))
-    with pytest.raises(InputError, match="must map the numbers of the tasks, from '0' on"):
+    with pytest.raises(InputError, match="must map task numbers, from '0'"):
         read_rules(pair)
 
 
@@ -134,11 +134,11 @@ def test_names_that_no_file_can_have_are_told():
 
 def test_too_many_patterns_are_refused():
     patterns = [
-        Pattern(shape=shape, color=colour) for shape in ("cube", "sphere") for colour in ("red", "blue", "gray")
+        ObjectPattern(shape=shape, color=colour) for shape in ("cube", "sphere") for colour in ("red", "blue", "gray")
     ]
-    sided = [Pattern(**one.to_dict(), side=side) for one in patterns for side in ("left", "right")]
-    deep = [Pattern(**one.to_dict(), depth=depth) for one in patterns for depth in ("front", "back")]
-    with pytest.raises(InputError, match="the rules have 24 different patterns; at most 20 are counted"):
+    sided = [ObjectPattern(**one.to_dict(), side=side) for one in patterns for side in ("left", "right")]
+    deep = [ObjectPattern(**one.to_dict(), depth=depth) for one in patterns for depth in ("front", "back")]
+    with pytest.raises(InputError, match="the rules have 24 different patterns; at most 20 are supported"):
         RuleBook((sided[0],), tuple((one,) for one in sided[1:] + deep))
 
 
@@ -162,5 +162,5 @@ def test_truths_against_the_obvious_way(book):
 
 
 def test_rules_about_places_need_places():
-    with pytest.raises(InputError, match="come without places"):
+    with pytest.raises(InputError, match="these scenes have none"):
         PLACED_PAIRS.truths(KINDS[:2][None])

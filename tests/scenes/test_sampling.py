@@ -12,8 +12,8 @@ from einstellung.errors import InputError
 from einstellung.scenes.attributes import KINDS, kind_numbers
 from einstellung.scenes.counting import mask_counts
 from einstellung.scenes.predicates import VARIANTS, class_predicates, n_tasks
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
-from einstellung.scenes.sampling import class_law, draw_attributes, scene_generator
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
+from einstellung.scenes.sampling import class_distribution, draw_attributes, scene_generator
 from einstellung.scenes.small_predicates import attribute_hits
 from tests.scenes.naive import (
     MIXED,
@@ -43,7 +43,7 @@ def generators(variant, task, label, count, split="train", first=0):
 def test_the_numbers_of_a_class_are_its_scenes_once_each(book, variant):
     everything = list(zip(every_scene(book), every_truth(book), strict=True))
     for task, label in product(range(n_tasks(book, variant)), (1, 0)):
-        law = class_law(book, variant, task, label)
+        law = class_distribution(book, variant, task, label)
         numbered = dictionaries(*law.scenes(np.arange(law.size)))
         wanted = [scene for scene, truths in everything if in_class(truths, variant, task, label)]
         assert len(numbered) == len(wanted)
@@ -60,7 +60,7 @@ def test_as_many_scenes_as_are_counted(book):
     for variant in VARIANTS:
         for task, label in product(range(n_tasks(book, variant)), (1, 0)):
             members = class_predicates(book, variant, task)[1 - label].holds(counted.masks)
-            assert class_law(book, variant, task, label).size == counted.number(members)
+            assert class_distribution(book, variant, task, label).size == counted.number(members)
 
 
 @pytest.mark.parametrize(("variant", "task", "label"), CELLS)
@@ -90,7 +90,7 @@ def test_masks_by_chi_square(variant, task, label):
 
 
 def test_pairs_by_chi_square():
-    law = class_law(PAIRS, "disjoint", 1, 1)
+    law = class_distribution(PAIRS, "disjoint", 1, 1)
     attributes, _ = draw_attributes(PAIRS, "disjoint", 1, 1, generators("disjoint", 1, 1, 12 * law.size))
     numbers = (kind_numbers(attributes) * [96, 1]).sum(axis=1)
     found = np.unique(numbers, return_counts=True)[1]
@@ -99,7 +99,7 @@ def test_pairs_by_chi_square():
 
 
 def test_the_places_of_objects_are_exchangeable():
-    law = class_law(PAPER_RULES, "strict", 0, 1)
+    law = class_distribution(PAPER_RULES, "strict", 0, 1)
     attributes, _ = law.scenes(np.random.default_rng(1).integers(law.size, size=20_000))
     kinds = kind_numbers(attributes)
     table = np.stack([np.bincount(kinds[:, place], minlength=96) for place in range(4)])
@@ -116,7 +116,7 @@ def test_against_throwing_away_what_does_not_obey(label):
     thrown = KINDS[generator.integers(96, size=(150_000, 4))]
     members = class_predicates(PAPER_RULES, "strict", 0)[1 - label].holds(PAPER_RULES.masks(thrown))
     kept = thrown[members][:10_000]
-    law = class_law(PAPER_RULES, "strict", 0, label)
+    law = class_distribution(PAPER_RULES, "strict", 0, label)
     drawn, _ = law.scenes(generator.integers(law.size, size=len(kept)))
     (words, here), (_, there) = attribute_hits(drawn), attribute_hits(kept)
     pooled = (here + there) / (2 * len(kept))
@@ -167,7 +167,7 @@ def test_places_are_drawn_with_the_kinds():
 
 def test_a_law_without_scenes_is_refused():
     # Whatever is a blue sphere is blue: the second confounder never comes alone.
-    book = RuleBook((SPHERE,), ((Pattern(color="blue"),), (Pattern(shape="sphere", color="blue"),)))
+    book = RuleBook((SPHERE,), ((ObjectPattern(color="blue"),), (ObjectPattern(shape="sphere", color="blue"),)))
     with pytest.raises(InputError, match="the disjoint set of task 1 has no positives: no scene of 4 objects is"):
         draw_attributes(book, "disjoint", 1, 1, generators("disjoint", 1, 1, 1))
     draw_attributes(book, "strict", 1, 1, generators("strict", 1, 1, 1))
@@ -189,4 +189,4 @@ def test_wrong_addresses(address, message):
 
 def test_wrong_labels():
     with pytest.raises(InputError, match="label is 2"):
-        class_law(PAPER_RULES, "strict", 0, 2)
+        class_distribution(PAPER_RULES, "strict", 0, 2)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from einstellung.scenes.attributes import COLUMNS, KINDS
-from einstellung.scenes.small_predicates import attribute_hits, layout_numbers, number_hits, thresholds_of
+from einstellung.scenes.small_predicates import attribute_hits, layout_statistics, statistic_hits, thresholds_of
 from tests.scenes.naive import dictionaries
 
 
@@ -50,7 +50,7 @@ def test_fewer_objects_have_fewer_predicates():
 
 def test_numbers_of_a_layout():
     position = np.array([[[0.0, 0.0], [3.0, 4.0], [0.0, 1.0]]])
-    numbers = layout_numbers(position, np.array([[0.1, 0.2, 0.3]]), np.zeros((1, 3, 3)))
+    numbers = layout_statistics(position, np.array([[0.1, 0.2, 0.3]]), np.zeros((1, 3, 3)))
     assert numbers["mean x"].tolist() == [1.0]
     assert np.allclose(numbers["mean y"], 5 / 3)
     assert numbers["mean distance from the centre"].tolist() == [2.0]
@@ -62,6 +62,6 @@ def test_numbers_of_a_layout():
 
 def test_numbers_become_predicates_at_their_deciles():
     numbers = {"height": np.arange(101.0)}
-    words, hits = number_hits(numbers, thresholds_of(numbers))
+    words, hits = statistic_hits(numbers, thresholds_of(numbers))
     assert words[0] == "height above 10"
     assert hits.tolist() == [90, 80, 70, 60, 50, 40, 30, 20, 10]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from filelock import FileLock
 
-from einstellung.scenes import lots, store
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
-from einstellung.scenes.store import attribute_set, made_once, scene_set
+from einstellung.scenes import store, work_chunks
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
+from einstellung.scenes.store import attribute_set, cached_once, scene_set
 
 SMALL = {"count": 3, "size": 16, "seed": 5, "backend": "numba"}
 
@@ -26,13 +26,13 @@ def _own_cache(tmp_path, monkeypatch):
 def drawings(monkeypatch) -> list[object]:
     """Every lot that is really drawn."""
     drawn: list[object] = []
-    real = store.draw
+    real = store.render_chunk
 
-    def draw(lot, recipe):
-        drawn.append(lot)
-        return real(lot, recipe)
+    def render_chunk(chunk, settings):
+        drawn.append(chunk)
+        return real(chunk, settings)
 
-    monkeypatch.setattr(store, "draw", draw)
+    monkeypatch.setattr(store, "render_chunk", render_chunk)
     return drawn
 
 
@@ -76,11 +76,11 @@ def test_the_second_time_it_comes_from_the_cache(drawings):
 def test_any_other_setting_is_another_entry(change, monkeypatch):
     keys = []
 
-    def made(entry, make, what, tell):
+    def cached(entry, make, what, log):
         keys.append(entry)
         raise LookupError
 
-    monkeypatch.setattr(store, "made_once", made)
+    monkeypatch.setattr(store, "cached_once", cached)
     settings = {"variant": "strict", "split": "test", "task": 0, **SMALL}
     for one in (settings, settings, settings | change):
         with pytest.raises(LookupError):
@@ -112,13 +112,13 @@ def test_the_attributes_alone_are_those_of_the_same_scenes():
 def test_several_workers_draw_the_same(monkeypatch):
     """Lots of one scene, handed to whoever asks for work; that other processes come to the same bytes is seen in making."""
     asked = []
-    monkeypatch.setattr(lots, "_LOT", 1)
+    monkeypatch.setattr(work_chunks, "CHUNK_SIZE", 1)
     monkeypatch.setattr(
-        store, "carried_out", lambda work, pieces, workers: (asked.append(workers), map(work, pieces))[1]
+        store, "map_in_processes", lambda work, pieces, workers: (asked.append(workers), map(work, pieces))[1]
     )
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
     shared = scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, workers=2)
-    monkeypatch.setattr(lots, "_LOT", 250)
+    monkeypatch.setattr(work_chunks, "CHUNK_SIZE", 250)
     alone = scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, workers=2)
     assert asked == [2, 1]  # six scenes are not worth a second process
     assert np.array_equal(shared.images, alone.images)
@@ -127,7 +127,7 @@ def test_several_workers_draw_the_same(monkeypatch):
 
 
 def test_places_where_the_rules_speak_of_them():
-    book = RuleBook((Pattern(shape="sphere", side="left"),), ((Pattern(color="blue", depth="back"),),))
+    book = RuleBook((ObjectPattern(shape="sphere", side="left"),), ((ObjectPattern(color="blue", depth="back"),),))
     whole = scene_set(book, "strict", "test", 0, **SMALL)
     bare = attribute_set(book, "strict", "test", 0, count=3, seed=5)
     assert whole.places.shape == (6, 4)
@@ -150,39 +150,39 @@ def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
     (tmp_path / "a file").touch()
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "a file"))
     with pytest.warns(UserWarning, match="without a cache"):
-        assert made_once("entry", lambda: {"numbers": np.arange(2)}, "numbers", print)["numbers"].tolist() == [0, 1]
+        assert cached_once("entry", lambda: {"numbers": np.arange(2)}, "numbers", print)["numbers"].tolist() == [0, 1]
 
 
 def test_one_process_draws_while_others_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(store, "_PATIENCE", 0.05)
+    monkeypatch.setattr(store, "_QUIET_WAIT", 0.05)
     cache = tmp_path / "cache"
     cache.mkdir()
     told, found = list[str](), list[object]()
-    heard = threading.Event()
+    on_progress = threading.Event()
 
-    def tell(line: str) -> None:
+    def log(line: str) -> None:
         told.append(line)
-        heard.set()
+        on_progress.set()
 
     def ask() -> None:
-        found.append(made_once("entry", lambda: {"mine": np.zeros(1)}, "strict train", tell)["theirs"])
+        found.append(cached_once("entry", lambda: {"mine": np.zeros(1)}, "strict train", log)["theirs"])
 
     with FileLock(cache / ".entry.lock"):
         waiting = threading.Thread(target=ask)
         waiting.start()
-        assert heard.wait(timeout=60)
+        assert on_progress.wait(timeout=60)
         from einstellung.sources.cache import cached
 
         cached("entry", lambda: {"theirs": np.ones(1)})
     waiting.join(timeout=60)
-    assert told == ["strict train: another process is drawing the same scenes; waiting for it"]
+    assert told == ["strict train: another process is making the same data; waiting for it"]
     assert len(found) == 1  # what the other process made, not its own
 
 
 def test_progress_is_told(monkeypatch):
-    monkeypatch.setattr(store, "in_lines", lambda what, tell: lambda done, total: tell(f"{what} {done} {total}"))
+    monkeypatch.setattr(store, "progress_logger", lambda what, log: lambda done, total: log(f"{what} {done} {total}"))
     told = list[str]()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, tell=told.append)
+        scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, log=told.append)
     assert told == ["strict test t0 3 6", "strict test t0 6 6"]

@@ -15,21 +15,21 @@ from PIL import Image
 from einstellung.errors import InputError
 from einstellung.files import read_json
 from einstellung.scenes.contact_sheet import SheetRow, contact_sheet
-from einstellung.scenes.lots import Recipe
-from einstellung.scenes.made import Order
-from einstellung.scenes.making import make_scenes
-from einstellung.scenes.rules import PAPER_RULES, Pattern
-from einstellung.scenes.summary import describe
+from einstellung.scenes.dataset_writer import write_dataset
+from einstellung.scenes.manifest import DatasetSpec
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern
+from einstellung.scenes.summary import write_descriptions
+from einstellung.scenes.work_chunks import RenderSettings
 
-RECIPE = Recipe(PAPER_RULES, size=16, seed=1, backend="numba")
+SETTINGS = RenderSettings(PAPER_RULES, size=16, seed=1, backend="numba")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory) -> Path:
+def folder(tmp_path_factory) -> Path:
     root = tmp_path_factory.mktemp("made")
-    order = Order(RECIPE, ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2})
-    record = make_scenes(order, root, 1, lambda done, total: None)
-    files = describe(root, record, PAPER_RULES)
+    spec = DatasetSpec(SETTINGS, ("disjoint", "unconfounded"), {"train": 3, "val": 1, "test": 2})
+    manifest = write_dataset(spec, root, 1, lambda done, total: None)
+    files = write_descriptions(root, manifest, PAPER_RULES)
     assert all(file.is_file() for file in files)
     return root
 
@@ -53,7 +53,10 @@ def test_the_contact_sheet_shows_the_first_images_of_every_class():
 
 def test_a_long_caption_stays_beside_the_images():
     """What lies under the images, or shows in the gaps between them, cannot be read."""
-    rule = (Pattern(shape="cylinder", size="large", material="rubber", color="yellow"), Pattern(color="blue"))
+    rule = (
+        ObjectPattern(shape="cylinder", size="large", material="rubber", color="yellow"),
+        ObjectPattern(color="blue"),
+    )
     book = replace(PAPER_RULES, confounders=(rule,))
     sheet = np.asarray(contact_sheet(book, "strict", [SheetRow(0, 1, np.zeros((8, 64, 64, 3), dtype=np.uint8))]))
     margin, title = round(1.45 * 128), round(0.3 * 128)
@@ -65,18 +68,18 @@ def test_a_long_caption_stays_beside_the_images():
     assert (sheet[title : title + 128, margin - 4 : margin] == 255).all()
 
 
-def test_sheets_of_made_folders(made):
+def test_sheets_of_made_folders(folder):
     for case, rows in (("case_disjoint_main", 6), ("unconfounded", 2)):
-        with Image.open(made / case / "contact_sheet.png") as sheet:
+        with Image.open(folder / case / "contact_sheet.png") as sheet:
             assert sheet.height == round(0.3 * 128) + rows * 134
             first = np.asarray(sheet)[round(0.3 * 128) : round(0.3 * 128) + 128, round(1.45 * 128) :][:, :128]
-        with Image.open(made / case / "train" / "images" / "t0" / "1" / "000000.png") as image:
+        with Image.open(folder / case / "train" / "images" / "t0" / "1" / "000000.png") as image:
             expected = np.asarray(image.resize((128, 128), Image.Resampling.BICUBIC))
         assert np.array_equal(first, expected)
 
 
-def test_the_datasheet_counts_what_is_there(made):
-    text = (made / "datasheet.md").read_text()
+def test_the_datasheet_counts_what_is_there(folder):
+    text = (folder / "datasheet.md").read_text()
     assert "48 pictures of 16x16 pixels" in text
     assert "**sphere and small cube**" in text
     rows = [
@@ -101,32 +104,32 @@ def test_the_datasheet_counts_what_is_there(made):
     assert [row[6] for row in rows[-2:]] == ["1.000", "0.000"]
 
 
-def test_the_numbers_come_from_the_records_and_not_from_the_order(made, tmp_path):
+def test_the_numbers_come_from_the_records_and_not_from_the_order(folder, tmp_path):
     """A positive without its confounder, put there by hand, shows."""
-    root = shutil.copytree(made, tmp_path / "changed")
+    root = shutil.copytree(folder, tmp_path / "changed")
     records = root / "case_disjoint_main" / "train" / "scenes.jsonl"
     lines = records.read_text().splitlines()
     first = json.loads(lines[0])
     for one in first["objects"]:
         one["color"] = "red"
     records.write_text("\n".join([json.dumps(first), *lines[1:]]) + "\n")
-    describe(root, read_json(root / "made.json"), PAPER_RULES)
+    write_descriptions(root, read_json(root / "made.json"), PAPER_RULES)
     line = next(
         one for one in (root / "datasheet.md").read_text().splitlines() if one.startswith("| case_disjoint_main")
     )
     assert line.split("|")[7:9] == [" 1.000 ", " 0.833 "]
 
 
-def test_a_picture_that_cannot_be_shown_is_named(made, tmp_path):
-    root = shutil.copytree(made, tmp_path / "harmed")
+def test_a_picture_that_cannot_be_shown_is_named(folder, tmp_path):
+    root = shutil.copytree(folder, tmp_path / "harmed")
     (root / "unconfounded/train/images/t0/1/000001.png").write_bytes(b"no picture")
-    with pytest.raises(InputError, match=r"000001\.png cannot be read as a picture"):
-        describe(root, read_json(root / "made.json"), PAPER_RULES)
+    with pytest.raises(InputError, match=r"000001\.png is not a readable image"):
+        write_descriptions(root, read_json(root / "made.json"), PAPER_RULES)
 
 
-def test_the_metadata_say_what_the_format_asks_for(made):
+def test_the_metadata_say_what_the_format_asks_for(folder):
     """The format's own validator says more: tests/bridges_environment/test_croissant.py, by ``make test-bridges``."""
-    found = read_json(made / "croissant.json")
+    found = read_json(folder / "croissant.json")
     assert {"@context", "@type", "name", "description", "conformsTo", "license", "url", "datePublished"} <= set(found)
     kinds = [one["@type"] for one in found["distribution"]]
     assert kinds.count("cr:FileSet") == 3
@@ -134,9 +137,9 @@ def test_the_metadata_say_what_the_format_asks_for(made):
     for one in found["distribution"]:
         if one["@type"] == "cr:FileObject":
             assert re.fullmatch("[0-9a-f]{64}", one["sha256"])
-            assert (made / one["contentUrl"]).is_file()
+            assert (folder / one["contentUrl"]).is_file()
         else:
-            assert list(made.glob(one["includes"]))
+            assert list(folder.glob(one["includes"]))
     pictures = {one["@id"]: one for one in found["recordSet"]}["pictures"]
     path = "case_disjoint_main/val/images/t2/1/000000.png"
     caught = {}

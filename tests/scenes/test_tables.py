@@ -32,5 +32,5 @@ def test_the_columns_by_hand():
 def test_a_table_with_an_absent_object_or_value_is_no_scene(column):
     table = attribute_table(np.zeros((1, 2, 4), dtype=np.uint8))
     table[0, 1, column] = 0
-    with pytest.raises(InputError, match="every object present"):
+    with pytest.raises(InputError, match="must be present, with one value"):
         table_to_attributes(table)

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from einstellung.scenes.attributes import COLUMNS
-from einstellung.scenes.rules import PAPER_RULES, Pattern, RuleBook
+from einstellung.scenes.rules import PAPER_RULES, ObjectPattern, RuleBook
 from einstellung.scenes.sampling import draw_attributes, scene_generator
 from einstellung.scenes.twins import with_confounder, without_confounder
 
@@ -77,7 +77,9 @@ def test_the_object_that_gets_the_confounder_is_drawn_evenly():
 
 def test_a_new_colour_is_not_another_tasks_confounder():
     book = RuleBook(
-        (Pattern(shape="sphere"),), ((Pattern(color="blue"),), (Pattern(color="red"),), (Pattern(color="gray"),)), 2
+        (ObjectPattern(shape="sphere"),),
+        ((ObjectPattern(color="blue"),), (ObjectPattern(color="red"),), (ObjectPattern(color="gray"),)),
+        2,
     )
     scene = np.array([[[SPHERE, SMALL, RUBBER, BLUE], [CUBE, SMALL, RUBBER, BLUE]]] * 200, dtype=np.uint8)
     twins = without_confounder(book, 0, scene, own(200))
@@ -88,7 +90,9 @@ def test_a_new_colour_is_not_another_tasks_confounder():
 def test_where_no_colour_is_free_the_twin_is_kept_and_counted():
     """Metal away makes rubber, which is the confounder of the other task."""
     book = RuleBook(
-        (Pattern(shape="sphere"),), ((Pattern(material="metal"),), (Pattern(material="rubber"),)), objects=2
+        (ObjectPattern(shape="sphere"),),
+        ((ObjectPattern(material="metal"),), (ObjectPattern(material="rubber"),)),
+        objects=2,
     )
     scene = np.array([[[SPHERE, SMALL, METAL, RED], [CUBE, SMALL, METAL, RED]]], dtype=np.uint8)
     twins = without_confounder(book, 0, scene, own(1))
@@ -98,7 +102,7 @@ def test_where_no_colour_is_free_the_twin_is_kept_and_counted():
 
 def test_a_twin_that_would_change_the_ground_truth_is_none():
     """The one sphere is also the one blue sphere; made a cube, it takes the ground truth with it."""
-    book = RuleBook((Pattern(color="blue"),), ((Pattern(shape="sphere", color="blue"),),), objects=2)
+    book = RuleBook((ObjectPattern(color="blue"),), ((ObjectPattern(shape="sphere", color="blue"),),), objects=2)
     scene = np.array([[[SPHERE, SMALL, RUBBER, BLUE], [CUBE, SMALL, RUBBER, RED]]], dtype=np.uint8)
     twins = without_confounder(book, 0, scene, own(1))
     assert (len(twins.rows), twins.no_candidate) == (0, 1)  # the last attribute, the colour, is all that may change
@@ -106,7 +110,9 @@ def test_a_twin_that_would_change_the_ground_truth_is_none():
 
 def test_of_several_patterns_the_first_that_can_be_broken_is():
     """Blue cannot go without the ground truth; of the sphere, its shape can."""
-    book = RuleBook((Pattern(color="blue"),), ((Pattern(color="blue"), Pattern(shape="sphere")),), objects=2)
+    book = RuleBook(
+        (ObjectPattern(color="blue"),), ((ObjectPattern(color="blue"), ObjectPattern(shape="sphere")),), objects=2
+    )
     scene = np.array([[[SPHERE, SMALL, RUBBER, RED], [CUBE, SMALL, RUBBER, BLUE]]], dtype=np.uint8)
     twins = without_confounder(book, 0, scene, own(1))
     assert twins.attributes[0, 0, 0] in (CUBE, CYLINDER)
@@ -116,7 +122,9 @@ def test_of_several_patterns_the_first_that_can_be_broken_is():
 def test_several_patterns_are_put_in_with_the_fewest_changes():
     """A large blue object and a cube: the large red sphere needs one change, and a cube is there."""
     book = RuleBook(
-        (Pattern(shape="cylinder"),), ((Pattern(size="large", color="blue"), Pattern(shape="cube")),), objects=2
+        (ObjectPattern(shape="cylinder"),),
+        ((ObjectPattern(size="large", color="blue"), ObjectPattern(shape="cube")),),
+        objects=2,
     )
     scene = np.array([[[SPHERE, LARGE, RUBBER, RED], [CUBE, SMALL, RUBBER, RED]]], dtype=np.uint8)
     twins = with_confounder(book, 0, scene, own(1))
@@ -126,7 +134,9 @@ def test_several_patterns_are_put_in_with_the_fewest_changes():
 def test_places_stay():
     """Blue on the left: only the object on the left can get it; a confounder of place alone has no twin."""
     book = RuleBook(
-        (Pattern(shape="cylinder"),), ((Pattern(color="blue", side="left"),), (Pattern(side="left"),)), objects=2
+        (ObjectPattern(shape="cylinder"),),
+        ((ObjectPattern(color="blue", side="left"),), (ObjectPattern(side="left"),)),
+        objects=2,
     )
     scene = np.zeros((40, 2, 4), dtype=np.uint8)
     places = np.array([[1, 2]] * 40, dtype=np.uint8)  # right front, left back

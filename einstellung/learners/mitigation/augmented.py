@@ -32,7 +32,7 @@ class AugmentedLearner(Learner):
         super().__init__(*args)
         stream = self.context.presentation.stream
         if self.needs_pictures and not _shows_pictures(stream):
-            shown = stream.facts.get("sees", "features")
+            shown = stream.facts.get("input_modality", "features")
             raise InputError(
                 f"{self.method} changes pixels, and the stream '{stream.name}' shows {shown} instead; leave the method out, or "
                 "let the stream show pixels"
@@ -46,8 +46,8 @@ class AugmentedLearner(Learner):
 
 
 def _shows_pictures(stream: Stream) -> bool:
-    """Whether the inputs are pixels, not tables or features."""
-    seen = str(stream.facts.get("sees", "pixels"))
+    """A stream may show tables or features instead, and says so where it may."""
+    seen = str(stream.facts.get("input_modality", "pixels"))
     return seen.startswith("pixels") and stream.phases[0].train.images.dtype == torch.uint8
 
 

@@ -1,7 +1,7 @@
-"""Pictures by Blender, for those who want a path tracer's: slow, and optional.
+"""Optional rendering with Blender's path tracer: slow, but realistic.
 
-Blender's module ``bpy`` is under the GPL and keeps a whole application's state, so it is never imported here: a script runs in a
-process of its own (:mod:`einstellung.scenes.rendering.blender_script`), gets the scenes as JSON and leaves one PNG for each.
+Blender's module ``bpy`` is GPL-licensed and keeps global state, so it is never imported here: a script
+(:mod:`einstellung.scenes.rendering.blender_script`) runs in its own process, reads the scenes as JSON and writes one PNG each.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from PIL import Image
 from einstellung.errors import InputError
 from einstellung.files import write_json
 from einstellung.scenes.attributes import SHAPES, Codes
-from einstellung.scenes.rendering.geometry import CAMERA, LAMP_RADII, LAMPS, stage
+from einstellung.scenes.rendering.geometry import CAMERA, LAMP_RADII, LAMPS, scene_geometry
 from einstellung.scenes.rendering.look import EXPOSURE, POWER, TINT, look
 from einstellung.scenes.scene import Scenes
 
@@ -32,34 +32,33 @@ _SCRIPT = Path(__file__).with_name("blender_script.py")
 
 
 def obstacle() -> str | None:
-    """Why Blender cannot be used, and what to do about it."""
+    """Why Blender cannot be used, and what to do about it; None if it can."""
     named = os.environ.get(VARIABLE)
     if named is not None:
-        return None if shutil.which(named) else f"finds no program '{named}': let {VARIABLE} name a Python that has bpy"
+        return None if shutil.which(named) else f"finds no program '{named}': set {VARIABLE} to a Python with bpy"
     if find_spec("bpy") is None:
-        return f"needs Blender's module: pip install bpy, or let {VARIABLE} name a Python that has it"
+        return f"needs Blender's module: pip install bpy, or set {VARIABLE} to a Python that has it"
     return None
 
 
-def paint(scenes: Scenes, size: int, samples: int = SAMPLES) -> Codes:
-    """The pictures [N, size, size, 3], by so many samples a pixel and Blender's denoiser."""
-    with tempfile.TemporaryDirectory(prefix="einstellung-blender-") as place:
-        folder = Path(place)
-        write_json(folder / "scenes.json", {"size": size, "samples": samples, **_setting(), "scenes": _told(scenes)})
-        # a process without this one's modules: what is beside the script must not hide Blender's own
+def render_images(scenes: Scenes, size: int, samples: int = SAMPLES) -> Codes:
+    """Images [N, size, size, 3], rendered with ``samples`` per pixel and Blender's denoiser."""
+    with tempfile.TemporaryDirectory(prefix="einstellung-blender-") as temporary:
+        folder = Path(temporary)
+        job = {"size": size, "samples": samples, **_shared_settings(), "scenes": _scenes_as_json(scenes)}
+        write_json(folder / "scenes.json", job)
+        # -P: modules next to the script must not shadow Blender's own
         command = [os.environ.get(VARIABLE, sys.executable), "-P", str(_SCRIPT), str(folder)]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder)
         if done.returncode != 0:
             lines = [line for line in done.stderr.splitlines() if line.strip()]
-            raise InputError(
-                f"Blender's process ended with code {done.returncode}: {lines[-1] if lines else 'no message'}"
-            )
+            raise InputError(f"Blender exited with code {done.returncode}: {lines[-1] if lines else 'no message'}")
         return np.stack([_read(folder / f"{number:06d}.png", size) for number in range(len(scenes))])
 
 
-def _setting() -> dict[str, Any]:
-    """What all scenes share, in Blender's terms: watts for lamps, brightness for faces that shine by themselves."""
-    numbers = look().numbers
+def _shared_settings() -> dict[str, Any]:
+    """What all scenes share, in Blender's units: watts for lamps, radiance for emitters."""
+    constants = look().constants
     lamps = [
         {"watts": math.pi * EXPOSURE * power, "tint": tint, "radius": radius}
         for power, tint, radius in zip(POWER[:3], TINT[:3], LAMP_RADII.tolist()[:3], strict=True)
@@ -75,32 +74,32 @@ def _setting() -> dict[str, Any]:
             "angle": 2 * math.atan(LAMP_RADII[3] / far),
             "tint": TINT[3],
         },
-        "evenness": numbers.evenness,
-        "sky": numbers.sky,
-        "seen_sky": (numbers.backdrop + numbers.zenith) / 2,
-        "backdrop": numbers.backdrop,
-        "fade": [numbers.fade_from, numbers.fade_to],
-        "ground": numbers.ground,
-        "bevel": numbers.bevel,
+        "evenness": constants.evenness,
+        "sky": constants.sky,
+        "seen_sky": (constants.backdrop + constants.zenith) / 2,
+        "backdrop": constants.backdrop,
+        "fade": [constants.fade_from, constants.fade_to],
+        "ground": constants.ground,
+        "bevel": constants.bevel,
     }
 
 
-def _told(scenes: Scenes) -> list[dict[str, Any]]:
-    on = stage(scenes)
+def _scenes_as_json(scenes: Scenes) -> list[dict[str, Any]]:
+    geometry = scene_geometry(scenes)
     return [
         {
             "camera": (CAMERA + scenes.camera[scene]).tolist(),
-            "lamps": on.lamp[scene, :3].tolist(),
+            "lamps": geometry.lamp[scene, :3].tolist(),
             "objects": [
                 {
-                    "shape": SHAPES[on.shape[scene, item]],
-                    "centre": on.centre[scene, item].tolist(),
-                    "extent": float(on.extent[scene, item]),
+                    "shape": SHAPES[geometry.shape[scene, item]],
+                    "centre": geometry.centre[scene, item].tolist(),
+                    "extent": float(geometry.extent[scene, item]),
                     "rotation": float(scenes.rotation[scene, item]),
-                    "colour": on.colour[scene, item].tolist(),
-                    "metal": bool(on.metal[scene, item]),
+                    "colour": geometry.colour[scene, item].tolist(),
+                    "metal": bool(geometry.metal[scene, item]),
                 }
-                for item in range(on.shape.shape[1])
+                for item in range(geometry.shape.shape[1])
             ],
         }
         for scene in range(len(scenes))
@@ -109,9 +108,9 @@ def _told(scenes: Scenes) -> list[dict[str, Any]]:
 
 def _read(file: Path, size: int) -> Codes:
     if not file.exists():
-        raise InputError(f"Blender left no picture {file.name}: run it again, or give another backend")
+        raise InputError(f"Blender wrote no {file.name}: run it again, or give another backend")
     with Image.open(file, formats=("PNG",)) as picture:
         if picture.size != (size, size):
             found = f"{picture.width} x {picture.height}, not {size} x {size}"
-            raise InputError(f"Blender's picture {file.name} is {found}: check what {VARIABLE} names")
+            raise InputError(f"Blender's {file.name} is {found}: check {VARIABLE}")
         return np.asarray(picture.convert("RGB"))

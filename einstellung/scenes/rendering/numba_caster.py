@@ -1,11 +1,11 @@
-"""The ray-caster, compiled by numba: rays through a 2 x 2 grid of every pixel, lamps with soft shadows, one bounce off metal.
+"""The ray-caster, compiled by numba: 2 x 2 samples per pixel, area lamps with soft shadows, one reflection off metal.
 
-All of it stands in this one file, and the numbers that the look is made of come in as arguments: numba keeps compiled code for as
-long as this file stays the same. No operation may be reordered or fused, so that masks agree with numpy's to the last bit.
-Objects are convex: none is hidden from a lamp by itself other than by facing away, and none is mirrored in itself.
+Everything is in this one file, and the look comes in as arguments: numba's disk cache is valid as long as this file is unchanged.
+No operation may be reordered or fused, so that masks agree with numpy's bit for bit. Objects are convex: an object shadows itself
+only where it faces away from a lamp, and is never reflected in itself.
 
-A scene comes as two tables of numbers, one row for each object and for each lamp: handing over the many arrays of a stage from
-function to function would take longer than the work itself. ``k`` is an object's row (-1: the ground); vectors are triples.
+A scene is two tables of numbers, one row per object and one per lamp: passing many arrays from function to function would take
+longer than the work itself. ``k`` is an object's row (-1: the ground); vectors are triples.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numba import njit
 
 from einstellung.scenes.attributes import Codes
-from einstellung.scenes.rendering.geometry import CUBE, SPHERE, Stage, boxes, steps
+from einstellung.scenes.rendering.geometry import CUBE, SPHERE, SceneGeometry, boxes, steps
 from einstellung.scenes.rendering.look import SAMPLES, Look
 from einstellung.scenes.scene import Floats
 
@@ -28,59 +28,68 @@ def _compiled(function: Function) -> Function:
     return cast(Function, njit(nogil=True, error_model="numpy")(function))
 
 
-def _kept(function: Function) -> Function:
-    """Compiled with all that it calls, and kept on disk."""
+def _compiled_and_cached(function: Function) -> Function:
+    """Compiled with everything it calls, and cached on disk."""
     return cast(Function, njit(cache=True, nogil=True, error_model="numpy")(function))
 
 
-# columns of the tables
-_X, _Y, _Z, _EXTENT, _COSINE, _SINE, _SHAPE, _BOUND, _BULK, _RED, _GREEN, _BLUE, _METAL = range(13)
-_AXIS, _DISC, _DISTANCE, _POWER, _RADIUS = 3, 6, 12, 13, 16  # of a lamp, after its place
+# columns of the object table
+_X, _Y, _Z, _EXTENT, _COSINE, _SINE, _SHAPE, _BOUNDING_RADIUS, _VOLUME_RADIUS, _RED, _GREEN, _BLUE, _METAL = range(13)
+_AXIS, _DISC, _DISTANCE, _POWER, _RADIUS = 3, 6, 12, 13, 16  # of the lamp table, after the position
 
 
-def paint(on: Stage, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
-    """The pictures [N, size, size, 3], and the masks [N, size, size] of what is seen at the pixels' centres."""
-    images = np.empty((len(on.eye), size, size, 3), np.uint8)
+def cast_images(geometry: SceneGeometry, look: Look, levels: Codes, size: int) -> tuple[Codes, Codes]:
+    """Images [N, size, size, 3], and masks [N, size, size] of the objects at pixel centres."""
+    images = np.empty((len(geometry.eye), size, size, 3), np.uint8)
     fine = size * SAMPLES
-    _paint(
-        _cameras(on),
-        _objects(on),
-        _lamps(on, look),
+    _cast_images(
+        _cameras(geometry),
+        _objects(geometry),
+        _lamps(geometry, look),
         look.targets,
-        look.numbers,
-        boxes(on, fine),
+        look.constants,
+        boxes(geometry, fine),
         np.stack(steps(fine)),
         np.stack(steps(size)),
         levels,
         images,
     )
-    return images, cast_masks(on, size)
+    return images, cast_masks(geometry, size)
 
 
-def cast_masks(on: Stage, size: int) -> Codes:
-    """The numbers that :func:`einstellung.scenes.rendering.numpy_masks.find_nearest` finds."""
-    masks = np.empty((len(on.eye), size, size), np.uint8)
-    _find_masks(_cameras(on), _objects(on), boxes(on, size), np.stack(steps(size)), masks)
+def cast_masks(geometry: SceneGeometry, size: int) -> Codes:
+    """The same masks as :func:`einstellung.scenes.rendering.numpy_masks.find_nearest`."""
+    masks = np.empty((len(geometry.eye), size, size), np.uint8)
+    _find_masks(_cameras(geometry), _objects(geometry), boxes(geometry, size), np.stack(steps(size)), masks)
     return masks
 
 
-def _cameras(on: Stage) -> Floats:
-    return np.stack([on.eye, on.ahead, on.aside, on.above], axis=1)
+def _cameras(geometry: SceneGeometry) -> Floats:
+    return np.stack([geometry.eye, geometry.forward, geometry.sideways, geometry.upward], axis=1)
 
 
-def _objects(on: Stage) -> Floats:
-    columns = (on.extent, on.cosine, on.sine, on.shape, on.bound, on.bulk)
-    return np.concatenate([on.centre, np.stack(columns, axis=-1), on.colour, on.metal[..., None]], axis=-1)
+def _objects(geometry: SceneGeometry) -> Floats:
+    columns = (
+        geometry.extent,
+        geometry.cosine,
+        geometry.sine,
+        geometry.shape,
+        geometry.bounding_radius,
+        geometry.volume_radius,
+    )
+    return np.concatenate(
+        [geometry.centre, np.stack(columns, axis=-1), geometry.colour, geometry.metal[..., None]], axis=-1
+    )
 
 
-def _lamps(on: Stage, look: Look) -> Floats:
-    count = len(on.lamp)
+def _lamps(geometry: SceneGeometry, look: Look) -> Floats:
+    count = len(geometry.lamp)
     shared = np.broadcast_to(np.concatenate([look.power, look.radii[:, None]], axis=1), (count, len(look.radii), 4))
-    disc = on.disc.reshape(count, len(look.radii), 6)
-    return np.concatenate([on.lamp, on.axis, disc, on.distance[..., None], shared], axis=-1)
+    disc = geometry.disc.reshape(count, len(look.radii), 6)
+    return np.concatenate([geometry.lamp, geometry.axis, disc, geometry.distance[..., None], shared], axis=-1)
 
 
-@_kept
+@_compiled_and_cached
 def _find_masks(cameras: Any, objects: Any, places: Any, grid: Any, masks: Any) -> None:
     distance = np.empty(masks.shape[1:])
     for n in range(len(masks)):
@@ -148,8 +157,8 @@ def _slab(offset: float, direction: float, extent: float) -> Any:
     return min(one, other), max(one, other)
 
 
-@_kept
-def _paint(
+@_compiled_and_cached
+def _cast_images(
     cameras: Any,
     all_objects: Any,
     all_lamps: Any,
@@ -174,9 +183,9 @@ def _paint(
                 shown = 0
                 for part in range(parts):
                     shown += numbers[row * side + part // side, column * side + part % side]
-                if shown == 0:  # ground changes slowly: once for the whole pixel, with the aims of all its parts
+                if shown == 0:  # the ground changes slowly: shade it once per pixel, with all shadow rays
                     ray = _ray(camera, coarse, row, column)
-                    red, green, blue = _beyond(objects, lamps, targets, look, eye, ray, 0, len(targets))
+                    red, green, blue = _shade_background(objects, lamps, targets, look, eye, ray, 0, len(targets))
                 else:
                     for part in range(parts):
                         i, j = row * side + part // side, column * side + part % side
@@ -184,83 +193,93 @@ def _paint(
                         first, last = part * len(targets) // parts, (part + 1) * len(targets) // parts
                         if numbers[i, j] > 0:
                             point = _at(eye, distance[i, j], ray)
-                            light = _of_object(
+                            light = _shade_object(
                                 objects, lamps, targets, look, numbers[i, j] - 1, point, ray, first, last
                             )
                         else:
-                            light = _beyond(objects, lamps, targets, look, eye, ray, first, last)
-                        red += min(light[0], look.brightest) / parts
-                        green += min(light[1], look.brightest) / parts
-                        blue += min(light[2], look.brightest) / parts
+                            light = _shade_background(objects, lamps, targets, look, eye, ray, first, last)
+                        red += min(light[0], look.max_light) / parts
+                        green += min(light[1], look.max_light) / parts
+                        blue += min(light[2], look.max_light) / parts
                 for colour, total in enumerate((red, green, blue)):
-                    amount = np.sqrt(min(total / look.brightest, 1.0))
+                    amount = np.sqrt(min(total / look.max_light, 1.0))
                     images[n, row, column, colour] = levels[int(amount * (len(levels) - 1) + 0.5)]
 
 
 @_compiled
-def _of_object(
+def _shade_object(
     objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: Any, ray: Any, first: int, last: int
 ) -> Any:
-    """The light of object k at a point, as seen along a ray; ``first`` and ``last`` of the targets on a lamp are aimed at."""
+    """The light of object k at a point, seen along a ray; shadow rays aim at targets ``first`` to ``last``."""
     normal = _normal(objects, look, k, point)
     length = np.sqrt(_dot(ray, ray))
     ray = (ray[0] / length, ray[1] / length, ray[2] / length)
     facing = _dot(normal, ray)
-    bent = _at(ray, -2 * facing, normal)
+    reflected = _at(ray, -2 * facing, normal)
     metal = objects[k, _METAL] > 0
-    matt, shine = _lit(objects, lamps, targets, look, k, point, normal, bent, 2 if metal else 1, first, last)
-    # the ground beneath is in the object's own shadow: the lower, the darker
+    diffuse, specular = _lamp_light(
+        objects, lamps, targets, look, k, point, normal, reflected, 2 if metal else 1, first, last
+    )
+    # the ground below is in the object's own shadow: the lower, the darker
     low = min(point[2] / objects[k, _EXTENT], 1.0)
     beneath = look.bounce * (0.5 - 0.5 * normal[2]) * (0.3 + 0.7 * low)
-    sky = _openness(objects, k, point, normal) * (look.sky * (0.5 + 0.5 * normal[2]) + beneath)
+    sky = _sky_visibility(objects, k, point, normal) * (look.sky * (0.5 + 0.5 * normal[2]) + beneath)
     colour = (objects[k, _RED], objects[k, _GREEN], objects[k, _BLUE])
-    light = (colour[0] * (matt[0] + sky), colour[1] * (matt[1] + sky), colour[2] * (matt[2] + sky))
+    light = (colour[0] * (diffuse[0] + sky), colour[1] * (diffuse[1] + sky), colour[2] * (diffuse[2] + sky))
     if not metal:
-        return light[0] + shine[0], light[1] + shine[1], light[2] + shine[2]
-    mirrored = _mirrored(objects, lamps, targets, look, k, point, bent)
-    glance = 1 - min(max(-facing, 0.0), 1.0)
-    glance = 0.6 * (glance * glance) * (glance * glance) * glance  # Schlick's: colourless where it is seen aslant
+        return light[0] + specular[0], light[1] + specular[1], light[2] + specular[2]
+    reflection = _reflection(objects, lamps, targets, look, k, point, reflected)
+    fresnel = 1 - min(max(-facing, 0.0), 1.0)
+    fresnel = (
+        0.6 * (fresnel * fresnel) * (fresnel * fresnel) * fresnel
+    )  # Schlick's approximation: colourless at grazing angles
     return (
-        look.metal_matt * light[0] + _sent(colour[0], glance, mirrored[0], shine[0]),
-        look.metal_matt * light[1] + _sent(colour[1], glance, mirrored[1], shine[1]),
-        look.metal_matt * light[2] + _sent(colour[2], glance, mirrored[2], shine[2]),
+        look.metal_diffuse * light[0] + _metal_reflection(colour[0], fresnel, reflection[0], specular[0]),
+        look.metal_diffuse * light[1] + _metal_reflection(colour[1], fresnel, reflection[1], specular[1]),
+        look.metal_diffuse * light[2] + _metal_reflection(colour[2], fresnel, reflection[2], specular[2]),
     )
 
 
 @_compiled
-def _sent(colour: float, glance: float, mirrored: float, shine: float) -> Any:
-    """What metal mirrors: more than rubber of the same colour sends back, and of the lamps themselves half without its colour."""
-    share = min(1.35 * colour, 1.0) * (1 - glance) + glance
-    return share * mirrored + (0.5 + 0.5 * share) * shine
+def _metal_reflection(colour: float, fresnel: float, reflection: float, specular: float) -> Any:
+    """Reflected light of metal: brighter than rubber of the same colour; half of the highlights is not tinted."""
+    share = min(1.35 * colour, 1.0) * (1 - fresnel) + fresnel
+    return share * reflection + (0.5 + 0.5 * share) * specular
 
 
 @_compiled
 def _normal(objects: Any, look: Any, k: int, point: Any) -> Any:
-    """Outwards from the surface; near an edge off the ground it turns to the other face, as if the edge were round."""
+    """The surface normal, blended between faces near edges above the ground, as if edges were round."""
     extent, shape = objects[k, _EXTENT], objects[k, _SHAPE]
     x, y, z = _offset(objects, k, point)
     x, y, z = x / extent, y / extent, z / extent
     if shape == CUBE:
         cosine, sine = objects[k, _COSINE], objects[k, _SINE]
-        u, v, z = _rim(look, cosine * x + sine * y), _rim(look, cosine * y - sine * x), max(_rim(look, z), 0.0)
+        u, v, z = (
+            _bevelled(look, cosine * x + sine * y),
+            _bevelled(look, cosine * y - sine * x),
+            max(_bevelled(look, z), 0.0),
+        )
         x, y = cosine * u - sine * v, sine * u + cosine * v
     elif shape != SPHERE:
         radius = np.sqrt(x * x + y * y) + 1e-12
-        outwards = _rim(look, radius) / radius
-        x, y, z = x * outwards, y * outwards, max(_rim(look, z), 0.0)
+        outwards = _bevelled(look, radius) / radius
+        x, y, z = x * outwards, y * outwards, max(_bevelled(look, z), 0.0)
     length = np.sqrt(x * x + y * y + z * z)
     return x / length, y / length, z / length
 
 
 @_compiled
-def _rim(look: Any, value: float) -> Any:
-    over = max(abs(value) - (1 - look.bevel), 0.0)
-    return over if value > 0 else -over
+def _bevelled(look: Any, value: float) -> Any:
+    excess = max(abs(value) - (1 - look.bevel), 0.0)
+    return excess if value > 0 else -excess
 
 
 @_compiled
-def _beyond(objects: Any, lamps: Any, targets: Any, look: Any, start: Any, ray: Any, first: int, last: int) -> Any:
-    """The light of ground or sky, where a ray meets nothing else."""
+def _shade_background(
+    objects: Any, lamps: Any, targets: Any, look: Any, start: Any, ray: Any, first: int, last: int
+) -> Any:
+    """The light of ground or sky where a ray hits no object."""
     if ray[2] >= 0.0:
         light = look.backdrop + (look.zenith - look.backdrop) * min(1.5 * ray[2] / np.sqrt(_dot(ray, ray)), 1.0)
         return light, light, light
@@ -269,17 +288,17 @@ def _beyond(objects: Any, lamps: Any, targets: Any, look: Any, start: Any, ray: 
     if away >= 1.0:
         return look.backdrop, look.backdrop, look.backdrop
     point, upwards = (x, y, 0.0), (0.0, 0.0, 1.0)
-    matt, _ = _lit(objects, lamps, targets, look, -1, point, upwards, upwards, 0, first, last)
-    sky = look.sky * _openness(objects, -1, point, upwards)
+    diffuse, _ = _lamp_light(objects, lamps, targets, look, -1, point, upwards, upwards, 0, first, last)
+    sky = look.sky * _sky_visibility(objects, -1, point, upwards)
     away = max(away, 0.0)
     away = away * away * (3 - 2 * away)
     here, far = look.ground * (1 - away), look.backdrop * away
-    return here * (matt[0] + sky) + far, here * (matt[1] + sky) + far, here * (matt[2] + sky) + far
+    return here * (diffuse[0] + sky) + far, here * (diffuse[1] + sky) + far, here * (diffuse[2] + sky) + far
 
 
 @_compiled
-def _mirrored(objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: Any, ray: Any) -> Any:
-    """The light that reaches object k from a direction; shadows in it have sharp edges."""
+def _reflection(objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: Any, ray: Any) -> Any:
+    """The light that reaches object k from a direction: one bounce, with hard shadows."""
     nearest, found = np.inf, -1
     for other in range(len(objects)):
         if other == k:
@@ -288,20 +307,20 @@ def _mirrored(objects: Any, lamps: Any, targets: Any, look: Any, k: int, point: 
         if near < far and 0.0 < near < nearest:
             nearest, found = near, other
     if found < 0:
-        return _beyond(objects, lamps, targets, look, point, ray, 0, 0)
+        return _shade_background(objects, lamps, targets, look, point, ray, 0, 0)
     place = _at(point, nearest, ray)
     normal = _normal(objects, look, found, place)
-    matt, _ = _lit(objects, lamps, targets, look, found, place, normal, normal, 0, 0, 0)
+    diffuse, _ = _lamp_light(objects, lamps, targets, look, found, place, normal, normal, 0, 0, 0)
     sky = look.sky * (0.5 + 0.5 * normal[2]) + look.bounce * (0.5 - 0.5 * normal[2])
     return (
-        objects[found, _RED] * (matt[0] + sky),
-        objects[found, _GREEN] * (matt[1] + sky),
-        objects[found, _BLUE] * (matt[2] + sky),
+        objects[found, _RED] * (diffuse[0] + sky),
+        objects[found, _GREEN] * (diffuse[1] + sky),
+        objects[found, _BLUE] * (diffuse[2] + sky),
     )
 
 
 @_compiled
-def _lit(
+def _lamp_light(
     objects: Any,
     lamps: Any,
     targets: Any,
@@ -309,13 +328,13 @@ def _lit(
     k: int,
     point: Any,
     normal: Any,
-    bent: Any,
-    shiny: int,
+    reflected: Any,
+    glossy: int,
     first: int,
     last: int,
 ) -> Any:
-    """What the lamps send to a point, and what of it is sent on as a highlight (``shiny`` 0: none, 1: rubber's, 2: metal's)."""
-    red = green = blue = shine_r = shine_g = shine_b = 0.0
+    """Diffuse and specular light of the lamps at a point (``glossy`` 0: no highlight, 1: rubber, 2: metal)."""
+    red = green = blue = specular_r = specular_g = specular_b = 0.0
     for lamp in range(len(lamps)):
         to = (lamps[lamp, _X] - point[0], lamps[lamp, _Y] - point[1], lamps[lamp, _Z] - point[2])
         cosine = _dot(normal, to)
@@ -323,51 +342,55 @@ def _lit(
             continue
         square = _dot(to, to)
         inverse = 1 / np.sqrt(square)
-        aslant = max(_dot(to, _triple(lamps[lamp], _AXIS)) * inverse, 0.0)
-        falling_off = square + look.evenness * (lamps[lamp, _DISTANCE] - square)
-        reaching = _unhidden(objects, lamps[lamp], targets, k, point, to, square, first, last) * aslant / falling_off
+        incidence = max(_dot(to, _triple(lamps[lamp], _AXIS)) * inverse, 0.0)
+        falloff = square + look.evenness * (lamps[lamp, _DISTANCE] - square)
+        reaching = (
+            _lamp_visibility(objects, lamps[lamp], targets, k, point, to, square, first, last) * incidence / falloff
+        )
         direct = reaching * cosine * inverse
         red += direct * lamps[lamp, _POWER]
         green += direct * lamps[lamp, _POWER + 1]
         blue += direct * lamps[lamp, _POWER + 2]
-        if shiny > 0:
-            bright = reaching * _highlight(look, shiny, _dot(bent, to) * inverse)
-            shine_r += bright * lamps[lamp, _POWER]
-            shine_g += bright * lamps[lamp, _POWER + 1]
-            shine_b += bright * lamps[lamp, _POWER + 2]
-    return (red, green, blue), (shine_r, shine_g, shine_b)
+        if glossy > 0:
+            bright = reaching * _highlight(look, glossy, _dot(reflected, to) * inverse)
+            specular_r += bright * lamps[lamp, _POWER]
+            specular_g += bright * lamps[lamp, _POWER + 1]
+            specular_b += bright * lamps[lamp, _POWER + 2]
+    return (red, green, blue), (specular_r, specular_g, specular_b)
 
 
 @_compiled
-def _highlight(look: Any, shiny: int, cosine: float) -> Any:
-    """By powers 8 and 64 of the cosine between lamp and mirrored ray."""
+def _highlight(look: Any, glossy: int, cosine: float) -> Any:
+    """Phong highlights with exponents 8 and 64."""
     wide = max(cosine, 0.0)
     wide = wide * wide
     wide = wide * wide
     wide = wide * wide
-    if shiny == 1:
-        return look.matt_shine * wide
+    if glossy == 1:
+        return look.rubber_specular * wide
     narrow = wide * wide
     narrow = narrow * narrow
     narrow = narrow * narrow
-    return look.metal_glow * wide + look.metal_shine * narrow
+    return look.metal_sheen * wide + look.metal_specular * narrow
 
 
 @_compiled
-def _unhidden(
+def _lamp_visibility(
     objects: Any, lamp: Any, targets: Any, k: int, point: Any, to: Any, square: float, first: int, last: int
 ) -> Any:
-    """The share of a lamp's disc that is seen from a point: of the targets on it, or (none given) of its middle alone."""
+    """The visible share of a lamp's disc: of its targets, or of its centre if there are none."""
     hidden, count, aims = 0, 0, max(last - first, 1)
     for other in range(len(objects)):
         if other == k:
             continue
         offset = _offset(objects, other, point)
         along = -_dot(offset, to) / square
-        bound, apart = objects[other, _BOUND], _dot(offset, offset)
-        reach = 1.02 * (bound + lamp[_RADIUS] * max(along, 0.0))
-        if apart - along * along * square > reach * reach or (along <= 0.0 and apart > bound * bound):
-            continue  # the sphere around it is out of the way, wherever on the lamp one aims
+        bounding_radius, apart = objects[other, _BOUNDING_RADIUS], _dot(offset, offset)
+        reach = 1.02 * (bounding_radius + lamp[_RADIUS] * max(along, 0.0))
+        if apart - along * along * square > reach * reach or (
+            along <= 0.0 and apart > bounding_radius * bounding_radius
+        ):
+            continue  # its bounding sphere cannot block any target
         for aim in range(aims):
             if hidden >> aim & 1:
                 continue
@@ -383,24 +406,24 @@ def _unhidden(
 
 
 @_compiled
-def _openness(objects: Any, k: int, point: Any, normal: Any) -> Any:
-    """The share of the sky that the other objects leave, each taken for a sphere of its volume."""
+def _sky_visibility(objects: Any, k: int, point: Any, normal: Any) -> Any:
+    """The share of the sky not blocked by other objects, each approximated by a sphere of its volume."""
     share = 1.0
     for other in range(len(objects)):
         if other == k:
             continue
         offset = _offset(objects, other, point)
-        towards = -_dot(normal, offset)
-        if towards > 0.0:
+        facing = -_dot(normal, offset)
+        if facing > 0.0:
             square = _dot(offset, offset)
-            bulk = objects[other, _BULK]
-            share *= 1 - min(bulk * bulk / square, 1.0) * towards / np.sqrt(square)
+            volume_radius = objects[other, _VOLUME_RADIUS]
+            share *= 1 - min(volume_radius * volume_radius / square, 1.0) * facing / np.sqrt(square)
     return share
 
 
 @_compiled
 def _offset(objects: Any, k: int, point: Any) -> Any:
-    """A point as seen from an object's centre."""
+    """A point relative to an object's centre."""
     return point[0] - objects[k, _X], point[1] - objects[k, _Y], point[2] - objects[k, _Z]
 
 

@@ -1,7 +1,7 @@
-"""Which object is seen at the centre of every pixel, by numpy alone.
+"""Object masks in pure numpy: the object visible at every pixel centre.
 
-The compiled way (:func:`einstellung.scenes.rendering.numba_caster.cast_masks`) takes the same operations in the same order in
-double precision, so that both answer the same to the last bit: what is visible must not depend on what is installed.
+The compiled version (:func:`einstellung.scenes.rendering.numba_caster.cast_masks`) does the same operations in the same order in
+double precision, so that both agree bit for bit: visibility must not depend on what is installed.
 """
 
 from __future__ import annotations
@@ -9,32 +9,32 @@ from __future__ import annotations
 import numpy as np
 
 from einstellung.scenes.attributes import Codes
-from einstellung.scenes.rendering.geometry import Stage, boxes, steps
+from einstellung.scenes.rendering.geometry import SceneGeometry, boxes, steps
 from einstellung.scenes.rendering.spans import span
 from einstellung.scenes.scene import Floats
 
 
-def find_nearest(on: Stage, size: int) -> tuple[Codes, Floats]:
-    """The number of the object (from 1; 0: none) and its distance (in lengths of the ray) at every pixel's centre."""
-    count, objects = on.shape.shape
+def find_nearest(geometry: SceneGeometry, size: int) -> tuple[Codes, Floats]:
+    """The object (from 1; 0: none) at every pixel centre, and its distance in ray lengths."""
+    count, objects = geometry.shape.shape
     numbers = np.zeros((count, size, size), np.uint8)
     distance = np.full((count, size, size), np.inf)
     across, up = steps(size)
-    offset = on.eye[:, None] - on.centre
-    places = boxes(on, size).tolist()
+    offset = geometry.eye[:, None] - geometry.centre
+    places = boxes(geometry, size).tolist()
     for scene in range(count):
-        ahead, aside, above = on.ahead[scene], on.aside[scene], on.above[scene]
+        forward, sideways, upward = geometry.forward[scene], geometry.sideways[scene], geometry.upward[scene]
         for item in range(objects):
             top, bottom, left, right = places[scene][item]
             x, y, z = (
-                (ahead[i] + across[left:right] * aside[i])[None, :] + (up[top:bottom] * above[i])[:, None]
+                (forward[i] + across[left:right] * sideways[i])[None, :] + (up[top:bottom] * upward[i])[:, None]
                 for i in range(3)
             )
             ox, oy, oz = offset[scene, item]
-            shape, extent = int(on.shape[scene, item]), on.extent[scene, item]
-            with np.errstate(divide="ignore"):  # along a side: the planes are met at infinity
+            shape, extent = int(geometry.shape[scene, item]), geometry.extent[scene, item]
+            with np.errstate(divide="ignore"):  # rays parallel to a side meet its planes at infinity
                 near, far = span(
-                    np, shape, (ox, oy, oz), (x, y, z), extent, on.cosine[scene, item], on.sine[scene, item]
+                    np, shape, (ox, oy, oz), (x, y, z), extent, geometry.cosine[scene, item], geometry.sine[scene, item]
                 )
             window = np.s_[scene, top:bottom, left:right]
             first = (near < far) & (near < distance[window])

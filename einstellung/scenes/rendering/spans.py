@@ -1,7 +1,7 @@
-"""Where rays enter and leave an object: the part of a ray between two distances, empty where the ray misses.
+"""Ray-object intersections as spans: the distances at which rays enter and leave an object.
 
-A ray is an offset (its start, seen from the object's centre) and a direction, three arrays each. The same formulas serve numpy
-and torch, given as ``xp``; the compiled ones are in :mod:`einstellung.scenes.rendering.numba_caster`.
+A ray is an offset (its origin relative to the object's centre) and a direction, three arrays each. ``xp`` is numpy or torch; the
+compiled version is in :mod:`einstellung.scenes.rendering.numba_caster`.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ Span = tuple[Any, Any]
 
 
 def span(xp: Any, shape: int, offset: Vector, direction: Vector, extent: Any, cosine: Any, sine: Any) -> Span:
-    """The two distances, in lengths of the direction; the ray hits where the first is the smaller.
+    """Entry and exit distance, in lengths of the direction; the ray hits if entry < exit.
 
     >>> import numpy as np
-    >>> ahead = (np.zeros(1), np.ones(1), np.zeros(1))
-    >>> [float(end[0]) for end in span(np, SPHERE, (0.0, -3.0, 0.0), ahead, 1.0, 1.0, 0.0)]
+    >>> forward = (np.zeros(1), np.ones(1), np.zeros(1))
+    >>> [float(end[0]) for end in span(np, SPHERE, (0.0, -3.0, 0.0), forward, 1.0, 1.0, 0.0)]
     [2.0, 4.0]
     """
     if shape == SPHERE:
         return _sphere(xp, offset, direction, extent)
     if shape == CUBE:
-        return _cube(xp, turned(offset, cosine, sine), turned(direction, cosine, sine), extent)
+        return _cube(xp, rotated(offset, cosine, sine), rotated(direction, cosine, sine), extent)
     return _cylinder(xp, offset, direction, extent)
 
 
-def turned(vector: Vector, cosine: Any, sine: Any) -> Vector:
-    """As seen by an object that is rotated about the vertical."""
+def rotated(vector: Vector, cosine: Any, sine: Any) -> Vector:
+    """Rotate into the frame of an object that is rotated about the vertical axis."""
     x, y, z = vector
     return cosine * x + sine * y, cosine * y - sine * x, z
 

@@ -1,4 +1,4 @@
-"""Pictures with several shortcuts at once, and what becomes of each through the phases."""
+"""Images with several shortcuts at once, whose correlations may change from phase to phase."""
 
 from einstellung.streams.composites.stream import composites
 

@@ -1,7 +1,7 @@
-"""Composites as a trained classifier's features see them: computed once, so that last layers are trained in seconds.
+"""Composites as frozen features of a trained classifier: computed once, so that last layers train in seconds.
 
-No image is made while training, so that swaps are made beforehand: a few partners for every training image and cue, of which one
-is drawn each time.
+No image is composed during training, so swaps are precomputed: a few partners per training image and cue, one of which is drawn
+each time.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from torch import Tensor
 from einstellung.checks import Check
 from einstellung.files import digest
 from einstellung.randomness import generator
-from einstellung.scenes.progress import in_lines
-from einstellung.scenes.store import made_once
+from einstellung.scenes.progress import progress_logger
+from einstellung.scenes.store import cached_once
 from einstellung.streams.stream import ImageSet, Stream
 
 if TYPE_CHECKING:
     from einstellung.classifiers import Extractor
 
-PARTNERS = 2  # swaps of every training image and cue
+PARTNERS = 2  # precomputed swaps per training image and cue
 _BATCH = 64
-_LAYOUT = 1  # of the cached features; another one is another entry
+_LAYOUT = 1  # version of the cached features; part of the cache key
 
 
 class FeatureSwap:
-    """The features of swapped training images, [N, partners, D], by the images' identities."""
+    """Features of swapped training images [N, partners, D], looked up by identity."""
 
     def __init__(self, cue: str, bit: int, index: Tensor, features: Tensor) -> None:
         self.cue = cue
@@ -44,10 +44,10 @@ class FeatureSwap:
         self._row[index] = torch.arange(len(index))
 
     def swapped(self, images: ImageSet, draws: torch.Generator) -> ImageSet:
-        """One of the partners for each image, drawn anew."""
+        """A newly drawn partner for each image."""
         rows = self._row[images.index.clamp(max=len(self._row) - 1)]
         if bool((rows < 0).any()) or bool((images.index >= len(self._row)).any()):
-            raise ValueError(f"the {self.cue} was swapped in training images only")
+            raise ValueError(f"swaps of the {self.cue} exist for training images only")
         chosen = (torch.rand(len(rows), generator=draws, dtype=torch.float64) * self.features.shape[1]).long()
         assert images.features is not None
         return replace(
@@ -56,7 +56,7 @@ class FeatureSwap:
 
 
 def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
-    """The same stream with features [N, D, 1, 1] for images."""
+    """The same stream with features [N, D, 1, 1] instead of images."""
     from einstellung.classifiers import load_extractor as extractor_named
 
     swaps = _swaps(stream, seed)
@@ -65,11 +65,11 @@ def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
     net = extractor_named(extractor)
     what = f"features of {extractor}"
     key = digest([_LAYOUT, net.digest, list(pictures[0].shape), names], length=32)
-    arrays = made_once(f"features-{key}", lambda: {"features": _features(net, pictures, what)}, what, _tell)
+    arrays = cached_once(f"features-{key}", lambda: {"features": _features(net, pictures, what)}, what, _log)
     features = torch.from_numpy(arrays["features"])
-    shown = [features[some] for some in rows]
-    # what nets are shown stays as it is: (x / 255 - 0) / (1 / 255)
-    images = iter(replace(one, images=some[:, :, None, None]) for one, some in zip(sets, shown, strict=False))
+    shown = [features[selected] for selected in rows]
+    # so that the presentation leaves features unchanged: (x / 255 - 0) / (1 / 255)
+    images = iter(replace(one, images=selected[:, :, None, None]) for one, selected in zip(sets, shown, strict=False))
     index = torch.cat([phase.train.index for phase in stream.phases])
     partners = dict(zip(swaps, shown[len(sets) :], strict=True))
     width = features.shape[1]
@@ -82,23 +82,23 @@ def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
         flip=False,
         checks=(*(partial(_of_pictures, check, stream) for check in stream.checks), _features_are_finite),
         interventions={
-            cue: FeatureSwap(cue, stream.cue_names.index(cue), index, some.view(len(index), PARTNERS, width))
-            for cue, some in partners.items()
+            cue: FeatureSwap(cue, stream.cue_names.index(cue), index, selected.view(len(index), PARTNERS, width))
+            for cue, selected in partners.items()
         },
         target_boxes=None,
         facts={
             **stream.facts,
-            "sees": f"{width} features of {extractor}, of pictures with {stream.facts['sees']}",
+            "input_modality": f"{width} features of {extractor}, of pictures with {stream.facts['input_modality']}",
             "content": digest([stream.facts["content"], net.digest]),
         },
     )
 
 
 def _swaps(stream: Stream, seed: int) -> Mapping[str, Tensor]:
-    """Every training image of every phase with each cue swapped, so many times: [N * partners, 3, S, S] by cue."""
+    """All training images with each cue swapped ``PARTNERS`` times: [N * partners, 3, S, S] by cue."""
     made = {}
     for cue, swap in stream.interventions.items():
-        some = [
+        selected = [
             torch.stack(
                 [
                     swap.swapped(phase.train, generator(seed, "frozen-swap", cue, phase.name, number)).images
@@ -108,12 +108,12 @@ def _swaps(stream: Stream, seed: int) -> Mapping[str, Tensor]:
             ).flatten(0, 1)
             for phase in stream.phases
         ]
-        made[cue] = torch.cat(some)
+        made[cue] = torch.cat(selected)
     return made
 
 
 def _distinct(sets: list[Tensor]) -> tuple[list[str], list[Tensor], list[Tensor]]:
-    """All different pictures with their hashes, and for every set which of them it shows: many are in several splits."""
+    """The distinct images with their hashes, and the rows of every set among them: many are in several splits."""
     known: dict[str, int] = {}
     kept: list[Tensor] = []
     rows: list[Tensor] = []
@@ -130,20 +130,20 @@ def _distinct(sets: list[Tensor]) -> tuple[list[str], list[Tensor], list[Tensor]
 
 
 def _features(net: Extractor, pictures: list[Tensor], what: str) -> npt.NDArray[np.float32]:
-    heard = in_lines(what, _tell)
+    on_progress = progress_logger(what, _log)
     found: list[Tensor] = []
     for start in range(0, len(pictures), _BATCH):
         found.append(net.features(torch.stack(pictures[start : start + _BATCH])))
-        heard(sum(map(len, found)), len(pictures))
+        on_progress(sum(map(len, found)), len(pictures))
     return np.asarray(torch.cat(found).numpy())
 
 
-def _tell(line: str) -> None:
+def _log(line: str) -> None:
     print(line, file=sys.stderr, flush=True)
 
 
 def _of_pictures(check: Callable[[Stream], Check], pictures: Stream, _: Stream) -> Check:
-    """What is checked of the pictures, before they became features."""
+    """Run a check on the images instead of their features."""
     return check(pictures)
 
 

@@ -1,4 +1,4 @@
-"""What is measured: every group of test and validation, and twins of test images for every cue."""
+"""Evaluation splits: every group of test and validation, and counterfactual twins of test images for every cue."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 import torch
 
-from einstellung.composites.groups import Pattern, patterns
+from einstellung.composites.groups import CuePattern, patterns
 from einstellung.randomness import generator
 from einstellung.streams.composites.interventions import Swap, covered
-from einstellung.streams.composites.table import Table
+from einstellung.streams.composites.table import CompositeTable
 from einstellung.streams.stream import EvaluationSplit, ImageSet
 
 
-def group_names(prefix: str, cues: int) -> dict[str, tuple[int, Pattern]]:
-    """The splits of a balanced set: label, and a digit for every cue, 1 where it is common.
+def group_names(prefix: str, cues: int) -> dict[str, tuple[int, CuePattern]]:
+    """The group splits of a balanced set: label, and one digit per cue, 1 if it is common.
 
     >>> list(group_names("group", 1))
     ['group_0_1', 'group_0_0', 'group_1_1', 'group_1_0']
@@ -27,21 +27,21 @@ def group_names(prefix: str, cues: int) -> dict[str, tuple[int, Pattern]]:
 
 
 def splits_of(
-    table: Table, phases: Mapping[str, ImageSet], swaps: Mapping[str, Swap], seed: int
+    table: CompositeTable, phases: Mapping[str, ImageSet], swaps: Mapping[str, Swap], seed: int
 ) -> list[EvaluationSplit]:
-    """All splits of a stream with these training images; those that no phase has of its own belong to the last one."""
+    """All evaluation splits of a stream; those that do not belong to a particular phase are assigned to the last one."""
     last = list(phases)[-1]
     validation, test = table.images(table.rows("val")), table.rows("test")
     splits = []
     for name, train in phases.items():
-        # lots are in random order, so the first images are as good a sample as any
+        # plans are shuffled, so the first images are a random sample
         some = train.take(torch.arange(min(len(test), len(train))))
         splits.append(EvaluationSplit(f"{name}_train", name, some))
         splits.append(EvaluationSplit(f"{name}_val", name, validation, always=True))
     cues = len(table.composites.cues)
-    for lot, prefix in (("val", "val"), ("test", "group")):
+    for plan, prefix in (("val", "val"), ("test", "group")):
         for name, (label, pattern) in group_names(prefix, cues).items():
-            images = table.images(table.group(lot, label, pattern))
+            images = table.images(table.group(plan, label, pattern))
             splits.append(EvaluationSplit(name, last, images, always=True))
     for cue, swap in swaps.items():
         rows = test[table.values[test, swap.bit] == table.labels[test]]
@@ -51,7 +51,7 @@ def splits_of(
         twins = {
             "common": table.images(rows),
             "swapped": table.images(rows, swap.parts(rows, chance.numpy()), 1 << swap.bit),
-            # a covered background or object has no value, so its bit stays; a watermark that is not there has the value 0
+            # a covered background or object has no value, so its bit stays; a missing watermark has value 0
             "covered": table.images(rows, after, (before.marks - after.marks) << swap.bit),
         }
         splits += [EvaluationSplit(f"{cue}_{word}", last, images) for word, images in twins.items()]

@@ -1,4 +1,4 @@
-"""Tasks that are each solved by a confounder of their own, and an unconfounded set that only the ground truth solves."""
+"""Tasks that can each be solved by their own confounder, and an unconfounded set that only the ground truth solves."""
 
 from einstellung.streams.concon.stream import concon
 

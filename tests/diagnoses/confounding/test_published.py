@@ -70,7 +70,7 @@ def test_reported_numbers_are_shares_and_joint_has_no_old_tasks():
 
 
 PAPER = {
-    "stream": {"sees": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
+    "stream": {"input_modality": "pixels", "size": 224, "train": 3000, "val": 750, "test": 750, "rules": None},
     "backbone": {"name": "resnet18", "width": 64},
     "training": {
         "epochs": [50, 50, 50],

@@ -150,7 +150,7 @@ def test_features_are_no_pictures(make, font, method):
 
 def test_tables_are_no_pictures_though_they_are_bytes(make):
     """A stream that says so shows tables of zeros and ones, which changed contrast or lost patches would make something else."""
-    stream = replace(world(), facts={"sees": "attributes"})
+    stream = replace(world(), facts={"input_modality": "attributes"})
     context = replace(make("erm").context, presentation=Presentation(stream), phases=stream.phases)
     with pytest.raises(InputError, match="cutmix changes pixels, and the stream 'framed' shows attributes instead"):
         make_learner("cutmix", {}, make("erm").net, context)

@@ -40,8 +40,8 @@ def pictures(count: int, common: float, seed: int) -> ImageSet:
     images = 128 + torch.randn(count, 3, 4, 4, generator=draws) * torch.tensor([20, 20, 40, 40]).view(1, 1, 4, 1)
     images[:, :, :2] += 50 * (2 * cue - 1).view(-1, 1, 1, 1)
     images[:, :, 2:] += 14 * (2 * labels - 1).view(-1, 1, 1, 1)
-    bears = torch.zeros(count, dtype=torch.bool)
-    return ImageSet(images.clamp(0, 255).to(torch.uint8), labels, torch.arange(count), bears, cue)
+    has_cue = torch.zeros(count, dtype=torch.bool)
+    return ImageSet(images.clamp(0, 255).to(torch.uint8), labels, torch.arange(count), has_cue, cue)
 
 
 @cache

@@ -74,13 +74,13 @@ def test_an_object_is_told_with_its_real_measures(tmp_path, monkeypatch):
 
 def test_a_process_that_fails_is_quoted(tmp_path, monkeypatch):
     stand_in(tmp_path, monkeypatch, more="raise SystemExit('no display, no cycles')")
-    with pytest.raises(InputError, match=r"^Blender's process ended with code 1: no display, no cycles$"):
+    with pytest.raises(InputError, match=r"^Blender exited with code 1: no display, no cycles$"):
         render(drawn(1), 16, "bpy")
 
 
 def test_pictures_that_are_missing_or_of_another_size_are_refused(tmp_path, monkeypatch):
     stand_in(tmp_path, monkeypatch, more="(folder / '000000.png').unlink()")
-    with pytest.raises(InputError, match=r"left no picture 000000\.png"):
+    with pytest.raises(InputError, match=r"wrote no 000000\.png"):
         render(drawn(1), 16, "bpy")
     stand_in(tmp_path, monkeypatch, size="5")
     with pytest.raises(InputError, match=r"000000\.png is 5 x 5, not 16 x 16"):
