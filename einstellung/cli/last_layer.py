@@ -97,7 +97,9 @@ def last_layer(
             of_interest = CARTON if index is None and data.own and data.classes > CARTON else index
             design = StudyDesign(wanted, seeds, versions, of_interest, font, training)
             records.append(
-                run_study(extractor, data, design, lambda step: progress_logger(step, lambda line: click.echo(line, err=True)))
+                run_study(
+                    extractor, data, design, lambda step: progress_logger(step, lambda line: click.echo(line, err=True))
+                )
             )
     mean = average(records) if len(records) > 1 else None
     content = record_of(records, mean, finish_record(provenance))

@@ -92,7 +92,12 @@ def score(
         raise InputError("--variant is the older name of --as: give --as alone")
     kind = kind or (DEFAULT if variant == "paper" else variant)
     timeline = Timeline.read_many(paths)
-    diagnosis = recognise(timeline.splits) if kind is None else get_diagnosis(kind)
+    found = recognise(timeline.splits)
+    diagnosis = found if kind is None else get_diagnosis(kind)
+    if found.name not in (DEFAULT, diagnosis.name) and not diagnosis.recognises(timeline.splits):
+        raise InputError(
+            f"--as {diagnosis.name} has no meaning for timelines of {found.topic}: leave it out, or give --as {found.name}"
+        )
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}
     settings = parse_settings(
         diagnosis.Settings,

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from einstellung.errors import InputError
-from einstellung.parent_process import end_with_parent
+from einstellung.exit_with_parent import exit_with_parent
 from einstellung.scenes.attributes import Codes
 from einstellung.scenes.layout import place_scenes
 from einstellung.scenes.rendering import render
@@ -141,4 +141,4 @@ def _initialise_worker() -> None:
     """Leave Ctrl-C to the parent, use one core, and exit with the parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ["OMP_NUM_THREADS"] = "1"
-    end_with_parent()
+    exit_with_parent()

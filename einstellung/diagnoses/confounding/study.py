@@ -34,7 +34,7 @@ def describe_tasks(config: StudyConfig | None, facts: Mapping[str, Any]) -> Task
         model=model_of(config) if config else None,
         ground_truth=facts.get("ground_truth"),
         confounders=tuple(facts.get("confounders") or ()),
-        input_modality=_input_modality(facts),
+        input_modality=facts.get("input_modality"),
         perceived=Perception(**perceived) if perceived else None,
         ceiling_key=_ceiling_key(config, facts) if config else None,
     )
@@ -48,11 +48,6 @@ def model_of(config: StudyConfig) -> str:
 def _ceiling_key(config: StudyConfig, facts: Mapping[str, Any]) -> str:
     """The same for studies whose ceilings are comparable: the same net on the same inputs, and the same question."""
     options = config.stream.options
-    shown = {key: options.get(key) for key in ("size", "perception", "rules")}
-    shown["input_modality"] = _input_modality(options)
+    shown = {key: options.get(key) for key in ("input_modality", "size", "perception", "rules")}
     asked = facts.get("ground_truth")
     return digest({"backbone": config.backbone.model_dump(mode="json"), "asked": asked, **shown})
-
-
-def _input_modality(values: Mapping[str, Any]) -> Any:
-    return values.get("input_modality", values.get("sees"))

@@ -107,7 +107,7 @@ def training_differences(config: StudyConfig) -> list[str]:
         *_different("training", config.training.model_dump(mode="json"), tuple(read_paper().protocol["training"])),
     ]
     stream, backbone = config.stream.options, config.backbone.options
-    if stream.get("sees") == "features":
+    if stream.get("input_modality") == "features":
         found.append(
             f"the net sees frozen features of {stream.get('extractor')} (paper: it sees pixels and is trained whole)"
         )
