@@ -27,7 +27,7 @@ _FACT_WORDS = {
 
 
 @dataclass(frozen=True)
-class Origin:
+class PageOrigin:
     """Where the numbers of a page come from."""
 
     proof: Mapping[str, Any] | None = None
@@ -50,7 +50,7 @@ class Page:
     missing: Sequence[Missing] = ()
     conditions: Mapping[str, str] = field(default_factory=dict)
     splits: Sequence[MeasuredSplit] = ()
-    origin: Origin = Origin()
+    origin: PageOrigin = PageOrigin()
     template: Path | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
 
