@@ -15,7 +15,7 @@ from einstellung.errors import InputError
 from einstellung.files import write_json, write_text
 from einstellung.report.family import FAMILY, SWEEP, FamilyPage, Study, write_family_page
 from einstellung.report.measured import measured_splits
-from einstellung.report.page import PageOrigin, Page, render_page
+from einstellung.report.page import Page, PageOrigin, render_page
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Missing, Table
 from einstellung.results.config import StudyConfig, to_yaml

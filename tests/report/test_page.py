@@ -7,7 +7,7 @@ import re
 from einstellung.checks import Check
 from einstellung.report.figures.plan import Drawn
 from einstellung.report.measured import MeasuredSplit
-from einstellung.report.page import Origin, Page, render_page
+from einstellung.report.page import Page, PageOrigin, render_page
 from einstellung.report.tables import Cell, Missing, Table
 
 from .html_reader import HtmlReader
@@ -36,7 +36,7 @@ def page(**changes):
         "missing": [Missing("two", "Two", "nothing was measured", "figures")],
         "conditions": {"baseline": "scratch_t2"},
         "splits": [MeasuredSplit("T1_all", "all images", "500 images", "all 2")],
-        "origin": Origin(PROOF, {"command": "einstellung demo", "git_commit": None}, "name: <toy>\n"),
+        "origin": PageOrigin(PROOF, {"command": "einstellung demo", "git_commit": None}, "name: <toy>\n"),
     }
     return render_page(Page(**{**values, **changes}))
 
@@ -82,7 +82,7 @@ def test_failed_checks_come_first_and_loud():
 
 
 def test_what_is_not_there_is_not_announced():
-    text = HtmlReader(page(checks=[], warnings=[], fewest_seeds=3, origin=Origin())).text
+    text = HtmlReader(page(checks=[], warnings=[], fewest_seeds=3, origin=PageOrigin())).text
     for words in ("read this before", "Worth knowing", "Fewer than three seeds", "Proof of the stream"):
         assert words not in text
     assert "No provenance was stored with these results." in text
