@@ -65,8 +65,8 @@ class ShortcutsSettings(Settings):
         description="ID accuracy below which a method has not learned the task and is not judged.",
     )
     tau: float = Field(default=0.9, gt=0, le=1, description="Threshold of the adaptation delay, in ID accuracy.")
-    window: int = Field(default=3, ge=1, description="Epochs over which curves are smoothed.")
-    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed.")
+    window: int = Field(default=3, ge=1, description="How many epochs curves are smoothed over.")
+    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
     cues: Names | None = Field(default=None, description="Names of the cues, in the order of a pattern's digits.")
     correlations: Annotated[
         Mapping[str, tuple[float, ...]] | tuple[tuple[float, ...], ...] | None, BeforeValidator(_correlations)
