@@ -11,7 +11,7 @@ from einstellung.diagnoses.rigidity.card import (
     AttentionMeasures,
     AttentionOfMethod,
     AttentionOfSeed,
-    AttentionSummary,
+    AttentionRecord,
 )
 from einstellung.metrics.attention import attention_gain, map_similarity
 from einstellung.metrics.statistics import mean_and_sd
@@ -24,7 +24,7 @@ SHARES = {"AS_cue": SC_PATCH, "AS_clean": SC_CLEAN, "AS_masked": SC_MASK}
 Judged = tuple[float | None, str | None]  # a value, or why there is none
 
 
-def attention_summary(runs: AttentionRuns) -> AttentionSummary:
+def attention_summary(runs: AttentionRuns) -> AttentionRecord:
     """Per method the seven measures at the end of T2, over seeds and seed by seed.
 
     ``rollout`` holds mean, sd (ddof 1) and n of every measure, ``heads`` the same for every head of every layer (head
@@ -33,7 +33,7 @@ def attention_summary(runs: AttentionRuns) -> AttentionSummary:
     seeds_of: dict[str, dict[int, AttentionRun]] = {}
     for (method, seed), run in runs.items():
         seeds_of.setdefault(method, {})[seed] = run
-    return AttentionSummary(methods={method: _method(own) for method, own in seeds_of.items()})
+    return AttentionRecord(methods={method: _method(own) for method, own in seeds_of.items()})
 
 
 def attention_of_run(run: AttentionRun) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from einstellung.diagnoses.rigidity.attention import KEYS
-from einstellung.diagnoses.rigidity.card import AttentionOfMethod, AttentionSummary, RigidityCard
+from einstellung.diagnoses.rigidity.card import AttentionOfMethod, AttentionRecord, RigidityCard
 from einstellung.diagnoses.rigidity.wording import describe_rule, why_dash
 from einstellung.report.notation import DASH, FACETS, Spread, mean_sd, number
 from einstellung.report.tables import Cell, Table
@@ -25,7 +25,7 @@ _MEANING = (
 )
 
 
-def attention_table(card: RigidityCard, attention: AttentionSummary) -> Table:
+def attention_table(card: RigidityCard, attention: AttentionRecord) -> Table:
     """One row per method: attention rolled out over all layers at the end of phase 2."""
     rows, values = [], []
     for method, record in _records(card, attention):
@@ -45,7 +45,7 @@ def attention_table(card: RigidityCard, attention: AttentionSummary) -> Table:
     )
 
 
-def attention_head_table(card: RigidityCard, attention: AttentionSummary) -> Table:
+def attention_head_table(card: RigidityCard, attention: AttentionRecord) -> Table:
     """One row per method, layer and head; head 'mean' is the mean map over a layer's heads."""
     rows, values = [], []
     for method, record in _records(card, attention):
@@ -64,7 +64,7 @@ def attention_head_table(card: RigidityCard, attention: AttentionSummary) -> Tab
     )
 
 
-def _records(card: RigidityCard, attention: AttentionSummary) -> Iterator[tuple[str, AttentionOfMethod]]:
+def _records(card: RigidityCard, attention: AttentionRecord) -> Iterator[tuple[str, AttentionOfMethod]]:
     """The methods with attention, in the card's order."""
     found = attention.methods
     return ((method, found[method]) for method in card.methods if method in found)

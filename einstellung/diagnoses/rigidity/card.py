@@ -264,7 +264,7 @@ class AttentionOfMethod(CardPart):
     per_seed: Mapping[int, AttentionOfSeed]
 
 
-class AttentionSummary(CardPart):
+class AttentionRecord(CardPart):
     """Where the runs look at the end of T2."""
 
     at: Literal["the end of T2"] = "the end of T2"
@@ -311,7 +311,7 @@ class RigidityCard(Card):
     tau_grid: tuple[float, ...]
     methods: Mapping[str, RigidityMethod]
     per_image: PerImage | None = None
-    attention: AttentionSummary | None = None
+    attention: AttentionRecord | None = None
     reported: ReportedNumbers | None = None
     stream_facts: StreamFacts | None = None
 

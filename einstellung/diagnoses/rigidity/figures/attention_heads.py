@@ -12,7 +12,7 @@ from matplotlib.colors import Colormap, LinearSegmentedColormap, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from einstellung.diagnoses.rigidity.card import AttentionOfMethod, AttentionSummary, RigidityCard
+from einstellung.diagnoses.rigidity.card import AttentionOfMethod, AttentionRecord, RigidityCard
 from einstellung.report.figures.canvas import DIVERGING, new_figure
 from einstellung.report.figures.style import INK, WIDTH
 from einstellung.report.notation import number, short_names
@@ -33,12 +33,12 @@ class _Scale:
     digits: int
 
 
-def has_heads(attention: AttentionSummary) -> bool:
+def has_heads(attention: AttentionRecord) -> bool:
     """Whether the share of any head is known."""
     return any(_cells(record, "AS_cue") for record in attention.methods.values())
 
 
-def draw_attention_heads(card: RigidityCard, attention: AttentionSummary) -> Figure:
+def draw_attention_heads(card: RigidityCard, attention: AttentionRecord) -> Figure:
     """A row of panels per method: AS with the cue, and where it is known SAG beside it."""
     records = {
         method: attention.methods[method]
