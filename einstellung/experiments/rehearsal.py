@@ -29,6 +29,7 @@ from einstellung.training.checkpoint import loaded_state, state_bytes
 _IMAGES = 4  # of each phase
 _BATCH = 2  # the smallest batch that batch norm can learn from
 _SEED = 0
+_LR = 0.01  # large enough for a step to show, small enough for two images not to diverge
 _DIFFERS = 1e-3  # of a step: far above what a device's rounding makes of the same step
 
 
@@ -75,7 +76,7 @@ class Rehearsal:
                 self._inherit(learner, first)
         for phase in later:
             with _named(self.config, method, phase.name):
-                self._learn(learner, method, phase)
+                self._learn(learner, phase)
                 if phase is not self.phases[-1]:
                     self._close(learner, phase)
 
@@ -91,29 +92,35 @@ class Rehearsal:
     def _learned_first(self, method: str) -> FirstPhase:
         learner = _copy(self.plain, self.config, method)
         with _named(self.config, method, self.phases[0].name):
-            memory = self._learn(learner, method, self.phases[0])
+            memory = self._learn(learner, self.phases[0], steps=2)  # the second one shows what the first left
         return FirstPhase({name: value.clone() for name, value in learner.net.state_dict().items()}, memory)
 
     def _require_plain(self, method: str, shared: FirstPhase) -> None:
         """A first phase that a learner declares to be plain must go through the same images and give the same weights."""
-        learner, plain, phase = (
-            _copy(self.plain, self.config, method),
-            _copy(self.plain, self.config, "sgd"),
-            self.phases[0],
-        )
-        stages = self._stages(learner, method, phase) == self._stages(plain, "sgd", phase)
+        phase, plain = self.phases[0], _copy(self.plain, self.config, "sgd")
+        learner = _copy(self.plain, self.config, method)
         own = self._learned_first(method)
-        begun = self.plain.net.state_dict()
-        moved = {name: value.float() - begun[name].float() for name, value in shared.net.items()}
-        apart = [own.net[name].float() - value.float() for name, value in shared.net.items() if name in own.net]
         learner.begin_phase(phase)
-        same = stages and own.net.keys() == shared.net.keys() and _length(apart) <= _DIFFERS * _length(moved.values())
-        if not (same and _order(learner, phase) == _order(plain, phase)):
+        course, plain_course = ((self._stages(one, phase), _order(one, phase)) for one in (learner, plain))
+        if course != plain_course or not self._same_weights(own, shared):
             files = ", ".join(plugins_behind(methods_of(self.config).registered(method)))
             raise InputError(
-                f"learner '{method}' in {phase.name}: shares_first_phase declares plain fine-tuning, but its first step differs "
-                f"from that of sgd; let it return False{f' ({files})' if files else ''}"
+                f"learner '{method}' in {phase.name}: shares_first_phase declares plain fine-tuning, but its first steps differ "
+                f"from those of sgd; let it return False{f' ({files})' if files else ''}"
             )
+
+    def _same_weights(self, own: FirstPhase, shared: FirstPhase) -> bool:
+        """Bit for bit on a CPU; elsewhere sums may have another order every time, so that parameters are compared."""
+        if own.net.keys() != shared.net.keys():
+            return False
+        if self.plain.context.device.type == "cpu":
+            return all(torch.equal(value, shared.net[name]) for name, value in own.net.items())
+        names = [name for name, _ in self.plain.net.named_parameters()]
+        begun, ours, plain = (
+            torch.cat([state[name].flatten() for name in names])
+            for state in (self.plain.net.state_dict(), own.net, shared.net)
+        )
+        return bool((ours - plain).norm() <= _DIFFERS * (plain - begun).norm())
 
     def _inherit(self, learner: Learner, first: FirstPhase) -> None:
         learner.net.load_state_dict(first.net)
@@ -121,14 +128,14 @@ class Rehearsal:
             learner.load_state_dict(first.memory)
         self._close(learner, self.phases[0])
 
-    def _learn(self, learner: Learner, method: str, phase: Phase) -> dict[str, Any]:
-        """One step in every stage; the learner's memory, stored and read again."""
+    def _learn(self, learner: Learner, phase: Phase, steps: int = 1) -> dict[str, Any]:
+        """So many steps in every stage; the learner's memory, stored and read again."""
         learner.begin_phase(phase)
         before = 0
-        for stage in self._stages(learner, method, phase):
+        for stage in self._stages(learner, phase):
             learner.begin_stage(phase, stage)
             images = sum(len(source.train) for source in learner.sources(phase))
-            settings = LoopSettings(min(1.0, _BATCH / images), _BATCH, self.config.training.lr, before=before)
+            settings = LoopSettings(min(1.0, steps * _BATCH / images), _BATCH, _LR, before=before)
             PhaseLoop(learner, phase, settings, lambda *_: None, lambda *_: None, lambda *_: None).run()
             before += stage.epochs
         return loaded_state(state_bytes(learner.state_dict()))
@@ -137,7 +144,7 @@ class Rehearsal:
         with seeded_globally(_SEED, "net", phase.name, "end"):
             learner.end_phase(phase)
 
-    def _stages(self, learner: Learner, method: str, phase: Phase) -> Any:
+    def _stages(self, learner: Learner, phase: Phase) -> Any:
         sizes, number = [len(one.train) for one in self.phases], self.phases.index(phase)
         return learner.stages(learner.options, sizes, self.config.training.epochs, number)
 
@@ -164,10 +171,6 @@ def _copy(learner: Learner, config: StudyConfig, method: str) -> Learner:
 def _order(learner: Learner, phase: Phase) -> list[Any]:
     sources = [source.name for source in learner.sources(phase)]
     return [sources, *([rows.tolist() for rows in learner.batches(phase, epoch, _BATCH)] for epoch in (1, 2))]
-
-
-def _length(parts: Any) -> float:
-    return float(torch.stack([part.square().sum() for part in parts]).sum().sqrt())
 
 
 @contextmanager

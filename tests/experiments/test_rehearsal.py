@@ -60,6 +60,14 @@ DOUBLED = """
     def objective(self, batch):
         return 2 * super().objective(batch)
 """
+LAZY = """
+    rested = False
+    def observe(self, batch):
+        if self.rested:
+            return self.cross_entropy(batch.inputs, batch.labels).detach()
+        self.rested = True
+        return super().observe(batch)
+"""
 REVERSED = """
     def batches(self, phase, epoch, size):
         return reversed(list(super().batches(phase, epoch, size)))
@@ -99,6 +107,7 @@ def test_a_failure_in_any_phase_is_one_line_with_learner_phase_file_and_line(tmp
         (DOUBLED, "FineTuning", False),  # not inherited by a class that trains differently
         (DOUBLED + SHARES, "Learner", True),
         (REVERSED + SHARES, "Learner", True),
+        (LAZY + SHARES, "Learner", True),
         (KEEPS + SHARES, "Learner", False),
         (KEEPS, "FineTuning", False),
     ],
