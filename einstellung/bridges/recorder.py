@@ -24,10 +24,10 @@ import pandas as pd
 import torch
 
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
-from einstellung.diagnoses.rigidity.splits import meant_split
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
+from einstellung.timeline.split_names import meant_split
 from einstellung.training.evaluation_mode import device_of, evaluation_mode
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split

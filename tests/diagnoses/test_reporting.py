@@ -27,8 +27,8 @@ from einstellung.results.family import write_family
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.sweep import Sweep, write_sweep
 from einstellung.timeline import Timeline
+from tests.report.html_reader import HtmlReader
 
-from .reader import Reader
 from .toys import Loner, Toy
 
 COLUMNS = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
@@ -62,7 +62,7 @@ def test_methods_stand_in_the_order_of_the_configuration_and_the_baseline_first_
     assert list(json.loads((tmp_path / "score.json").read_text())["methods"]) == ["zebra", "base", "ape"]
     with (tmp_path / "tables" / "toy_seeds.csv").open(newline="") as file:
         assert [row["method"] for row in csv.DictReader(file)] == ["base", "zebra", "ape"]
-    words = Reader(reported.page.read_text(encoding="utf-8")).text
+    words = HtmlReader(reported.page.read_text(encoding="utf-8")).text
     assert "Toy: zoo" in words
     assert "3 methods." in words
 
@@ -73,7 +73,7 @@ def test_runs_that_failed_are_among_the_warnings_of_a_study_and_of_its_family(tm
     write_family(tmp_path, ["one", "two"])
     family = report_family(tmp_path, ["one", "two"])
     assert [scored.card.warnings for scored in family.studies.values()] == [("base-seed9 failed: out of memory",)] * 2
-    assert "one and two: base-seed9 failed: out of memory" in Reader(family.page.read_text(encoding="utf-8")).text
+    assert "one and two: base-seed9 failed: out of memory" in HtmlReader(family.page.read_text(encoding="utf-8")).text
     assert "base-seed9 failed: out of memory" in (tmp_path / "one" / "report.html").read_text(encoding="utf-8")
 
 
@@ -118,7 +118,7 @@ def test_a_family_knows_its_cards_and_who_is_waiting_and_each_study_its_siblings
     assert score_folder(ResultsFolder(tmp_path / "a")).card.siblings == ("b",)  # by itself, it looks for them
     assert list(family.answer) == ["2 studies."]
     assert json.loads((tmp_path / "family.json").read_text()) == family.data
-    assert Reader(family.page.read_text(encoding="utf-8")).links == ["b/report.html", "a/report.html"]
+    assert HtmlReader(family.page.read_text(encoding="utf-8")).links == ["b/report.html", "a/report.html"]
     assert all((tmp_path / name / "report.html").is_file() for name in ("a", "b"))
 
 

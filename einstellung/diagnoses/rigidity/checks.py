@@ -8,11 +8,11 @@ import numpy as np
 
 from einstellung.checks import Check
 from einstellung.diagnoses.checks import ROUNDING, seeds_are_paired
-from einstellung.diagnoses.rigidity.splits import meant_split
 from einstellung.diagnoses.wording import counted
 from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
 from einstellung.timeline.schema import FloatArray, IntArray
+from einstellung.timeline.split_names import meant_split
 
 UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for all classes, on classes it never saw
 LEARNED_ABOVE = 0.10  # chance is 1 / classes: 1/60 with the paper's fine labels, 1/12 with its superclasses

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Iterable
 
-from einstellung.timeline import KNOWN_SPLITS, NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, T1_ALL, VAL
+from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, T1_ALL, VAL
 
 #: The card's key of an accuracy -> the split that it is measured on.
 SPLIT_OF = {
@@ -52,21 +50,3 @@ def describe_split(split: str) -> str | None:
 def split_order(split: str) -> tuple[int, str]:
     """The known splits first, the others by name."""
     return (list(MEANING).index(split) if split in MEANING else len(MEANING), split)
-
-
-def meant_split(split: str) -> str | None:
-    """The known split that this misspells. Compared word by word: T2_nonshortcut_masked is a split of its own."""
-    words = re.split(r"[_\-. ]+", split.lower())
-    for known in KNOWN_SPLITS:
-        pairs = list(zip(words, known.lower().split("_"), strict=False))
-        if len(words) == len(pairs) == known.count("_") + 1 and all(_alike(*pair) for pair in pairs):
-            return known
-    return None
-
-
-def _alike(word: str, known: str) -> bool:
-    if word == known:
-        return True
-    phase = re.fullmatch(r"t\d+", known) is not None
-    negated = word.startswith("non") != known.startswith("non")
-    return not phase and not negated and difflib.SequenceMatcher(None, word, known).ratio() >= 0.75

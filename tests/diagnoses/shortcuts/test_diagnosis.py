@@ -22,7 +22,7 @@ from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 from einstellung.diagnoses.shortcuts.tables import make_tables
 from einstellung.errors import InputError
 from einstellung.report.terminal import print_overview
-from tests.diagnoses.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .reports import CORRELATIONS, MOVED, TWINS, odd_timelines, table_of, write_page, write_study
 from .several import CUES, PAPERLIKE, groups, predictions_of, rows_of, study, timeline_of, two_cues
@@ -150,7 +150,7 @@ def test_a_results_folder_takes_intervals_over_images_from_predictions(tmp_path,
                     predictions_of(groups(dict.fromkeys(patterns, 0.5)), n).to_csv(run / "predictions.csv", index=False)
     reported = report_study(results)
     card, page = reported.scored.card, reported.page
-    words = " ".join(Reader(page.read_text(encoding="utf-8")).text.split())
+    words = " ".join(HtmlReader(page.read_text(encoding="utf-8")).text.split())
     rows = [row for row in table_of(results.path, "verdicts") if (row["method"], row["gap"]) == ("lle", "background")]
     if stored is None:
         assert card.image_resamples is None

@@ -25,7 +25,7 @@ from einstellung.diagnoses.shortcuts.splits import patterns_of
 from einstellung.report.family import Study, write_family_page
 from einstellung.report.figures import canvas
 from einstellung.results.family import write_family
-from tests.diagnoses.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .reports import CORRELATIONS, odd_timelines, save_as_svg, table_of, write_study
 from .several import CUES, study, two_cues
@@ -97,7 +97,7 @@ def page_of(root: Path, cards: Mapping[str, ShortcutsCard]) -> str:
     """The visible text of the page of some cards."""
     page = Shortcuts().family(Members(cards))
     shown = [Study(name, card.checks, card.warnings, card.fewest_seeds) for name, card in cards.items()]
-    return Reader(write_family_page(root, page, shown).read_text(encoding="utf-8")).text
+    return HtmlReader(write_family_page(root, page, shown).read_text(encoding="utf-8")).text
 
 
 def test_the_answer_says_where_gaps_are_carried_over_traded_and_amplified(family):
@@ -105,7 +105,7 @@ def test_the_answer_says_where_gaps_are_carried_over_traded_and_amplified(family
 
 
 def test_the_page_is_whole_answers_first_and_leads_to_every_study(family):
-    page = Reader(family.html)
+    page = HtmlReader(family.html)
     assert len(set(page.ids)) == len(page.ids)
     assert all(load.startswith("data:") for load in page.loads)
     assert page.links == [f"{name}/report.html" for name in ENDS]

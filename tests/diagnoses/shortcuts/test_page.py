@@ -8,14 +8,14 @@ import pytest
 
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.tables import make_tables
-from tests.diagnoses.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .reports import MOVED, TWINS, table_of, write_page
 from .several import CUES, EVEN, HALF, LEANING, LEANS, PAPERLIKE, SWITCH, TURNED, study, timeline_of, two_phases
 
 
 def test_the_page_is_whole_and_answers_first(written):
-    page = Reader(written.html)
+    page = HtmlReader(written.html)
     assert len(set(page.ids)) == len(page.ids)
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert all(load.startswith("data:") for load in page.loads)
@@ -52,7 +52,7 @@ def test_a_trade_against_the_baseline_is_of_the_cues_alone(quick, tmp_path):
 
 def test_the_page_says_what_common_means_in_a_turned_phase(quick, tmp_path):
     ends = {**LEANS, "lle": LEANS["erm"]}
-    words = Reader(write_page(tmp_path, study(ends, extra=TWINS), TURNED)[1]).text
+    words = HtmlReader(write_page(tmp_path, study(ends, extra=TWINS), TURNED)[1]).text
     for expected in (
         "background 0.05 (common value: against the label)",
         "In T2 the common values of background and co-object go against the label: uncommon is what goes with the label.",
@@ -73,12 +73,12 @@ def test_the_glossary_knows_the_words_that_tables_use(quick, tmp_path):
     _, page = write_page(tmp_path, study(PAPERLIKE), (0.95, 0.95))
     for term in ("cue", "turned", "pattern", "group", "twin", "effective epoch", "common, uncommon", "carry-over"):
         assert f"<dt>{term}</dt>" in page
-    words = Reader(page).text
+    words = HtmlReader(page).text
     assert "10: background with the label, co-object against it" in words
     assert "ID accuracy of 75" in words
 
 
 def test_the_page_says_which_epochs_of_which_phases_count(quick, tmp_path):
     timeline = timeline_of(two_phases({"T1": [0.8, 0.3], "T2": [0.2, 0.7, 0.4]}))
-    words = Reader(write_page(tmp_path, timeline, (0.95, 0.95), final="worst-group")[1]).text
+    words = HtmlReader(write_page(tmp_path, timeline, (0.95, 0.95), final="worst-group")[1]).text
     assert "T1: the last epoch, which the next phase begins with; T2: the epoch with the highest worst-group" in words

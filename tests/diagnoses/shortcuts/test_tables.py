@@ -9,7 +9,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 from einstellung.diagnoses.shortcuts.tables import make_tables
 from einstellung.results.config import build_config
-from tests.diagnoses.reader import Reader
+from tests.report.html_reader import HtmlReader
 
 from .reports import MOVED, save_as_svg, table_of, write_page
 from .several import BOTH, SWITCH, study, timeline_of, two_phases
@@ -51,7 +51,7 @@ def test_every_number_of_the_verdicts_is_in_a_table(written):
 def test_a_study_of_two_phases_shows_carry_over_trade_and_history(tmp_path, monkeypatch):
     monkeypatch.setattr("einstellung.report.figures.plan.save", save_as_svg)
     scored, html = write_page(tmp_path, study(MOVED, spread=0.004, epochs=(0.0, 2.0, 4.0)), SWITCH)
-    card, page = scored.card, Reader(html)
+    card, page = scored.card, HtmlReader(html)
     words = page.text
     assert "Carry-over: the background gap of T1 persists after T2 in erm" in words
     assert "phases" in page.ids
