@@ -17,7 +17,7 @@ from einstellung.learners import Batch
 from einstellung.randomness import generator
 from einstellung.results.config import StudyConfig
 from einstellung.streams import EvaluationSplit, Stream
-from einstellung.streams.containment import find_subsets
+from einstellung.streams.containment import contained_splits
 from einstellung.streams.transfer import to_device
 from einstellung.training import Evaluator
 
@@ -53,8 +53,8 @@ def estimate(
 
 def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, pace: Pace) -> dict[str, float]:
     """How long each job takes a worker of that pace, by its folder."""
-    within = find_subsets(stream.splits)
-    shown = {split.name: within[split.name].parent if split.name in within else split for split in stream.splits}
+    within = contained_splits(stream.splits)
+    shown = {split.name: within[split.name].container if split.name in within else split for split in stream.splits}
     return {job.folder: _seconds(job, config, stream, shown, pace) for job in jobs}
 
 
