@@ -12,7 +12,7 @@ from einstellung.experiments.schedule import makespan
 from einstellung.experiments.throughput import Throughput, measure_throughput
 from einstellung.results.config import StudyConfig
 from einstellung.streams import EvaluationSplit, Stream
-from einstellung.streams.containment import find_subsets
+from einstellung.streams.containment import contained_splits
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def estimate(
 
 def seconds_of(jobs: Sequence[Job], config: StudyConfig, stream: Stream, throughput: Throughput) -> dict[str, float]:
     """How long each job takes a worker, by the job's folder."""
-    within = find_subsets(stream.splits)
-    homes = {split.name: within[split.name].parent if split.name in within else split for split in stream.splits}
+    within = contained_splits(stream.splits)
+    homes = {split.name: within[split.name].container if split.name in within else split for split in stream.splits}
     return {
         job.folder: job.work / throughput.training + _evaluated(job, config, stream, homes) / throughput.evaluation
         for job in jobs

@@ -14,31 +14,31 @@ _BATCH = 64  # images compared at a time: splits that differ mostly do so in the
 
 
 @dataclass(frozen=True)
-class SplitSubset:
-    """A split as a subset of another: the ``parent`` and the row in it of each image."""
+class ContainedSplit:
+    """A split as a subset of another: the ``container`` and the row in it of each image."""
 
-    parent: EvaluationSplit
+    container: EvaluationSplit
     rows: Tensor
 
 
-def find_subsets(splits: Sequence[EvaluationSplit]) -> dict[str, SplitSubset]:
+def contained_splits(splits: Sequence[EvaluationSplit]) -> dict[str, ContainedSplit]:
     """Splits contained in an earlier split of the same phase that is measured at least as often, by name.
 
-    A parent is never a subset itself. A subset is always evaluated in the batches of its parent, so that its numbers do not
-    depend on which other splits are due; as the parent is nearly always due with it, that costs nothing.
+    A container is never contained itself. A contained split is always evaluated in the batches of its container, so that its
+    numbers do not depend on which other splits are due; as the container is nearly always due with it, that costs nothing.
     """
-    subsets: dict[str, SplitSubset] = {}
-    parents: list[EvaluationSplit] = []
+    found: dict[str, ContainedSplit] = {}
+    containers: list[EvaluationSplit] = []
     for split in splits:
-        for parent in parents:
-            if parent.phase == split.phase and (parent.always or not split.always):
-                rows = rows_within(split.images, parent.images)
+        for container in containers:
+            if container.phase == split.phase and (container.always or not split.always):
+                rows = rows_within(split.images, container.images)
                 if rows is not None:
-                    subsets[split.name] = SplitSubset(parent, rows)
+                    found[split.name] = ContainedSplit(container, rows)
                     break
         else:
-            parents.append(split)
-    return subsets
+            containers.append(split)
+    return found
 
 
 def rows_within(images: ImageSet, others: ImageSet) -> Tensor | None:

@@ -29,7 +29,7 @@ class Duplicates:
 
 
 @dataclass(frozen=True)
-class DeduplicatedImages:
+class Deduplicated:
     """The image sets after duplicates were handled, and how many were found where."""
 
     t2_train: ImageSet
@@ -63,7 +63,7 @@ class DeduplicatedImages:
 
 def deduplicated(
     known: Duplicates, t1_train: ImageSet, t2_train: ImageSet, t2_val: ImageSet, test: Mapping[str, ImageSet]
-) -> DeduplicatedImages:
+) -> Deduplicated:
     """Find the known duplicates among the images of a stream, and drop them if asked to."""
     both_directions = [*known.within_train, *_reversed(known.within_train)]
     in_both = has_duplicate(t2_train.index, both_directions, t1_train.index)
@@ -72,7 +72,7 @@ def deduplicated(
     in_test = {name: has_duplicate(images.index, test_train, trained) for name, images in test.items()}
     in_val = has_duplicate(t2_val.index, both_directions, trained)
     drop = known.handling == "drop"
-    return DeduplicatedImages(
+    return Deduplicated(
         t2_train=_without(t2_train, in_both) if drop else t2_train,
         test={name: _without(images, in_test[name]) if drop else images for name, images in test.items()},
         t2_val=_without(t2_val, in_val) if drop else t2_val,

@@ -14,7 +14,7 @@ from einstellung.cues.patch import Cue
 from einstellung.randomness import uniform_by_index
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
 
-_HAS_CUE, HELD_OUT = 4, 5  # salts: which images get the cue and which are held out do not depend on where the cue is
+_CUE_SALT, HELD_OUT = 4, 5  # salts: which images get the cue and which are held out do not depend on where the cue is
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tenso
 def with_cue(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
     """The same images, with exactly ``share`` of every cue class marked as having the cue."""
     in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
-    has_cue = in_cue_class & exact_share(images.index, images.labels, share, _HAS_CUE)
+    has_cue = in_cue_class & exact_share(images.index, images.labels, share, _CUE_SALT)
     return ImageSet(images.images, images.labels, images.index, has_cue)
 
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from einstellung.streams.containment import SplitSubset, find_subsets
+from einstellung.streams.containment import ContainedSplit, contained_splits
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import EvaluationSplit, Stream
 
@@ -72,12 +72,12 @@ class Evaluator:
         return [self._measurement(split, self._of_split(split, logits)) for split in splits]
 
     @cached_property
-    def _within(self) -> dict[str, SplitSubset]:
-        return find_subsets(self.stream.splits)
+    def _within(self) -> dict[str, ContainedSplit]:
+        return contained_splits(self.stream.splits)
 
     def _home(self, split: EvaluationSplit) -> EvaluationSplit:
         """The split in whose batches the images of this one are evaluated."""
-        return self._within[split.name].parent if split.name in self._within else split
+        return self._within[split.name].container if split.name in self._within else split
 
     def _of_split(self, split: EvaluationSplit, logits: dict[str, Tensor]) -> Tensor:
         of_home = logits[self._home(split).name]

@@ -119,7 +119,7 @@ def test_a_place_for_results_that_cannot_be_is_told_before_anything_is_computed(
     def computed(*given):
         raise AssertionError("weights were read")
 
-    monkeypatch.setattr("einstellung.classifiers.classifier", computed)
+    monkeypatch.setattr("einstellung.classifiers.load_classifier", computed)
     taken = tmp_path / "taken"
     taken.write_text("a file")
     study = tmp_path / "study"
