@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from einstellung.diagnoses import diagnoses
+from einstellung.diagnoses import reporting
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.reporting import report_study, report_sweep
 from einstellung.diagnoses.rigidity import published
@@ -168,7 +168,8 @@ class Companion(Rigidity):
 
 
 def test_tables_of_companions_have_a_section_of_their_own(results, quick, monkeypatch):
-    monkeypatch.setitem(diagnoses._things, "companion", Companion)
+    kinds = {"rigidity": Rigidity, "companion": Companion}
+    monkeypatch.setattr(reporting, "get_diagnosis", lambda name: kinds[name]())
     assert 'id="others"' not in reported_by(results)[1].read_text()
     results.write_config(build_config(CONFIG | {"companions": {"companion": {}}}))
     html = reported_by(results)[1].read_text()
