@@ -5,7 +5,7 @@ A pattern has one digit per cue: 1 if the cue is common (its value equals the la
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 from einstellung.errors import InputError
@@ -88,8 +88,3 @@ def check_correlations(phases: Sequence[Sequence[float]]) -> int:
         if not 0 <= rho <= 1:
             raise InputError(f"a correlation is {rho}: give a share from 0 to 1")
     return lengths.pop()
-
-
-def by_name(counts: Mapping[CuePattern, int]) -> dict[str, int]:
-    """The same counts with patterns as strings."""
-    return {"".join(map(str, pattern)): count for pattern, count in counts.items()}

@@ -175,15 +175,15 @@ def _image_size(file: Path) -> tuple[int, int]:
         raise InputError(f"{file} is not a readable image: {error}") from None
 
 
-def _folders(task_folder: Path) -> list[Path]:
-    return [one for one in _entries(task_folder) if one.is_dir() and _is_visible(one)]
+def _folders(folder: Path) -> list[Path]:
+    return [one for one in _entries(folder) if one.is_dir() and _is_visible(one)]
 
 
-def _entries(task_folder: Path) -> list[Path]:
+def _entries(folder: Path) -> list[Path]:
     try:
-        return list(task_folder.iterdir())
+        return list(folder.iterdir())
     except OSError as error:
-        raise InputError(f"cannot list {task_folder}: {error.strerror or error}") from None
+        raise InputError(f"cannot list {folder}: {error.strerror or error}") from None
 
 
 def _is_visible(path: Path) -> bool:

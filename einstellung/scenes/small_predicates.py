@@ -62,10 +62,10 @@ def _statements(attributes: Codes, places: Codes | None) -> Iterator[tuple[str, 
     if places is not None:
         for step, words in enumerate(PLACES.values()):
             for code, place in enumerate(words):
-                stands = (places.T >> step) & 1 == code
-                yield f"some object {place}", stands.any(axis=0)
+                there = (places.T >> step) & 1 == code
+                yield f"some object {place}", there.any(axis=0)
                 for (_, value), has in having.items():
-                    yield f"some {value} {place}", (stands & has).any(axis=0)
+                    yield f"some {value} {place}", (there & has).any(axis=0)
 
 
 def _similarities(columns: Codes) -> Iterator[tuple[str, Bools]]:

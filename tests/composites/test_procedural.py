@@ -33,7 +33,7 @@ def test_a_picture_depends_on_its_name_alone(sources):
     assert len(seen) == len(sources.items[::5])
 
 
-def test_the_outline_alone_tells_targets_apart(sources):
+def test_only_the_outline_separates_targets(sources):
     """Perimeter^2 / area of the mask: colours, markings and pose have no part in it."""
     jagged = {0: [], 1: []}
     for source in sources.by_kind["target"]:

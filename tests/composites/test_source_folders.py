@@ -39,7 +39,7 @@ def write_index(folder, change=lambda rows: rows):
     return rows
 
 
-def test_an_index_tells_kinds_labels_and_splits(folder):
+def test_an_index_gives_kinds_labels_and_splits(folder):
     rows = write_index(folder)
     sources = read_folder(folder)
     assert sources.labels == {"target": ("cat", "dog"), "background": ("urban", "country"), "object": ("a", "b")}

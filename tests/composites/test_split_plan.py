@@ -59,7 +59,7 @@ def test_targets_and_backgrounds_come_once_and_objects_about_equally_often(sourc
         assert max(often.values()) - min(often[n] for n in there) <= 1
 
 
-def test_shared_sources_are_paired_anew_in_every_phase(sources):
+def test_shared_sources_are_paired_differently_in_every_phase(sources):
     first, second, *_ = plan_splits(sources, PHASES, dict.fromkeys(COUNTS), True, 0)
     assert set(first.parts.targets) == set(second.parts.targets)
     assert set(first.parts.backgrounds) == set(second.parts.backgrounds)

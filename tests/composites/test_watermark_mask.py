@@ -101,5 +101,5 @@ def test_what_cannot_be_done_is_said(tmp_path):
     with pytest.raises(InputError, match=r"30 x 40 pixels.*square"):
         watermarked(np.zeros((3, 30, 40)))
     (tmp_path / "no.ttf").write_bytes(b"no font")
-    with pytest.raises(InputError, match="cannot be read as a font"):
+    with pytest.raises(InputError, match="is not a readable font"):
         rendered_mask(64, tmp_path / "no.ttf")

@@ -27,7 +27,7 @@ def weights(tmp_path, own_cache):
     return path
 
 
-def test_tables_of_what_the_slots_say(weights):
+def test_tables_of_slot_outputs(weights):
     images, said = drawn(30).images, []
     tables = perceived_tables(images, weights, said.append)
     assert (tables.shape, tables.dtype) == ((30, 3, 16), torch.uint8)

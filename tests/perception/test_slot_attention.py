@@ -42,7 +42,7 @@ def test_an_iteration_by_hand():
         assert torch.allclose(divided[0], won, atol=1e-6)
 
 
-def test_slots_are_alike_and_places_a_set():
+def test_slots_and_positions_are_exchangeable():
     attention = seeded(SlotAttention, TINY)
     inputs, slots = torch.randn(2, 6, 8).double(), torch.randn(2, 3, 8).double()
     found, order = attention(inputs, slots)[0], torch.tensor([2, 0, 1])
@@ -50,7 +50,7 @@ def test_slots_are_alike_and_places_a_set():
     assert torch.allclose(attention(inputs.flip(1), slots)[0], found)
 
 
-def test_every_place_is_told_where_it_is():
+def test_positions_are_embedded():
     """With blank maps, what enters the norm is the embedding: of 2 rows and 4 columns, row by row."""
     net = seeded(SlotPerception, TINY)
     for layer in net.encoder[::2]:

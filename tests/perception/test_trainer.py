@@ -42,7 +42,7 @@ def test_the_seed_decides():
     assert one.epoch(1) != one.epoch(2)
 
 
-def test_heard_of_every_scene_once():
+def test_progress_counts_every_scene_once():
     on_progress: list[int] = []
     trainer(count=19).epoch(1, on_progress.append)
     assert on_progress == [8, 8, 3]

@@ -202,7 +202,7 @@ def test_a_harmed_folder_is_made_whole_again(harm, name, chunks_made, folder, wh
     assert contents(folder) == contents(whole)
 
 
-def test_a_repair_that_gives_other_bytes_is_told(folder, monkeypatch):
+def test_a_repair_that_gives_other_bytes_is_refused(folder, monkeypatch):
     """As another version of a library might: what the list says is then no longer true of the folder."""
     cut(folder / "unconfounded" / "train" / "images" / "t0" / "1" / "000000.png")
     monkeypatch.setattr(dataset_writer, "_COMPRESSION", 9)

@@ -86,7 +86,7 @@ def test_litter_of_file_managers_is_no_image(published):
     assert len(load_case(published, "strict", "train")[0]) == 5
 
 
-def test_records_beside_the_images_tell_what_they_show(published):
+def test_records_give_scenes(published):
     objects = [{"shape": "cube", "size": "small", "material": "metal", "color": "red"}]
     names = [name for found in load_case(published, "strict", "train").values() for name in found.names]
     lines = [json.dumps({"image": name, "objects": objects}) for name in names]
@@ -221,7 +221,7 @@ def records_of_a_lost_task(root: Path) -> None:
         (records_of_a_lost_task, r"scenes\.jsonl lists t2/0/a\.png, which does not exist \(2 in all\)"),
     ],
 )
-def test_what_is_wrong_is_told_in_a_line(harm, message, published):
+def test_errors_are_one_clear_line(harm, message, published):
     harm(published)
     with pytest.raises(InputError, match=message) as caught:
         load_case(published, "strict", "train")

@@ -57,7 +57,7 @@ def test_gap_margin_and_visibility_hold():
     assert layouts_valid(scenes).all()
 
 
-def test_a_broken_layout_is_told_from_one_that_holds():
+def test_invalid_layouts_are_found():
     scenes = drawn(3, seed=2)
     hold = scenes.position.copy()
     touching, level, hidden = (hold.copy() for _ in range(3))
@@ -106,7 +106,7 @@ def test_where_there_is_no_room_the_scene_is_named(monkeypatch):
         place_scenes(kinds, None, generators(3), only_spheres)
 
 
-def test_a_lot_without_room_at_first_is_placed_in_the_end():
+def test_a_chunk_without_room_at_first_is_placed_in_the_end():
     """Four large objects in one quadrant: of a single layout there is often none to look at."""
     kinds, places = np.broadcast_to(LARGE_CUBE, (1, 4, 4)), np.zeros((1, 4), dtype=np.uint8)
     for seed in range(6):
@@ -141,7 +141,7 @@ def test_places_are_spread_evenly_and_no_object_is_favoured():
         assert abs(corner.position[:, 0, axis].mean() - right_back[:, axis].mean()) < 4.5 * spread
 
 
-def test_camera_and_lamps_are_moved_evenly_and_stay_when_objects_are_placed_anew():
+def test_camera_and_lamps_are_moved_evenly_and_stay_when_objects_are_placed_again():
     kinds = KINDS[np.random.default_rng(8).integers(96, size=(400, 4))]
     scenes = place_scenes(kinds, None, generators(400, 8))
     for moved, most in ((scenes.camera, 0.5), (scenes.lamps, 1.0)):

@@ -17,7 +17,7 @@ def test_the_time_left_is_that_of_the_work_done_since_the_start(monkeypatch):
     assert told == ["drawn: 600 of 1,000 images, about 24 s left", "drawn: 1,000 of 1,000 images"]
 
 
-def test_long_times_are_told_in_minutes(monkeypatch):
+def test_long_times_are_in_minutes(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])
     told = list[str]()

@@ -67,7 +67,7 @@ def test_a_record_by_hand():
     assert "side" not in cube
 
 
-def test_records_without_a_layout_tell_the_attributes():
+def test_records_without_a_layout_give_attributes():
     told = scenes_from_records(
         ["a"], {"a": {"objects": [{"shape": "cube", "size": "small", "material": "metal", "color": "red"}]}}, HERE
     )

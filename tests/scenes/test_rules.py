@@ -127,7 +127,7 @@ def test_files_that_cannot_be_read(tmp_path):
             read_rules(tmp_path / "broken.yaml")
 
 
-def test_names_that_no_file_can_have_are_told():
+def test_impossible_file_names_are_named():
     with pytest.raises(InputError, match=r"cannot read .*File name too long"):
         read_rules(Path("a" * 300))
 

@@ -179,7 +179,7 @@ def test_one_process_draws_while_others_wait(tmp_path, monkeypatch):
     assert len(found) == 1  # what the other process made, not its own
 
 
-def test_progress_is_told(monkeypatch):
+def test_progress_is_logged(monkeypatch):
     monkeypatch.setattr(store, "progress_logger", lambda what, log: lambda done, total: log(f"{what} {done} {total}"))
     told = list[str]()
     with warnings.catch_warnings():

@@ -30,7 +30,7 @@ def test_positives_come_first_and_every_number_once():
     assert len(set(names)) == 1200
 
 
-def test_a_scene_does_not_depend_on_the_lot_it_is_drawn_in():
+def test_a_scene_does_not_depend_on_its_chunk():
     together = render_chunk(WorkChunk("disjoint", "val", 1, 0, first=4, count=3), SETTINGS)
     alone = render_chunk(WorkChunk("disjoint", "val", 1, 0, first=5, count=1), SETTINGS)
     assert np.array_equal(together.images[1:2], alone.images)

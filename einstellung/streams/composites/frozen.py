@@ -149,6 +149,6 @@ def _of_pictures(check: Callable[[Stream], Check], pictures: Stream, _: Stream) 
 
 def _features_are_finite(stream: Stream) -> Check:
     sets = [phase.train for phase in stream.phases] + [split.images for split in stream.splits]
-    amiss = sum(int((~torch.isfinite(images.images)).flatten(1).any(dim=1).sum()) for images in sets)
+    invalid = sum(int((~torch.isfinite(images.images)).flatten(1).any(dim=1).sum()) for images in sets)
     total = sum(map(len, sets))
-    return Check("every feature is a number", not amiss, f"{amiss} of {total:,} images have others")
+    return Check("every feature is a number", not invalid, f"{invalid} of {total:,} images have others")

@@ -47,10 +47,10 @@ def splits_of(
         rows = test[table.values[test, swap.bit] == table.labels[test]]
         before = table.parts.take(rows)
         after = covered(before, cue)
-        chance = torch.rand(len(rows), generator=generator(seed, "twins", cue), dtype=torch.float64)
+        uniform = torch.rand(len(rows), generator=generator(seed, "twins", cue), dtype=torch.float64)
         twins = {
             "common": table.images(rows),
-            "swapped": table.images(rows, swap.parts(rows, chance.numpy()), 1 << swap.bit),
+            "swapped": table.images(rows, swap.parts(rows, uniform.numpy()), 1 << swap.bit),
             # a covered background or object has no value, so its bit stays; a missing watermark has value 0
             "covered": table.images(rows, after, (before.marks - after.marks) << swap.bit),
         }

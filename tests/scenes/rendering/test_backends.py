@@ -109,7 +109,7 @@ def test_every_colour_and_material_looks_different():
         assert np.abs(shiny - rough).max(axis=1).mean() > 15
 
 
-def test_a_picture_is_the_same_in_any_lot():
+def test_an_image_does_not_depend_on_its_batch():
     scenes = drawn(5, seed=5)
     for backend in {FAST, "torch"}:
         images, masks = render(scenes, 32, backend)
@@ -146,7 +146,7 @@ def test_no_scenes_give_no_pictures():
         assert [values.shape for values in render(none, 16, backend)] == [(0, 16, 16, 3), (0, 16, 16)]
 
 
-def test_backends_that_are_not_there_are_told(monkeypatch):
+def test_missing_backends_are_named(monkeypatch):
     assert resolve_backend("torch") == "torch"
     with pytest.raises(InputError, match="unknown backend 'nmba': did you mean 'numba'"):
         resolve_backend("nmba")
@@ -167,7 +167,7 @@ def test_backends_that_are_not_there_are_told(monkeypatch):
     assert BACKENDS == ("numba", "torch", "bpy")
 
 
-def test_numba_that_cannot_keep_its_code_is_told(monkeypatch):
+def test_numba_without_a_writable_cache_is_named(monkeypatch):
     def broken(name: str) -> None:
         raise RuntimeError("cannot cache function '_paint': no locator available")
 

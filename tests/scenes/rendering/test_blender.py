@@ -57,7 +57,7 @@ def test_scenes_go_as_json_and_come_back_as_pictures(tmp_path, monkeypatch):
     assert told["scenes"][2]["lamps"][0] == pytest.approx((scenes.lamps[2, 0] + [6.45, -2.91, 4.26]).tolist())
 
 
-def test_an_object_is_told_with_its_real_measures(tmp_path, monkeypatch):
+def test_objects_are_sent_with_their_real_size(tmp_path, monkeypatch):
     kept = stand_in(tmp_path, monkeypatch)
     render(by_hand(("cube large metal blue", 1.0, -2.0)), 16, "bpy")
     (one,) = json.loads(kept.read_text())["scenes"][0]["objects"]
@@ -87,7 +87,7 @@ def test_pictures_that_are_missing_or_of_another_size_are_refused(tmp_path, monk
         render(drawn(1), 16, "bpy")
 
 
-def test_a_python_that_is_not_there_or_has_no_bpy_is_told(tmp_path, monkeypatch):
+def test_a_missing_python_or_bpy_is_named(tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_BPY_PYTHON", str(tmp_path / "nothing"))
     with pytest.raises(InputError, match=r"'bpy' finds no program .*nothing'"):
         render(drawn(1), 16, "bpy")

@@ -170,7 +170,7 @@ def test_a_training_picture_among_the_test_pictures_of_a_folder_is_found_in_tabl
         assert passed or found.detail == "T2_positive holds 1 training images of T2"
 
 
-def test_tables_without_pictures_are_not_told_apart_and_the_proof_says_so(tables, scenes):
+def test_tables_without_pictures_are_not_compared_and_the_proof_says_so(tables, scenes):
     found = checked(3, tables, scenes)
     assert found.passed
     assert found.detail.startswith("not checked: scenes without pictures are alike by chance")

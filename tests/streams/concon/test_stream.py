@@ -120,7 +120,7 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
         concon(**few, input_modality="attributes")
 
 
-def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(pictures, tmp_path, monkeypatch):
+def test_records_without_camera_and_lamps_give_attributes_and_no_twins(pictures, tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     folder, _, whole = pictures
     known = tmp_path / "known"
@@ -139,7 +139,7 @@ def test_records_without_camera_and_lamps_tell_the_attributes_and_give_no_twins(
     assert any("T1_positive none of 4" in check.detail for check in proof.checks)
 
 
-def test_of_slots_it_is_told_how_well_the_scenes_were_read(tmp_path, monkeypatch):
+def test_facts_report_perception_accuracy_for_slots(tmp_path, monkeypatch):
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "cache"))
     options = SlotOptions(slots=5, channels=8, hidden=8)
     with seeded_globally(0, "test"):
