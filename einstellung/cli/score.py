@@ -35,14 +35,20 @@ def _setting_options(taken: set[str]) -> list[click.Parameter]:
         option = "--" + key.replace("_", "-")
         if option in taken:
             continue
-        help_texts = list(dict.fromkeys(field.description or "" for field in fields.values()))
-        where = "" if len(fields) == len(kinds) else f" ({', '.join(fields)})"
-        defaults = {name: field.get_default(call_default_factory=True) for name, field in fields.items()}
-        shown = list(dict.fromkeys(map(_default, defaults.values())))
-        default = shown[0] if len(shown) == 1 else "; ".join(f"{n} {_default(v)}" for n, v in defaults.items())
-        text = f"{' '.join(help_texts)}{where}" + (f"  [default: {default}]" if default else "")
-        found.append(click.Option([option, f"setting_{key}"], help=text, metavar="VALUE"))
+        found.append(click.Option([option, f"setting_{key}"], help=_describe(fields, len(kinds)), metavar="VALUE"))
     return found
+
+
+def _describe(fields: dict[str, Any], kinds: int) -> str:
+    """What a setting means and its default, by diagnosis where they differ."""
+    by_text: dict[str, list[str]] = {}
+    for name, field in fields.items():
+        default = _default(field.get_default(call_default_factory=True))
+        text = (field.description or "") + (f"  [default: {default}]" if default else "")
+        by_text.setdefault(text, []).append(name)
+    if len(fields) == kinds and len(by_text) == 1:
+        return next(iter(by_text))
+    return " ".join(f"{', '.join(names)}: {text}" for text, names in by_text.items())
 
 
 def _default(value: Any) -> str:

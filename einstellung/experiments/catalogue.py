@@ -61,7 +61,7 @@ def _summary(thing: Any) -> str:
 def _options(thing: Any) -> dict[str, Any]:
     options = getattr(thing, "Options", getattr(thing, "Settings", thing))
     if isinstance(options, type) and issubclass(options, BaseModel):
-        return {name: field.get_default(call_default_factory=True) for name, field in options.model_fields.items()}
+        return dict(options().model_dump(mode="json"))
     if is_dataclass(options):
         return {field.name: field.default for field in fields(options)}
     parameters = inspect.signature(options).parameters.values()

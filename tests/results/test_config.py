@@ -188,9 +188,9 @@ def test_the_command_line_has_every_setting_and_names_its_defaults():
     for name in diagnoses:
         for key in diagnoses[name].Settings.model_fields:
             assert f"setting_{key}" in said
-    assert "confounding 0.9" in said["setting_tau"]
-    assert "rigidity 0.6" in said["setting_tau"]
-    assert "(rigidity)" in said["setting_tau_grid"]
+    assert "[default: 0.6]" in said["setting_tau"]
+    assert "[default: 0.9]" in said["setting_tau"]
+    assert said["setting_tau_grid"].startswith("rigidity: ")
     assert "default: 1,0.02,0.02" in said["setting_margins"]
 
 

@@ -1,4 +1,4 @@
-"""The diagnosis of confounded tasks, behind the contract of all diagnoses."""
+"""Did a learner learn the question, or one confounder after the other? Confounded tasks (ConCon)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Einstellung Rigidity Index behind the contract of a diagnosis."""
+"""Does its history make a learner lean on the cue? The Einstellung Rigidity Index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several shortcuts at once: does a method that mitigates one amplify another? (Whac-A-Mole)"""
+"""Does a method that mitigates one shortcut amplify another? Several shortcuts (Whac-A-Mole)."""
 
 from __future__ import annotations
 
