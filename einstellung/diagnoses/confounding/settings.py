@@ -20,9 +20,9 @@ class ConfoundingSettings(Settings):
     )
     tau: float = Field(default=0.9, description="Accuracy on a task that counts as reached for the adaptation delay.")
     window: int = Field(
-        default=3, description="Epochs over which curves are smoothed before the threshold is looked for."
+        default=3, description="How many epochs curves are smoothed over."
     )
-    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed.")
+    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
     margin: float = Field(
         default=0.1,
         description="How far unconfounded accuracy must stay below the ceiling for a method to be confounded.",
