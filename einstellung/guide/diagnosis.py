@@ -45,6 +45,6 @@ class Guide(Diagnosis[GuideSettings, GuideCard]):
     def overview(self, card: GuideCard) -> Overview:
         return Overview(guide_table(card))
 
-    def export(self, folder: Path, evidence: Evidence, card: GuideCard) -> None:
+    def export(self, folder: Path, evidence: Evidence, card: GuideCard) -> Path:
         results = ResultsFolder(folder)
-        write_guide_files(results, guide_place(results))
+        return write_guide_files(results, guide_place(results))[-1]

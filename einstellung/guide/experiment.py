@@ -120,8 +120,8 @@ def perform(request: Request, tell: Tell) -> Performed:
 
 
 def _report(results: ResultsFolder) -> Reported:
-    """The report, and the guide's files in the root: the mark tells that the studies beside it are the guide's."""
-    write_text(results.path.parent / MARK, "")
+    """The report, and the guide's files in the root: the mark tells that its studies are the guide's."""
+    write_text(results.path.parent.parent / MARK, "")
     return report_study(results)
 
 

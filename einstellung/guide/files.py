@@ -30,7 +30,7 @@ from einstellung.timeline import Timeline
 
 DETAILED, FINAL, ATTENTION = "detailed_results.json", "einstellung_final_results.json", "attention_analysis.json"
 COMPREHENSIVE = "comprehensive_results.json"
-MARK = ".guide"  # lies beside studies that the guide's command made
+MARK = ".guide"  # lies in the root of the guide's command
 _VERSIONS = ("code_version", "code_hash", "git_commit", "packages", "data")
 
 
@@ -58,7 +58,7 @@ def write_guide_files(
 def guide_place(results: ResultsFolder) -> Path:
     """Where the guide's files of a study lie: in the root of the guide's command, or in the study's own folder."""
     study, root = results.path, results.path.parent.parent
-    return root if study.parent.name == STUDIES and (study.parent / MARK).exists() else study
+    return root if study.parent.name == STUDIES and (root / MARK).exists() else study
 
 
 @dataclass(frozen=True)

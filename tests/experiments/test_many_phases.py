@@ -253,8 +253,6 @@ def test_a_stream_without_a_cue_takes_none_and_brings_its_own_checks(named):
     assert config.cue is None
     assert config.cover is None
     assert resolve(config) == config
-    assert config.score.tau == 0.9  # chance is one half there; what is asked for stays
-    assert resolve(build_config({**VALUES, "score": {"tau": 0.7}})).score.tau == 0.7
     proof = prove(build_stream(config))
     assert [check.name for check in proof.checks] == ["noise is noise"]
     assert "cue" not in proof.facts

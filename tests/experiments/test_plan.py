@@ -50,7 +50,7 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"evaluation": {"subsets": "end"}}, True, True),
         ({"stream": {"input_size": 24}}, True, True),
         ({"training": {"matmul": "highest", "compile": False}, "stream": {"input_size": None}}, False, False),
-        ({"logging": ["csv"], "guide_files": True}, False, False),
+        ({"logging": ["csv"], "companions": {"guide": {}}, "launcher": "elsewhere"}, False, False),
     ],
 )
 def test_keys_change_with_what_shapes_the_result(change, runs, first_phases):

@@ -150,3 +150,10 @@ def test_a_few_images_are_of_as_many_kinds_as_possible():
     assert all(len(phase.train.labels.unique()) == 5 for phase in few.phases)
     assert _few(images, 4).index.tolist() == [0, 50, 90, 98]
     assert len(_few(images, 1000)) == 100
+
+
+def test_a_loss_that_diverges_on_two_images_is_no_reason_to_refuse_a_study():
+    """A penalty that a whole phase can bear makes a step on two images overflow; the study's own loop watches its losses."""
+    strong = {"methods": ["ewc_on", "gpm"], "learners": {"ewc_on": {"e_lambda": 1e38, "fisher_images": 4}}}
+    config = resolve(build_config({**SMALL, **strong, "training": {**SMALL["training"], "lr": 100.0}}))
+    rehearse(config, build_stream(config))

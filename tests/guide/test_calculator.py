@@ -120,7 +120,7 @@ def test_further_subsets_of_the_same_moment_may_follow():
 def test_nothing_added_and_no_threshold_between_0_and_1():
     with pytest.raises(InputError, match="no timeline data was added"):
         EinstellungMetricsCalculator().calculate_comprehensive_metrics()
-    with pytest.raises(InputError, match="guide threshold is 80"):
+    with pytest.raises(InputError, match="adaptation_threshold is 80"):
         EinstellungMetricsCalculator(adaptation_threshold=80)
 
 

@@ -47,7 +47,8 @@ def test_the_protocols_defaults():
     assert (config.training.lr, config.training.momentum, config.training.weight_decay) == (0.01, 0.9, 1e-4)
     assert config.seeds == (42, 123, 456, 789, 1011)
     assert config.training.milestones == (35, 45)
-    assert (config.score.tau, config.score.window, config.score.margins) == (0.6, 3, (1.0, 0.02, 0.02))
+    settings = diagnoses["rigidity"].Settings(**config.score)
+    assert (settings.tau, settings.window, str(settings.margins)) == (0.6, 3, "1,0.02,0.02")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,7 @@ def test_the_protocols_defaults():
         ({"training": {"epoch": [1, 1]}}, r"unknown key 'training.epoch': did you mean 'epochs'\?"),
         (
             {"stream": {"name": "concon", "sees": "slots"}},
-            "^the configuration: stream.sees is now called stream.input_modality$",
+            "^the configuration: 'stream.sees' is now called 'stream.input_modality': rename the key$",
         ),
         ({"training": {"lr": -1}}, "training.lr: input should be greater than 0"),
         ({"training": {"precision": "fp16"}}, "training.precision"),

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from einstellung.cli.study_groups import FamilyGroup
+from einstellung.diagnoses import reporting
+from einstellung.diagnoses.reporting import ReportedFamily
 from einstellung.errors import InputError
-from einstellung.report import family
 from einstellung.results.family import Family, check_family_root, read_family, write_family
 
 VALUES = {
@@ -71,7 +72,8 @@ def test_a_root_remembers_its_studies_and_refuses_what_is_not_its_own(tmp_path):
 
 def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatch):
     shown = []
-    monkeypatch.setattr(family, "report_family", lambda root, names: (shown.extend(names) or {}, root))
+    done = ReportedFamily({}, [], {}, tmp_path / "family.html")
+    monkeypatch.setattr(reporting, "report_family", lambda root, names: shown.extend(names) or done)
     for names in (("a", "b"), ("b", "c")):
         FamilyGroup(tmp_path, names).write()
     FamilyGroup(tmp_path, ("b", "c")).show(as_json=True)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from einstellung.bridges.recorder import Recorder
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.guide.card import GUIDE_METRICS, THRESHOLD, GuideRun, GuideSettings
 from einstellung.guide.score import guide_score
@@ -95,7 +96,13 @@ class MammothEvaluator:
     def get_final_metrics(self) -> GuideRun:
         """The guide's metrics of this run: adaptation_delay, performance_deficit, shortcut_feature_reliance, eri_score."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)
-        settings = GuideSettings() if threshold is None else GuideSettings(guide_threshold=float(threshold))
+        settings = (
+            GuideSettings()
+            if threshold is None
+            else parse_settings(
+                GuideSettings, {"guide_threshold": threshold}, "guide", lambda key: "einstellung_adaptation_threshold"
+            )
+        )
         card = guide_score(self.timeline(), settings)
         return card.methods[self.recorder.method].per_seed[str(self.recorder.seed)]
 

@@ -19,9 +19,7 @@ class ConfoundingSettings(Settings):
         description=f"The method that starts fresh in every phase ('{DEFAULT_BASELINE}' where it is there).",
     )
     tau: float = Field(default=0.9, description="Accuracy on a task that counts as reached for the adaptation delay.")
-    window: int = Field(
-        default=3, description="How many epochs curves are smoothed over."
-    )
+    window: int = Field(default=3, description="How many epochs curves are smoothed over.")
     smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
     margin: float = Field(
         default=0.1,

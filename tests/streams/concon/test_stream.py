@@ -206,7 +206,7 @@ def test_what_is_given_wrongly_is_named(options, words, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"score": {"final": "best-val"}}, "'best-val' has no meaning for confounded tasks"),
+        ({"score": {"final": "best-val"}}, "score.final is not a setting of the diagnosis 'confounding'"),
         ({"score": {"tau": 0.4}}, "tau is 0.4: a number above chance"),
         ({"learners": {"fromp": {"buffer": 1}}}, "learners.fromp.buffer is 1: give at least one for each of 2 phases"),
     ],
