@@ -133,7 +133,7 @@ def test_pictures_get_their_own_colours_back(net, images):
 
 
 def test_what_cannot_be_looked_at_is_refused(net, images, look, tmp_path):
-    with pytest.raises(InputError, match="ResNet18 has no attention"):
+    with pytest.raises(InputError, match="ResNet18 has no known attention"):
         EinstellungAttentionAnalyzer(ResNet18(10, width=4), "cpu")
     with pytest.raises(InputError, match="the model is on cpu, not on cuda:0"):
         EinstellungAttentionAnalyzer(net, "cuda:0")

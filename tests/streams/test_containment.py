@@ -71,7 +71,7 @@ def test_images_of_another_shape_or_type_contain_nothing():
 
 
 def test_the_originals_of_twins_are_contained_in_their_class():
-    stream = concon(sees="attributes", train=10, val=5, test=20)
+    stream = concon(input_modality="attributes", train=10, val=5, test=20)
     found = contained_splits(stream.splits)
     for task in ("T1", "T2", "T3"):
         for word in ("positive", "negative"):
