@@ -10,14 +10,14 @@ import pytest
 from benchmarks import scaling
 
 
-class KnownCrew:
+class KnownPool:
     """Workers of which each takes a millisecond per image alone, and longer beside others; the calls are kept."""
 
     calls: list[tuple[int, int]]
 
     def __init__(self, config: Any) -> None:
         assert config.backbone.options["width"] == 8
-        KnownCrew.calls = []
+        KnownPool.calls = []
 
     def __enter__(self) -> Self:
         return self
@@ -25,13 +25,14 @@ class KnownCrew:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def timed(self, threads: int, workers: int, budget: float) -> Any:
+    def measure(self, threads: int, workers: int, budget: float) -> Any:
         self.calls.append((workers, threads))
-        return SimpleNamespace(pace=SimpleNamespace(training={1: 0.001, 2: 0.00125, 4: 0.0025}[workers] / threads))
+        rate = {1: 1000.0, 2: 800.0, 4: 400.0}[workers] * threads
+        return SimpleNamespace(throughput=SimpleNamespace(training=rate))
 
 
 def test_throughput_is_that_of_all_workers_together_in_changing_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scaling, "Crew", KnownCrew)
+    monkeypatch.setattr(scaling, "WorkerPool", KnownPool)
     rates = scaling.throughputs("paper-fast", ((1, 1), (2, 1), (4, 1), (1, 2)), repeats=2, budget=1.0)
     assert {key: [round(rate) for rate in found] for key, found in rates.items()} == {
         (1, 1): [1000, 1000],
@@ -39,7 +40,7 @@ def test_throughput_is_that_of_all_workers_together_in_changing_order(monkeypatc
         (4, 1): [1600, 1600],
         (1, 2): [2000, 2000],
     }
-    assert KnownCrew.calls == [(1, 1), (2, 1), (4, 1), (1, 2), (2, 1), (4, 1), (1, 2), (1, 1)]
+    assert KnownPool.calls == [(1, 1), (2, 1), (4, 1), (1, 2), (2, 1), (4, 1), (1, 2), (1, 1)]
 
 
 @pytest.mark.parametrize(("two", "cores", "reached"), [(1810.0, 2, True), (1790.0, 2, False), (1790.0, 1, None)])

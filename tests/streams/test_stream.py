@@ -6,6 +6,7 @@ import torch
 
 from einstellung.streams import ImageSet
 from einstellung.streams.composites.stream import stream_of
+from einstellung.streams.concon.stream import concon
 from einstellung.streams.stream import TogglePlantedCue
 from tests.composites.small import few
 
@@ -42,7 +43,8 @@ def test_toggling_the_planted_cue_changes_nothing_else():
     assert torch.equal(after.images, before.images)
 
 
-def test_every_stream_declares_its_diagnosis(small_stream, tables, monkeypatch):
+def test_every_stream_declares_its_diagnosis(small_stream, monkeypatch):
+    tables = concon(input_modality="attributes", train=8, val=2, test=4)
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
     composites = stream_of(few(size=32, counts={"train": 16, "val": 8, "test": 8}), shared=False, seed=0)
     assert [stream.diagnosis for stream in (small_stream, tables, composites)] == [

@@ -27,7 +27,7 @@ def test_features_of_a_frozen_extractor(monkeypatch, composed, stream):
     from einstellung.streams.composites.frozen import PARTNERS, as_features
 
     net = Averages()
-    monkeypatch.setattr(einstellung.classifiers, "extractor", lambda name: net)
+    monkeypatch.setattr(einstellung.classifiers, "load_extractor", lambda name: net)
     seen = as_features(stream, "averages", 0)
     assert net.seen < 40 * 2 * (1 + PARTNERS * 3) + 16 + 32 + 16 * 6 + 1  # what is in several splits is looked at once
     for phase, pictures in zip(seen.phases, stream.phases, strict=True):
