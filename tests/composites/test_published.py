@@ -150,7 +150,7 @@ def spoil(folder, what):
         ("group", r"obj-round_bg-blocks_co_occur_obj-plant is missing: all eight groups"),
         ("mask", r"000_mask.png is missing: every image needs masks"),
         ("only", r"000_bg_only.png is missing, but others exist"),
-        ("picture", r"'000.jpg' is no picture"),
+        ("picture", r"'000.jpg' is not a readable picture"),
         ("size", r"000.jpg is 40x40 pixels: images and masks must be squares of the same size"),
         ("empty mask", r"000.jpg: the mask of its target is empty"),
         ("stranger", r"cats is not a group folder"),

@@ -60,7 +60,7 @@ def test_the_papers_own_protocol_differs_in_nothing():
             ["weights of net.safetensors at the start (paper: weights of ImageNet)"],
         ),
         (
-            {"stream": {"sees": "features", "extractor": "efficientnet-lite0"}},
+            {"stream": {"input_modality": "features", "extractor": "efficientnet-lite0"}},
             ["the net sees frozen features of efficientnet-lite0 (paper: it sees pixels and is trained whole)"],
         ),
         ({"training": {"schedule": "cosine"}}, ["the learning rate falls along a cosine (paper: a constant one)"]),
