@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from einstellung.arguments import add_data_location
 from einstellung.errors import InputError
-from einstellung.guide.debug import debug_in_words
+from einstellung.guide.debug import describe_debug
 from einstellung.guide.flags import configured, parsed
 from einstellung.results.config import StudyConfig, to_yaml
 
@@ -55,7 +55,7 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     resolved = resolve(config)  # an unknown name is an error before anything else is said
     request = _request(flags, config, command)
     if flags.debug:
-        _say(debug_in_words(resolved))
+        _say(describe_debug(resolved))
     if flags.verbose:
         _say(to_yaml(resolved).rstrip())
     performed = perform(request, _say)

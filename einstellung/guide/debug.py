@@ -55,8 +55,8 @@ def debug_warnings(config: StudyConfig) -> list[str]:
     return [f"--debug: {_size(config)}: the numbers mean nothing"] if is_debug(config) else []
 
 
-def debug_in_words(config: StudyConfig) -> str:
-    """The same for who starts it, with what became of the net."""
+def describe_debug(config: StudyConfig) -> str:
+    """The warning printed at the start, which also names the net."""
     words, smaller = _SMALLER_OF.get(config.backbone.name, ("", {}))
     settings = {"stream": config.stream.options, "backbone": config.backbone.options}
     asked = [(settings[section].get(key), value) for section, own in smaller.items() for key, value in own.items()]

@@ -146,7 +146,7 @@ def mask_does_something(timeline: Timeline) -> Check:
             continue
         judged += 1
         if np.array_equal(patched.acc[here], masked.acc[there]):
-            found[_beside_equal_accuracies(patched, masked, here, there)].append((method, seed))
+            found[_other_difference(patched, masked, here, there)].append((method, seed))
     if judged == 0:
         return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
     equal = "accuracies equal at every epoch in"
@@ -164,7 +164,7 @@ def mask_does_something(timeline: Timeline) -> Check:
     return Check(name, not found["copy"] and not found["open"], "; ".join(details))
 
 
-def _beside_equal_accuracies(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
+def _other_difference(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
     """What tells the two apart where the accuracies do not: 'loss', 'acc_task', nothing ('copy'), or 'open'."""
 
     def differ(one: FloatArray | None, other: FloatArray | None) -> bool | None:
