@@ -25,7 +25,7 @@ _NAME = "run_einstellung_experiment"
 
 
 def main(words: list[str] | None = None) -> None:
-    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    """Entry point: a user's mistake is one line and exit code 2."""
     given = sys.argv[1:] if words is None else words
     try:
         code = _run(parsed(given), shlex.join([f"{_NAME}.py", *given]))

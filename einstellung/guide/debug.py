@@ -1,4 +1,4 @@
-"""``--debug``: what it makes smaller, and the mark that its results bear. No torch in here."""
+"""``--debug``: what it makes smaller, and the name that marks its results. No torch in here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALLER: dict[str, Any] = {
     "name": NAME,
     "stream": {"train_per_class": 10, "test_per_class": 4},
     "training": {"epochs": [2, 2], "milestones": []},
-    # What a hardly trained net can bear, and what takes seconds.
+    # What suits a hardly trained net and takes seconds.
     "learners": {"ewc_on": {"e_lambda": 0.01}, "dgr": {"generator_epochs": 1}},
 }
 _FEW_CLASSES = {"train_per_class": 5, "test_per_class": 1, "t1": [0, 1], "t2": [8, 10], "shortcut": [8]}

@@ -1,4 +1,4 @@
-"""An experiment the guide's way: its study's folder is found by the hash of all that shapes it, and nothing is silent.
+"""An experiment as in the guide: the hash of all that shapes a study names its folder, and every decision is logged.
 
 A finished run is neither trained a second time nor used unless that was asked for; an interrupted one is continued.
 """
@@ -120,7 +120,7 @@ def perform(request: Request, log: Log) -> Performed:
 
 
 def _report(results: ResultsFolder) -> Reported:
-    """The report, and the guide's files in the root: the mark tells that its studies are the guide's."""
+    """The report, and the guide's files in the root; the mark says that its studies are the guide's."""
     write_text(results.path.parent.parent / MARK, "")
     return report_study(results)
 

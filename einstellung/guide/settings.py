@@ -78,7 +78,7 @@ KEYS = (*_OTHERS, *_SAME_VALUE, *_OF_LEARNERS)
 
 
 def translated(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[str, Any]:
-    """A configuration in which the guide's keys may stand beside ours, in ours alone; without any of them, as it is.
+    """Translate a configuration that may mix the guide's keys with ours; one without the guide's keys stays as it is.
 
     What neither names is as in the preset ``guide``; where both name one setting, the guide's key counts, but a ``dataset``
     beside another stream is an error. ``log`` receives a line for whatever a reader of the file would not expect.
@@ -190,7 +190,7 @@ def listed(key: str, value: Any) -> list[Any]:
 
 
 def training_for(epochs: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """``n_epochs`` for both phases, or for each; the usual fall of the learning rate keeps its share of the way.
+    """``n_epochs`` for both phases, or for each; the milestones of the learning rate keep their share of the epochs.
 
     >>> training_for(10, {"training": {"milestones": [35, 45]}})
     {'training': {'epochs': [10, 10], 'milestones': [[7, 9], [7, 9]]}}
@@ -261,7 +261,7 @@ _PUT: dict[str, Callable[[Any, Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Sequence[PluginConfig]) -> dict[str, Any]:
-    """The option, for every method of the study that has it, the user's own among them."""
+    """The option, for every method of the study that has it, plug-ins included."""
     from einstellung.experiments.plan import methods_of
     from einstellung.experiments.plugins import load_plugins
 

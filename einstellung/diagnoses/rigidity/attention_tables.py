@@ -1,4 +1,4 @@
-"""Attention as tables: per method by roll-out beside what covering the cue costs, and per head."""
+"""Tables of attention: per method by roll-out, with the accuracies patched and masked, and per head."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer in words: who plays Whac-A-Mole, who does not, what that was judged by. Every word is chosen by the data."""
+"""The answer: which methods play Whac-A-Mole, which do not, and by what criterion. The data choose every word."""
 
 from __future__ import annotations
 
