@@ -94,9 +94,9 @@ def rows_of(where: str, differences: Mapping[str, Sequence[Difference]]) -> list
 
     With too few seeds for a spread, one line says which difference is the largest of all, and that nothing is shown by it.
     """
-    told = [difference for found in differences.values() for difference in found]
-    if any(difference.within is None for difference in told):
-        return [_row(f"{where}, all methods", told, differences)]
+    pooled = [difference for found in differences.values() for difference in found]
+    if any(difference.within is None for difference in pooled):
+        return [_row(f"{where}, all methods", pooled, differences)]
     return [_row(f"{where}, {method}", found, {method: found}) for method, found in differences.items()]
 
 

@@ -87,7 +87,7 @@ def costs_by_seeds(
             with tempfile.TemporaryDirectory() as place:
                 some = merged(values, {"seeds": list(range(1, number + 1))})
                 cost = asked("study", values=some, out=str(Path(place) / "study"), workers=cores)
-            left.tell(_STARTING + number, f"a study with {counted(number, 'seed')}: {cost['wall']:.1f} s")
+            left.log(_STARTING + number, f"a study with {counted(number, 'seed')}: {cost['wall']:.1f} s")
             for clock, seconds in cost.items():
                 found[number][clock].append(seconds / number)
     return found

@@ -60,7 +60,7 @@ def measure(short: bool) -> dict[str, Any]:
         peers, absent = ready(waiting)
         asked = {f"{name} {work}": (peer, work) for name, peer in peers.items() for work in peer.facts["works"]}
         asked = {name: whom for name, whom in asked.items() if not (short and name in LONG_ONLY)}
-        _tell(f"measuring {len(works) + len(asked)} works, width {FULL}")
+        _log(f"measuring {len(works) + len(asked)} works, width {FULL}")
         rates = measured(works, asked, 2 if short else 7)
         narrow = measured_narrow(short)
         peak = measured_peak()
@@ -110,7 +110,7 @@ def plain_works(width: int, steps: int, short: bool) -> dict[str, Work]:
 
 
 def measured_narrow(short: bool) -> Rates:
-    _tell(f"measuring width {NARROW}")
+    _log(f"measuring width {NARROW}")
     works = plain_works(NARROW, NARROW_STEPS, short)
     warm(works)
     return measured(works, {}, 3 if short else 11)
@@ -145,12 +145,12 @@ def ready(waiting: Mapping[str, Peer | PeerError]) -> tuple[dict[str, Peer], dic
         try:
             if isinstance(peer, PeerError):
                 raise peer
-            _tell(f"{name} is ready: {', '.join(peer.facts['works'])}")
+            _log(f"{name} is ready: {', '.join(peer.facts['works'])}")
             there[name] = peer
         except PeerError as error:
             absent[name] = str(error)
     return there, absent
 
 
-def _tell(what: str) -> None:
+def _log(what: str) -> None:
     print(f"  {what} ...", file=sys.stderr, flush=True)

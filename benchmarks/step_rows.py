@@ -10,8 +10,8 @@ from benchmarks.measuring import Spread, ratios, row
 from benchmarks.rates import Rates
 
 TARGETED = 64  # the width of the net that the targets are for
-BESIDE = {"derpp joined": "derpp with `joined`", "derpp earlier": "derpp with `replay: earlier`"}
-OURS = {**BESIDE, "fisher fp32": "Fisher pass in fp32"}
+REPLAY_VARIANTS = {"derpp joined": "derpp with `joined`", "derpp earlier": "derpp with `replay: earlier`"}
+OURS = {**REPLAY_VARIANTS, "fisher fp32": "Fisher pass in fp32"}
 THEIRS = {
     "fisher": "Fisher pass, one image at a time",
     "EWC": "EWC with its Fisher pass, which takes whole batches",
@@ -26,7 +26,7 @@ def peak_row(peak: Mapping[str, float]) -> dict[str, Any]:
     return row("products of square matrices: the most they reach in a core-second", words)
 
 
-def net_in_words(width: int, rest: str = "") -> str:
+def describe_net(width: int, rest: str = "") -> str:
     return f"ResNet-18 width {width}{rest}, batches of {BATCH}, 1 thread"
 
 
@@ -34,7 +34,7 @@ def bare_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float])
     kinds = {"bare": "bare loop, fp32", "bare channels_last": "bare loop, fp32, channels_last"}
     return [
         row(
-            f"{net_in_words(width)}: {words}, images per core-second ({flops / 1e9:.2f} GFLOP an image, counted)",
+            f"{describe_net(width)}: {words}, images per core-second ({flops / 1e9:.2f} GFLOP an image, counted)",
             f"{rates.of(name).words(1)}; {_percent(_share(rates.of(name), flops, peak['fp32']))} of the fp32 peak",
         )
         for name, words in kinds.items()
@@ -47,7 +47,7 @@ def plain_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float]
     slower = ratios(rates.seconds["sgd fp32 torch"], rates.seconds["bare"])
     return [
         row(
-            f"{net_in_words(width)}: sgd in fp32 with torch's kernels, everything inside / bare loop, time of a step",
+            f"{describe_net(width)}: sgd in fp32 with torch's kernels, everything inside / bare loop, time of a step",
             slower.words(3),
             *_aim("at most 1.10", width, slower.median <= 1.10),
         ),
@@ -57,7 +57,7 @@ def plain_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float]
 
 
 def _own_kernels_row(width: int, rates: Rates, flops: float, peak: float) -> dict[str, Any]:
-    what = f"{net_in_words(width)}: sgd in fp32 with our kernels, everything inside, images per core-second"
+    what = f"{describe_net(width)}: sgd in fp32 with our kernels, everything inside, images per core-second"
     if "sgd fp32 own" not in rates:
         return row(what, "not measured: the package numba is not installed")
     own, faster = rates.of("sgd fp32 own"), rates.over("sgd fp32 own", "bare")
@@ -69,8 +69,8 @@ def _own_kernels_row(width: int, rates: Rates, flops: float, peak: float) -> dic
 
 
 def _bf16_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float]) -> list[dict[str, Any]]:
-    speed = f"{net_in_words(width)}: sgd in bf16 / bare loop in fp32, images per core-second"
-    share = f"{net_in_words(width)}: sgd in bf16, share of the bf16 peak"
+    speed = f"{describe_net(width)}: sgd in bf16 / bare loop in fp32, images per core-second"
+    share = f"{describe_net(width)}: sgd in bf16, share of the bf16 peak"
     if "sgd bf16" not in rates:
         return [
             row(speed, NO_BF16, *_aim("at least 1.8", width, None)),
@@ -90,7 +90,7 @@ def _bf16_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float]
 
 def learner_rows(width: int, rates: Rates, learners: Sequence[str], usual: str) -> list[dict[str, Any]]:
     """``usual``: precision and kernels that are taken here where nothing is asked for."""
-    net = net_in_words(width)
+    net = describe_net(width)
     rows = [
         row(
             f"{net}: {method} in T2, {usual}, images per core-second",
@@ -99,7 +99,7 @@ def learner_rows(width: int, rates: Rates, learners: Sequence[str], usual: str) 
         for method in learners
         if method in rates
     ]
-    for name, words in BESIDE.items():
+    for name, words in REPLAY_VARIANTS.items():
         if name in rates:
             faster = rates.over(name, "derpp").words()
             rows.append(
@@ -121,7 +121,7 @@ def peer_rows(
         aim = _aim("at least 1.7", width, faster.median >= 1.7) if (ours, work) == ("derpp", "Mammoth derpp") else ()
         rows.append(
             row(
-                f"{net_in_words(width, f' ({same})')}: our {OURS.get(ours, ours)} / {peer}'s {THEIRS.get(theirs, theirs)}, "
+                f"{describe_net(width, f' ({same})')}: our {OURS.get(ours, ours)} / {peer}'s {THEIRS.get(theirs, theirs)}, "
                 "images per core-second",
                 f"{faster.words()} (theirs {rates.of(work).words(1)})",
                 *aim,

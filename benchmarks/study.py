@@ -129,7 +129,7 @@ def measured(block: Sequence[Piece], cores: int, clock: str, left: TimeLeft) -> 
             folder = Path(place) / str(block.index(piece))
             workers = {"workers": cores} if piece.kind == "study" else {}
             cost = asked(piece.kind, values=piece.values, out=str(folder), **workers)
-            left.tell(WEIGHTS[piece.kind], f"{piece.words}: {cost['core']:.1f} core-seconds in {cost['wall']:.1f} s")
+            left.log(WEIGHTS[piece.kind], f"{piece.words}: {cost['core']:.1f} core-seconds in {cost['wall']:.1f} s")
             return Done.read(piece, cost, folder)
 
         for kind, pieces in groupby(block, key=lambda piece: piece.kind):

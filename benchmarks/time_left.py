@@ -28,5 +28,5 @@ class TimeLeft:
         self._done += weight
         return describe_duration((self._clock() - self._begin) * (self._total - self._done) / self._done)
 
-    def tell(self, weight: float, what: str) -> None:
+    def log(self, weight: float, what: str) -> None:
         print(f"  {what}; about {self.after(weight)} left", file=sys.stderr, flush=True)

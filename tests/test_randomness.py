@@ -28,7 +28,7 @@ def test_other_processes_draw_the_same():
     assert outputs == {f"{here} {uniform_by_index(torch.arange(3), 5).tolist()}\n"}
 
 
-def test_addresses_are_told_apart():
+def test_addresses_are_distinct():
     seeds = {
         seed_of(1, "a"),
         seed_of(1, "b"),

@@ -33,8 +33,8 @@ def start_mammoth(width: int = 64) -> Peer:
 
 
 def start_avalanche(width: int = 64) -> Peer:
-    beside = ROOT / ".venv-bridges" / "bin" / "python"
-    python = os.environ.get(AVALANCHE_PYTHON) or (str(beside) if beside.exists() else None)
+    local = ROOT / ".venv-bridges" / "bin" / "python"
+    python = os.environ.get(AVALANCHE_PYTHON) or (str(local) if local.exists() else None)
     if python is None:
         raise PeerError("not installed: 'make test-bridges' makes an environment for it, or --avalanche-python PYTHON")
     return Peer([python, "-m", "benchmarks.peers.avalanche", str(width)])

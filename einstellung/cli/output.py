@@ -30,7 +30,7 @@ def show_reported(reported: Reported, as_json: bool) -> None:
 
 
 def show_scored(scored: Scored, as_json: bool, page: Path | None) -> None:
-    """A card, and those of its companions, as a person or a program wants it."""
+    """Show a card and those of its companions, as text or JSON."""
     if as_json:
         shown = scored.to_json()
         print_json({**shown, "report": str(page)} if page is not None else shown)

@@ -1,4 +1,4 @@
-"""``report`` and ``ls``: what there is."""
+"""``report`` and ``ls``."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path(path_type=Path))
 @JSON
 def report(folder: Path, as_json: bool) -> None:
-    """Score a results folder (of a study, a sweep or a family) and write its figures, tables and page anew."""
+    """Score a results folder (of a study, a sweep or a family) and rewrite its figures, tables and page."""
     from einstellung.diagnoses.reporting import report_study
     from einstellung.results.family import family_file
     from einstellung.results.folder import ResultsFolder
@@ -78,7 +78,7 @@ def _report_family(root: ResultsFolder, as_json: bool) -> None:
 
 
 def _load_plugins(results: ResultsFolder) -> None:
-    """A study's diagnosis may come from a file of the user's."""
+    """Load the study's plug-ins: its diagnosis may come from one."""
     if results.config_file.exists() and (plugins := results.config().plugins):
         from einstellung.experiments.plugins import load_plugins
 

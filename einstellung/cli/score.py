@@ -102,7 +102,7 @@ def score(
     diagnosis = found if kind is None else get_diagnosis(kind)
     if found.name not in (DEFAULT, diagnosis.name) and not diagnosis.recognises(timeline.splits):
         raise InputError(
-            f"--as {diagnosis.name} has no meaning for timelines of {found.topic}: leave it out, or give --as {found.name}"
+            f"--as {diagnosis.name} does not apply to timelines of {found.topic}: leave it out, or give --as {found.name}"
         )
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}
     settings = parse_settings(
@@ -118,7 +118,7 @@ def score(
 
 
 def _write_page(out: Path, scored: Scored, paths: tuple[Path, ...]) -> Path:
-    """The page of somebody's logs; it says which files it was made from, by their hashes."""
+    """The page of foreign logs, with the hashes of the files it was made from."""
     from einstellung.diagnoses.reporting import write_report
     from einstellung.results.provenance import file_hashes, now, provenance
     from einstellung.timeline.reading import timeline_files

@@ -28,7 +28,7 @@ SET = click.option(
     "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting, e.g. cue.size=6."
 )
 DATA = click.option(
-    "--data", type=click.Path(path_type=Path), help="Where data sets lie.  [default: EINSTELLUNG_DATA, ./data]"
+    "--data", type=click.Path(path_type=Path), help="Folder of data sets.  [default: EINSTELLUNG_DATA, ./data]"
 )
 WORKERS = click.option(
     "--workers",
@@ -48,7 +48,7 @@ LAUNCHER = click.option("--launcher", help="Where jobs run; see 'einstellung ls 
 @click.option(
     "--sweep", "sweeps", multiple=True, metavar="KEY=V,V,...", help="A study for each value, e.g. cue.size=2,4,6,8."
 )
-@click.option("--only", metavar="NAME,NAME,...", help="Of a configuration with several studies, these.")
+@click.option("--only", metavar="NAME,NAME,...", help="Run only these studies of a configuration with several.")
 @DATA
 @WORKERS
 @LAUNCHER
@@ -80,11 +80,11 @@ def run(
     add_data_location(data)
     values, where = _values(config, preset, methods, seeds, assignments, launcher)
     if len(sweeps) > 1:
-        raise InputError("--sweep is given twice: a sweep is over one setting")
+        raise InputError("--sweep is given twice: a sweep varies one setting")
     sweep = Sweep.parse(sweeps[0]) if sweeps else None
     family = Family.of(values, where)
     if sweep and family:
-        raise InputError(f"{where} describes several studies: --sweep goes with a single one")
+        raise InputError(f"{where} describes several studies: --sweep needs a single one")
     if only is not None and not family:
         raise InputError(f"{where} describes a single study: --only chooses among several")
     if family:
@@ -131,7 +131,7 @@ def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_jso
 def validate(
     config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
 ) -> None:
-    """Check a configuration, prove its stream and let every learner take one step in every phase; nothing is kept."""
+    """Check a configuration, prove its stream and run one step of every learner in every phase; nothing is kept."""
     from einstellung.diagnoses.reporting import common_diagnosis
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study

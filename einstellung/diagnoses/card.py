@@ -1,4 +1,4 @@
-"""What a diagnosis says of a timeline: a typed, versioned card. JSON is made from it at the edge only."""
+"""The result of a diagnosis: a typed, versioned card, converted to JSON only when it is written."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ def same_images(timeline: Timeline) -> Check:
 
 
 def same_budget_over_seeds(timeline: Timeline) -> Check:
-    """Seeds of a method compare only if they were trained as long; methods may differ, and the detail says how.
+    """Seeds of a method are comparable only if trained equally long; methods may differ, and the detail says how.
 
     What a random buffer holds of a phase differs by a few images from seed to seed, and so do effective epochs; such seeds were
     measured as often, and none is much shorter than another.
@@ -113,7 +113,7 @@ def _numbers(numbers: Iterable[int], most: int = 8) -> str:
 
 
 def twins_are_paired(timeline: Timeline, pairs: Pairs) -> Check:
-    """Twins and the images they are twins of: as many of them, measured at the same moments."""
+    """Twins and their originals are equally many and measured at the same epochs."""
     name = "twins and their originals are measured alike"
     compared, odd = 0, []
     for run, phase, original, twin in _measured(timeline, pairs):
@@ -133,7 +133,7 @@ def twins_are_paired(timeline: Timeline, pairs: Pairs) -> Check:
 
 
 def twins_change_something(timeline: Timeline, pairs: Pairs) -> Check:
-    """Equal accuracies are no fault, a net may ignore what was changed; equal losses too are the same images twice."""
+    """Equal accuracies alone pass, as a net may ignore the change; equal losses as well mean the same images twice."""
     name = "twins are other images than their originals"
     judged, copies = 0, []
     for run, phase, original, twin in _measured(timeline, pairs):

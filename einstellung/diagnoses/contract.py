@@ -1,4 +1,4 @@
-"""What a diagnosis is: from evidence to a typed card, and from the card to what a person sees.
+"""The contract of a diagnosis: from evidence to a typed card, and from the card to its presentation.
 
 A kind of study is one folder that implements this class; adding one edits no existing file.
 """
@@ -29,7 +29,7 @@ C = TypeVar("C", bound=Card)
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that a card may rest on. Of somebody's log files there is nothing but the timeline.
+    """Everything that a card may rest on; for foreign log files, the timeline alone.
 
     ``proof`` is what the stream proved before training; ``failures`` has a sentence for every run that failed; ``siblings`` are
     the cards of the other studies of a family, scored without siblings of their own.
@@ -63,7 +63,7 @@ class Diagnosis(ABC, Generic[S, C]):
     """One kind of study.
 
     ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
-    ``grouped``: whether studies of this kind have a page together, as a ``family`` or as a ``sweep``. ``configured_order``:
+    ``grouped``: how studies of this kind can share a page: as a ``family``, as a ``sweep``. ``configured_order``:
     whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
     which extends ``shell.html``; without one, the page shows the answer, every figure and every table.
     """
@@ -87,7 +87,7 @@ class Diagnosis(ABC, Generic[S, C]):
 
     @abstractmethod
     def answer(self, card: C) -> list[str]:
-        """The sentences that a person reads first; the first is the answer."""
+        """The sentences that a reader sees first; the first is the answer."""
 
     @abstractmethod
     def tables(self, card: C) -> Mapping[str, Table | Missing]:
@@ -103,7 +103,7 @@ class Diagnosis(ABC, Generic[S, C]):
         return Overview(first, paragraphs=tuple(self.answer(card)))
 
     def describe_split(self, split: str, card: C) -> str | None:
-        """What a split holds, in words; None where the name is none of this diagnosis'."""
+        """A description of a split; None for a name that the diagnosis does not know."""
         return None
 
     def split_order(self, split: str, card: C) -> Any:
@@ -115,11 +115,11 @@ class Diagnosis(ABC, Generic[S, C]):
         return {}
 
     def page(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
-        """What else the diagnosis' own template needs."""
+        """What the diagnosis' own template needs in addition."""
         return {}
 
     def export(self, folder: Path, evidence: Evidence, card: C) -> Path | None:
-        """Write files of its own into a study's folder, beside the report; the one to look at, where there is one."""
+        """Write additional files into a study's folder; return the main one, if any."""
         return None
 
     def family(self, members: Members[C]) -> FamilyPage | None:

@@ -1,4 +1,4 @@
-"""Which diagnoses there are, and which one a log was made for: decided here and nowhere else."""
+"""The registry of diagnoses, and the only place that decides which one a log was made for."""
 
 from __future__ import annotations
 

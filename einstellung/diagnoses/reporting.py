@@ -1,4 +1,4 @@
-"""From a results folder, a family of them or somebody's logs to cards and pages: one way for every diagnosis."""
+"""From a results folder, a family of them or foreign logs to cards and pages, for every diagnosis alike."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from einstellung.results.sweep import folder_name, read_sweep
 class Scored:
     """A card with the diagnosis that made it and what it rests on.
 
-    ``companions``: the same evidence by other diagnoses, which the configuration asks for beside its own.
+    ``companions``: the same evidence by other diagnoses, which the configuration requests in addition.
     """
 
     diagnosis: Diagnosis[Any, Any]
@@ -89,7 +89,7 @@ def score_folder(results: ResultsFolder, siblings: Mapping[str, Card] | None = N
 
 
 def evidence_of(results: ResultsFolder) -> Evidence:
-    """What lies in a results folder."""
+    """The evidence in a results folder."""
     timeline = results.merge_timelines()
     if timeline is None:
         raise InputError(f"{results.path} holds no finished run yet")
@@ -112,7 +112,7 @@ def _siblings(results: ResultsFolder) -> dict[str, Card]:
 
 
 def report_study(results: ResultsFolder, siblings: Mapping[str, Card] | None = None) -> Reported:
-    """Score a results folder and write its figures, tables and page anew."""
+    """Score a results folder and rewrite its figures, tables and page."""
     scored = score_folder(results, siblings)
     page = write_report(
         results.path,
@@ -220,8 +220,8 @@ def common_diagnosis(kinds: Mapping[str, Diagnosis[Any, Any]], group: str) -> Di
     for name, kind in kinds.items():
         if kind.name != common.name:
             raise InputError(
-                f"study {first} is of {common.topic} and study {name} of {kind.topic}: a {group} is of one diagnosis; put them "
-                "into configurations and folders of their own"
+                f"study {first} is of {common.topic} and study {name} of {kind.topic}: a {group} has one diagnosis; give each "
+                "its own configuration and folder"
             )
     if group not in common.grouped:
         raise InputError(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-#: CIFAR-100's superclasses by number: the first task, the second, and those of the second whose images bear the patch.
+#: CIFAR-100's superclasses by number: the first task, the second, and those of the second whose images have the patch.
 T1_SUPERCLASSES = [0, 1, 2, 3, 4, 5, 6, 7]
 T2_SUPERCLASSES = [8, 9, 10, 11]
 SHORTCUT_SUPERCLASSES = [8, 9]

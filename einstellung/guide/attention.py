@@ -196,7 +196,7 @@ def _written(name: str, values: Any) -> dict[str, Any]:
 
 
 def _check_device(model: nn.Module, device: torch.device | str | None) -> None:
-    """The model stays where it is: moving it is its owner's business."""
+    """The model stays on its device: moving it is up to the caller."""
     first = next(model.parameters(), None)
     if device is None or first is None:
         return

@@ -17,12 +17,12 @@ T1_AFTER_T1 = "T1_all_after_T1"
 
 
 class GuideSettings(Settings):
-    """What the user may choose about the guide's score. The baseline counts for the checks only."""
+    """Settings of the guide's score. Only the checks use the baseline."""
 
     guide_threshold: float = Field(
-        default=THRESHOLD, gt=0, le=1, description="T1_all that the guide's delay waits for."
+        default=THRESHOLD, gt=0, le=1, description="Accuracy on T1_all at which the guide's delay ends."
     )
-    final: Literal["auto", "last", "best-val"] = Field(default="auto", description="The epoch of T2 that counts.")
+    final: Literal["auto", "last", "best-val"] = Field(default="auto", description="The scored epoch of T2.")
 
 
 @dataclass(frozen=True)

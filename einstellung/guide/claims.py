@@ -1,4 +1,4 @@
-"""The implementation guide's 'Expected Results' and 'Scientific Validation' beside what was measured.
+"""The implementation guide's 'Expected Results' and 'Scientific Validation' against what was measured.
 
 A claim holds where the whole 95 % interval of the mean over seeds agrees with it, and does not where the whole interval
 disagrees. Between the two, with fewer than three seeds, or where a number is undefined, it cannot be told. Only numbers are

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from einstellung.arguments import add_data_location
 from einstellung.errors import InputError
-from einstellung.guide.debug import debug_in_words
+from einstellung.guide.debug import describe_debug
 from einstellung.guide.flags import configured, parsed
 from einstellung.results.config import StudyConfig, to_yaml
 
@@ -25,7 +25,7 @@ _NAME = "run_einstellung_experiment"
 
 
 def main(words: list[str] | None = None) -> None:
-    """Entry point: one clear line and exit code 2 for whatever the user gave wrongly."""
+    """Entry point: a user's mistake is one line and exit code 2."""
     given = sys.argv[1:] if words is None else words
     try:
         code = _run(parsed(given), shlex.join([f"{_NAME}.py", *given]))
@@ -55,7 +55,7 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     resolved = resolve(config)  # an unknown name is an error before anything else is said
     request = _request(flags, config, command)
     if flags.debug:
-        _say(debug_in_words(resolved))
+        _say(describe_debug(resolved))
     if flags.verbose:
         _say(to_yaml(resolved).rstrip())
     performed = perform(request, _say)

@@ -1,4 +1,4 @@
-"""``--debug``: what it makes smaller, and the mark that its results bear. No torch in here."""
+"""``--debug``: what it makes smaller, and the name that marks its results. No torch in here."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SMALLER: dict[str, Any] = {
     "name": NAME,
     "stream": {"train_per_class": 10, "test_per_class": 4},
     "training": {"epochs": [2, 2], "milestones": []},
-    # What a hardly trained net can bear, and what takes seconds.
+    # What suits a hardly trained net and takes seconds.
     "learners": {"ewc_on": {"e_lambda": 0.01}, "dgr": {"generator_epochs": 1}},
 }
 _FEW_CLASSES = {"train_per_class": 5, "test_per_class": 1, "t1": [0, 1], "t2": [8, 10], "shortcut": [8]}
@@ -55,8 +55,8 @@ def debug_warnings(config: StudyConfig) -> list[str]:
     return [f"--debug: {_size(config)}: the numbers mean nothing"] if is_debug(config) else []
 
 
-def debug_in_words(config: StudyConfig) -> str:
-    """The same for who starts it, with what became of the net."""
+def describe_debug(config: StudyConfig) -> str:
+    """The warning printed at the start, which also names the net."""
     words, smaller = _SMALLER_OF.get(config.backbone.name, ("", {}))
     settings = {"stream": config.stream.options, "backbone": config.backbone.options}
     asked = [(settings[section].get(key), value) for section, own in smaller.items() for key, value in own.items()]

@@ -1,4 +1,4 @@
-"""The guide's variant of the index as a diagnosis: ``score --as guide``, or beside a study that asks for the guide's files."""
+"""The composite score of the Mammoth integration guide: a variant of the index without a baseline."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Guide(Diagnosis[GuideSettings, GuideCard]):
     Card = GuideCard
 
     def recognises(self, splits: Sequence[str]) -> bool:
-        """Never: its splits are those of the rigidity index, and it has to be asked for."""
+        """Never: its splits are those of the rigidity index, so it must be named."""
         return False
 
     def score(self, evidence: Evidence, settings: GuideSettings) -> GuideCard:

@@ -1,4 +1,4 @@
-"""An experiment the guide's way: its study's folder is found by the hash of all that shapes it, and nothing is silent.
+"""An experiment as in the guide: the hash of all that shapes a study names its folder, and every decision is logged.
 
 A finished run is neither trained a second time nor used unless that was asked for; an interrupted one is continued.
 """
@@ -26,7 +26,7 @@ from einstellung.experiments.workers import arrange
 from einstellung.files import digest, write_text
 from einstellung.guide.comprehensive import STUDIES
 from einstellung.guide.files import COMPREHENSIVE, MARK
-from einstellung.guide.settings import Tell
+from einstellung.guide.settings import Log
 from einstellung.learners.methods import options_as_data
 from einstellung.registry import suggestion
 from einstellung.results.config import StudyConfig
@@ -89,7 +89,7 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
     return root / STUDIES / f"{config.backbone.name}-{digest(shape)[:8]}"
 
 
-def perform(request: Request, tell: Tell) -> Performed:
+def perform(request: Request, log: Log) -> Performed:
     """Train, continue, use or measure anew what is asked for, then write the report and the guide's files."""
     results = ResultsFolder(study_folder(request.config, request.root))
     to_train = request.checkpoints != "skip_training"
@@ -98,14 +98,14 @@ def perform(request: Request, tell: Tell) -> Performed:
     jobs = plan(prepared.config, prepared.stream)
     runs = [job for job in jobs if job.kind == "run"]
     if request.checkpoints == "skip_training":
-        return _without_training(request, results, prepared, runs, tell)
+        return _without_training(request, results, prepared, runs, log)
     if request.checkpoints != "force_retrain":
-        _say_what_is_there(request, results, jobs, tell)
+        _say_what_is_there(request, results, jobs, log)
     with results.in_use():
         if request.checkpoints == "force_retrain":
-            _delete(results, jobs, tell)
+            _delete(results, jobs, log)
         given, first_phases = {"": request.config}, "first_phases"
-        ready, arrangements = arrange(given, {"": prepared}, results.path, first_phases, request.workers, tell)
+        ready, arrangements = arrange(given, {"": prepared}, results.path, first_phases, request.workers, log)
         outcome = run_study(
             ready[""],
             results.path,
@@ -120,13 +120,13 @@ def perform(request: Request, tell: Tell) -> Performed:
 
 
 def _report(results: ResultsFolder) -> Reported:
-    """The report, and the guide's files in the root: the mark tells that its studies are the guide's."""
+    """The report, and the guide's files in the root; the mark says that its studies are the guide's."""
     write_text(results.path.parent.parent / MARK, "")
     return report_study(results)
 
 
 def _without_training(
-    request: Request, results: ResultsFolder, prepared: Prepared, runs: Sequence[Job], tell: Tell
+    request: Request, results: ResultsFolder, prepared: Prepared, runs: Sequence[Job], log: Log
 ) -> Performed:
     missing = [job.label for job in runs if not results.finished(job.folder, job.key)]
     if missing:
@@ -136,13 +136,13 @@ def _without_training(
         )
     with results.in_use():
         for job in runs:
-            tell(remeasure(prepared, results.path, job).describe())
+            log(remeasure(prepared, results.path, job).describe())
         results.write_config(prepared.recorded)  # what it is scored with may have changed
         reported = _report(results)
     return Performed(results, (), reported)
 
 
-def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[Job], tell: Tell) -> None:
+def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[Job], log: Log) -> None:
     done = {job.folder for job in jobs if results.finished(job.folder, job.key)}
     runs = [job for job in jobs if job.kind == "run"]
     finished = [job for job in runs if job.folder in done]
@@ -153,18 +153,18 @@ def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[
             f"uses {them}, --force_retrain trains {them} anew, --skip_training measures {them} anew"
         )
     for job in finished:
-        tell(f"{job.label}: finished already, used as it is ({results.path / job.folder})")
+        log(f"{job.label}: finished already, used as it is ({results.path / job.folder})")
     to_do = [job for job in runs if job.folder not in done]
     needed = {job.needs for job in to_do}
     for job in (job for job in jobs if job.folder in needed or job in to_do):
         if job.folder in done:
-            tell(f"{job.label}: trained already, used as it is ({results.path / job.folder})")
+            log(f"{job.label}: trained already, used as it is ({results.path / job.folder})")
         elif (results.path / job.folder / "checkpoint.safetensors").exists():
-            tell(f"{job.label}: continued from where it was interrupted")
+            log(f"{job.label}: continued from where it was interrupted")
 
 
-def _delete(results: ResultsFolder, jobs: Sequence[Job], tell: Tell) -> None:
+def _delete(results: ResultsFolder, jobs: Sequence[Job], log: Log) -> None:
     for job in jobs:
         if (folder := results.path / job.folder).exists():
             shutil.rmtree(folder)
-            tell(f"{job.label}: deleted, to be trained anew")
+            log(f"{job.label}: deleted, to be trained anew")

@@ -35,11 +35,11 @@ _VERSIONS = ("code_version", "code_hash", "git_commit", "packages", "data")
 
 
 def write_guide_files(
-    results: ResultsFolder, into: Path, tell: Callable[[str], None] = lambda line: print(line, file=sys.stderr)
+    results: ResultsFolder, into: Path, log: Callable[[str], None] = lambda line: print(line, file=sys.stderr)
 ) -> list[Path]:
     """Write the guide's files of every finished run of ``results`` into ``into``; their paths, the statistics last.
 
-    ``tell`` hears a line for every view that showed another run before. Files of these names that are not ours are refused
+    ``log`` receives a line for every view that showed another run before. Files of these names that are not ours are refused
     before anything is written.
     """
     timeline = results.merge_timelines()
@@ -51,7 +51,7 @@ def write_guide_files(
     written = [path for view in views for path in view.write()]
     written.append(write_json(into / COMPREHENSIVE, comprehensive))
     for line in lines:
-        tell(line)
+        log(line)
     return written
 
 

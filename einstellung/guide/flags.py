@@ -13,7 +13,7 @@ from einstellung.guide.settings import (
     CODE_OPTIMIZATION,
     PRESET,
     STRATEGIES,
-    Tell,
+    Log,
     fitted_to_backbone,
     listed,
     training_for,
@@ -50,7 +50,7 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     return flags
 
 
-def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
+def configured(flags: argparse.Namespace, log: Log) -> StudyConfig:
     """The preset ``guide`` with what the flags change; ``--set`` comes last."""
     values = read_preset(PRESET)
     if flags.backbone is not None:
@@ -68,7 +68,7 @@ def configured(flags: argparse.Namespace, tell: Tell) -> StudyConfig:
     logs = {"csv": flags.csv_log or flags.verbose, "tensorboard": flags.tensorboard}
     values["logging"] = [kind for kind, wanted in logs.items() if wanted]
     values = fitted_to_backbone(with_its_backbone(values, flags.assignments))
-    values = with_guide_keys(with_assignments(values, flags.assignments), tell)
+    values = with_guide_keys(with_assignments(values, flags.assignments), log)
     config = build_config(values, "the flags")
     if flags.debug:
         check_mark(config)

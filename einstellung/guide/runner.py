@@ -15,7 +15,7 @@ from einstellung.experiments.launcher import describe_failures
 from einstellung.experiments.machine import Workers
 from einstellung.files import read_json
 from einstellung.guide.experiment import Checkpoints, Performed, Request, perform
-from einstellung.guide.settings import KEYS, SEEDS, STRATEGIES, Tell, listed, translated
+from einstellung.guide.settings import KEYS, SEEDS, STRATEGIES, Log, listed, translated
 from einstellung.registry import suggestion
 from einstellung.results.config import StudyConfig, build_config, merged
 
@@ -83,12 +83,12 @@ class ExperimentConfig:
             found += self.strategies if scenario == "sequential" else [scenario]
         return tuple(dict.fromkeys(found))
 
-    def study(self, tell: Tell = lambda line: None) -> StudyConfig:
+    def study(self, log: Log = lambda line: None) -> StudyConfig:
         """The same as a study of ours."""
         own: dict[str, Any] = {"model": list(self.methods), "backbone": self.backbone, "seeds": list(self.seeds)}
         if self.epochs is not None:
             own["n_epochs"] = self.epochs
-        return build_config(translated(merged(own, self.settings or {}), tell), "the experiment")
+        return build_config(translated(merged(own, self.settings or {}), log), "the experiment")
 
 
 class EinstellungExperimentRunner:
@@ -98,9 +98,9 @@ class EinstellungExperimentRunner:
     ('sgd', 'derpp', 'scratch_t2', 'interleaved')
     """
 
-    def __init__(self, config: Any = None, tell: Tell = lambda line: print(line, file=sys.stderr)) -> None:
+    def __init__(self, config: Any = None, log: Log = lambda line: print(line, file=sys.stderr)) -> None:
         self.config = ExperimentConfig.of(config)
-        self.tell = tell
+        self.log = log
         self.performed: Performed | None = None
 
     def run_comprehensive_experiment(self) -> dict[str, Any]:
@@ -111,14 +111,14 @@ class EinstellungExperimentRunner:
         """
         config = self.config
         request = Request(
-            config=config.study(self.tell),
+            config=config.study(self.log),
             root=Path(config.results_root),
             checkpoints=config.checkpoints,
             workers=config.workers,
             command="EinstellungExperimentRunner.run_comprehensive_experiment()",
         )
         with _script_left_out():
-            self.performed = perform(request, self.tell)
+            self.performed = perform(request, self.log)
         lines, code = describe_failures(self.performed.failures)
         if lines:
             raise InputError("; ".join(lines)) if code == 2 else RuntimeError("; ".join(lines))

@@ -18,7 +18,7 @@ from einstellung.results.config import (
     with_value,
 )
 
-Tell = Callable[[str], None]
+Log = Callable[[str], None]
 
 PRESET = "guide"
 STRATEGIES = ("sgd", "ewc_on", "derpp")
@@ -77,11 +77,11 @@ _OTHER_SPELLINGS = {"ewc-on": "ewc_on", "scratch-t2": "scratch_t2"}  # Mammoth's
 KEYS = (*_OTHERS, *_SAME_VALUE, *_OF_LEARNERS)
 
 
-def translated(values: Mapping[str, Any], tell: Tell = lambda line: None) -> dict[str, Any]:
-    """A configuration in which the guide's keys may stand beside ours, in ours alone; without any of them, as it is.
+def translated(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[str, Any]:
+    """Translate a configuration that may mix the guide's keys with ours; one without the guide's keys stays as it is.
 
     What neither names is as in the preset ``guide``; where both name one setting, the guide's key counts, but a ``dataset``
-    beside another stream is an error. ``tell`` hears what a reader of the file would not expect.
+    beside another stream is an error. ``log`` receives a line for whatever a reader of the file would not expect.
 
     >>> changed = translated({"model": "derpp", "einstellung_patch_size": 6, "training": {"lr": 0.1}})
     >>> changed["methods"], changed["cue"]["size"], changed["training"]["lr"], changed["cue"]["place"]
@@ -94,10 +94,10 @@ def translated(values: Mapping[str, Any], tell: Tell = lambda line: None) -> dic
     if not any(key in KEYS for key in values):
         return dict(values)
     result = merged(merged(read_preset(PRESET), values), {"companions": {"guide": {}}})
-    return fitted_to_backbone(with_guide_keys(result, tell), dataset_chosen="dataset" in values)
+    return fitted_to_backbone(with_guide_keys(result, log), dataset_chosen="dataset" in values)
 
 
-def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -> dict[str, Any]:
+def with_guide_keys(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[str, Any]:
     """The guide's keys among ``values`` put where they belong in ours; nothing else changes.
 
     >>> with_guide_keys({"lr": 0.1, "seed": 7})
@@ -120,7 +120,7 @@ def with_guide_keys(values: Mapping[str, Any], tell: Tell = lambda line: None) -
             result = merged(result, put(given[key], result))
     for key in (key for key in _OF_LEARNERS if key in given):
         result = merged(result, {"learners": _learner_option(key, given[key], result, ours.plugins)})
-    return _with_attention(result, given, tell)
+    return _with_attention(result, given, log)
 
 
 def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def fitted_to_backbone(values: dict[str, Any], dataset_chosen: bool = False) -> dict[str, Any]:
-    """A vision transformer is asked for its attention unless that was settled, and gets images of the size it is made for.
+    """Turn attention on for a vision transformer unless the configuration decides, and enlarge images to its input size.
 
     >>> values = fitted_to_backbone({"stream": {"name": "cifar100"}, "backbone": {"name": "vit_base_patch16_224"}})
     >>> values["stream"], values["attention"]
@@ -190,7 +190,7 @@ def listed(key: str, value: Any) -> list[Any]:
 
 
 def training_for(epochs: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    """``n_epochs`` for both phases, or for each; the usual fall of the learning rate keeps its share of the way.
+    """``n_epochs`` for both phases, or for each; the milestones of the learning rate keep their share of the epochs.
 
     >>> training_for(10, {"training": {"milestones": [35, 45]}})
     {'training': {'epochs': [10, 10], 'milestones': [[7, 9], [7, 9]]}}
@@ -229,7 +229,7 @@ def _code_optimization(level: Any, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _apply_shortcut(applied: Any, values: Mapping[str, Any]) -> dict[str, Any]:
-    # Without it no training image bears the cue; evaluation still shows it, so that its effect can be told from nothing.
+    # Without it no training image has the cue; evaluation still shows it, so that its effect can be measured.
     return {} if _truth("einstellung_apply_shortcut", applied) else {"cue": {"share": 0.0}}
 
 
@@ -261,7 +261,7 @@ _PUT: dict[str, Callable[[Any, Mapping[str, Any]], dict[str, Any]]] = {
 
 
 def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Sequence[PluginConfig]) -> dict[str, Any]:
-    """The option, for every method of the study that has it, the user's own among them."""
+    """The option, for every method of the study that has it, plug-ins included."""
     from einstellung.experiments.plan import methods_of
     from einstellung.experiments.plugins import load_plugins
 
@@ -273,7 +273,7 @@ def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Se
     return {name: {_OF_LEARNERS[key]: value} for name in having}
 
 
-def _with_attention(values: dict[str, Any], given: Mapping[str, Any], tell: Tell) -> dict[str, Any]:
+def _with_attention(values: dict[str, Any], given: Mapping[str, Any], log: Log) -> dict[str, Any]:
     key, epochs_key = "einstellung_extract_attention", "einstellung_attention_epochs"
     if key not in given and epochs_key not in given:
         return values
@@ -282,7 +282,7 @@ def _with_attention(values: dict[str, Any], given: Mapping[str, Any], tell: Tell
         raise InputError(f"{epochs_key} is given, but {key} is false; leave one of them out")
     name = backbone_name(values)
     if wanted and name in _WITHOUT_ATTENTION:
-        tell(f"{key}: backbone '{name}' has no attention, so none is extracted")
+        log(f"{key}: backbone '{name}' has no attention, so none is extracted")
         wanted = False
     if not wanted:
         return {**values, "attention": None}

@@ -197,10 +197,10 @@ def _rows(pixels: int, channels: int) -> tuple[int, int, int]:
     >>> _rows(2 * 4 * 4, 16), _rows(3 * 3, 16)
     ((8, 64, 16), (9, 16, 16))
     """
-    together = max(1, _WIDTH // channels)
-    if pixels % together:
-        together = 1
-    return pixels // together, channels * together, channels
+    group = max(1, _WIDTH // channels)
+    if pixels % group:
+        group = 1
+    return pixels // group, channels * group, channels
 
 
 def _summed(by_batch: Tensor | None) -> Tensor | None:

@@ -192,9 +192,9 @@ def winograd_backward(
 
 def _groups(count: int, per_image: int, channels: int, side: int) -> Iterator[tuple[int, int]]:
     """Groups of images: as many at a time as the cache holds the tiles of, for every thread."""
-    together = max(1, _CACHE // (4 * (side + 2) ** 2 * per_image * channels)) * torch.get_num_threads()
-    for first in range(0, count, together):
-        yield first, min(first + together, count)
+    group = max(1, _CACHE // (4 * (side + 2) ** 2 * per_image * channels)) * torch.get_num_threads()
+    for first in range(0, count, group):
+        yield first, min(first + group, count)
 
 
 def _transformed_weight(weight: Tensor, side: int) -> Tensor:

@@ -153,7 +153,7 @@ def _add_weights(
     """``height`` and ``width`` are those of the outputs; a band is one of outputs."""
     own = np.zeros(total.size, np.float32)
     sums = own.ctypes.data
-    together = max(1, _PIXELS // max(1, height * width))
+    group = max(1, _PIXELS // max(1, height * width))
     for image in range(first, last):
         for top in range(0, height, _BAND):
             bottom = min(top + _BAND, height)
@@ -174,7 +174,7 @@ def _add_weights(
                             channels,
                             out,
                         )
-        if image == last - 1 or (image - first) % together == together - 1:
+        if image == last - 1 or (image - first) % group == group - 1:
             for k in range(total.size):
                 total[k] += own[k]
                 own[k] = np.float32(0)

@@ -178,8 +178,8 @@ def add_squares(total: Tensor, grad_output: Tensor, inputs: Tensor) -> None:
         total += grad_output[:, :, 0].T.to(total.dtype).square() @ inputs[:, 0].to(total.dtype).square()
         return
     if total.numel() * inputs.shape[1] < _SMALL:
-        together = max(1, _BLOCK // total.numel())
-        for some, theirs in zip(grad_output.split(together), inputs.split(together), strict=True):
+        chunk = max(1, _BLOCK // total.numel())
+        for some, theirs in zip(grad_output.split(chunk), inputs.split(chunk), strict=True):
             total += torch.bmm(some, theirs).to(total.dtype).square_().sum(dim=0)
         return
     rows = max(1, _BLOCK // total.shape[1])

@@ -1,1 +1,1 @@
-"""What a person sees, whatever the diagnosis: tables, figures, the page, the terminal."""
+"""Presentation shared by all diagnoses: tables, figures, the page, the terminal."""

@@ -1,4 +1,4 @@
-"""What the numbers were measured on, in words: splits, images, seeds, smoothing."""
+"""Descriptions of what was measured: splits, images, seeds, smoothing."""
 
 from __future__ import annotations
 

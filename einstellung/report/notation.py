@@ -181,7 +181,7 @@ def interval(key: str, estimate: Summary) -> str:
 
 
 def join(names: Iterable[str]) -> str:
-    """A list as English says it.
+    """A list as in English prose.
 
     >>> join(["a"]), join(["a", "b"]), join(["a", "b", "c"])
     ('a', 'a and b', 'a, b and c')

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cell:
-    """What stands in a table, and why it is a dash where it is one. ``tone``: a word by which page and terminal may colour it."""
+    """The content of a cell, and the reason for a dash. ``tone``: a word by which page and terminal may colour it."""
 
     text: str
     why: str | None = None

@@ -83,7 +83,7 @@ AttentionRuns = Mapping[Run, AttentionRun]
 
 
 def attention_of(files: RunFiles) -> tuple[dict[Run, AttentionRun], list[str]]:
-    """See :func:`read_attention`; of somebody's logs there is none."""
+    """See :func:`read_attention`; foreign logs have none."""
     return ({}, []) if files.folder is None else read_attention(files.folder, files.runs)
 
 

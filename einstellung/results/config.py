@@ -178,7 +178,7 @@ class AttentionConfig(_Section):
 
 
 class PluginConfig(_Section):
-    """A Python file that registers learners, streams, cues, covers, backbones or launchers; its hash once it was read."""
+    """A Python file that registers learners, streams, cues, covers, backbones, launchers or diagnoses; its hash once read."""
 
     file: str
     sha256: str | None = None
@@ -223,7 +223,7 @@ _NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name a
 
 
 class StudyConfig(_Section):
-    """Everything that shapes a study, and what it leaves behind.
+    """Everything that shapes a study and its results.
 
     ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names:
     of a learner, of one of the ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a
@@ -395,7 +395,7 @@ def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any
 
 
 def build_config(values: Mapping[str, Any], where: str | None = "the configuration") -> StudyConfig:
-    """Check everything that can be checked without torch; the first problem is named with its key, after ``where`` it is."""
+    """Check everything that can be checked without torch; the error names ``where`` the first problem is, and its key."""
     prefix = "" if where is None else f"{where}: "
     for (section, old), new in _RENAMED_KEYS.items():
         if isinstance(given := values.get(section), Mapping) and old in given:

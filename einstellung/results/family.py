@@ -51,11 +51,11 @@ class Family:
             try:
                 TypeAdapter(PlainName).validate_python(name)
             except ValidationError:
-                raise InputError(
-                    f"{where}: studies.{name}: a plain name is needed, it becomes that of a folder"
-                ) from None
+                raise InputError(f"{where}: studies.{name}: choose a plain name, which can name a folder") from None
             if name.lower() in _TAKEN:
-                raise InputError(f"{where}: studies.{name}: choose another name, what all studies share has this one")
+                raise InputError(
+                    f"{where}: studies.{name}: this name is reserved for what the studies share; choose another"
+                )
             if change is not None and not isinstance(change, Mapping):
                 raise InputError(f"{where}: studies.{name} must hold 'key: value' lines")
         common = {key: value for key, value in values.items() if key != KEY}

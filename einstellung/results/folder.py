@@ -66,7 +66,7 @@ class ResultsFolder:
             lock.release()
 
     def check_usable(self) -> None:
-        """Refuse a folder that holds somebody else's files, or a study of an older version."""
+        """Refuse a folder that holds other files, or a study of an older version."""
         if self.path.exists() and not self.path.is_dir():
             raise InputError(f"{self.path} is a file; choose a folder for --out")
         if self.config_file.exists():
@@ -98,7 +98,7 @@ class ResultsFolder:
         return values
 
     def with_recorded_choices(self, config: StudyConfig) -> StudyConfig:
-        """``auto`` replaced by what it meant when the folder was made, on whatever machine that was."""
+        """``auto`` replaced by what it resolved to when the folder was made."""
         training = config.training
         left_open = [name for name in type(training).model_fields if getattr(training, name) == "auto"]
         if not left_open or not self.config_file.exists():

@@ -27,7 +27,7 @@ class RunPictures:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Files that runs left beside their timelines, read on demand; of somebody's logs there are none."""
+    """Files that runs store next to their timelines, read on demand; foreign logs have none."""
 
     folder: Path | None = None
     runs: tuple[Run, ...] = ()

@@ -24,7 +24,7 @@ def pretrained(**options):
 
 def torchvision_names(state, first="linear_1", second="linear_2"):
     """Written out line by line, as torchvision lays its transformer out."""
-    told = {
+    renamed = {
         "class_token": state["cls_token"],
         "conv_proj.weight": state["patch_embed.proj.weight"],
         "conv_proj.bias": state["patch_embed.proj.bias"],
@@ -33,21 +33,21 @@ def torchvision_names(state, first="linear_1", second="linear_2"):
     for block in range(2):
         ours, theirs = f"blocks.{block}.", f"encoder.layers.encoder_layer_{block}."
         for kind in ("weight", "bias"):
-            told[f"{theirs}ln_1.{kind}"] = state[f"{ours}norm1.{kind}"]
-            told[f"{theirs}self_attention.in_proj_{kind}"] = state[f"{ours}attn.qkv.{kind}"]
-            told[f"{theirs}self_attention.out_proj.{kind}"] = state[f"{ours}attn.proj.{kind}"]
-            told[f"{theirs}ln_2.{kind}"] = state[f"{ours}norm2.{kind}"]
-            told[f"{theirs}mlp.{first}.{kind}"] = state[f"{ours}mlp.fc1.{kind}"]
-            told[f"{theirs}mlp.{second}.{kind}"] = state[f"{ours}mlp.fc2.{kind}"]
+            renamed[f"{theirs}ln_1.{kind}"] = state[f"{ours}norm1.{kind}"]
+            renamed[f"{theirs}self_attention.in_proj_{kind}"] = state[f"{ours}attn.qkv.{kind}"]
+            renamed[f"{theirs}self_attention.out_proj.{kind}"] = state[f"{ours}attn.proj.{kind}"]
+            renamed[f"{theirs}ln_2.{kind}"] = state[f"{ours}norm2.{kind}"]
+            renamed[f"{theirs}mlp.{first}.{kind}"] = state[f"{ours}mlp.fc1.{kind}"]
+            renamed[f"{theirs}mlp.{second}.{kind}"] = state[f"{ours}mlp.fc2.{kind}"]
     for kind in ("weight", "bias"):
-        told[f"encoder.ln.{kind}"] = state[f"norm.{kind}"]
-        told[f"heads.head.{kind}"] = state[f"head.{kind}"]
-    return told
+        renamed[f"encoder.ln.{kind}"] = state[f"norm.{kind}"]
+        renamed[f"heads.head.{kind}"] = state[f"head.{kind}"]
+    return renamed
 
 
 def hugging_face_names(state, prefix="vit.", new=False):
     """As Hugging Face lays its ViT out: keys before queries here, because the order in a file means nothing."""
-    told = {
+    renamed = {
         f"{prefix}embeddings.cls_token": state["cls_token"],
         f"{prefix}embeddings.position_embeddings": state["pos_embed"],
         f"{prefix}embeddings.patch_embeddings.projection.weight": state["patch_embed.proj.weight"],
@@ -80,13 +80,13 @@ def hugging_face_names(state, prefix="vit.", new=False):
                 query,
                 *(state[f"{ours}{part}.{kind}"] for part in ("attn.proj", "mlp.fc1", "mlp.fc2")),
             )
-            told |= {f"{theirs}{name}.{kind}": part for name, part in zip(names[1:], parts, strict=True)}
-            told[f"{theirs}layernorm_before.{kind}"] = state[f"{ours}norm1.{kind}"]
-            told[f"{theirs}layernorm_after.{kind}"] = state[f"{ours}norm2.{kind}"]
+            renamed |= {f"{theirs}{name}.{kind}": part for name, part in zip(names[1:], parts, strict=True)}
+            renamed[f"{theirs}layernorm_before.{kind}"] = state[f"{ours}norm1.{kind}"]
+            renamed[f"{theirs}layernorm_after.{kind}"] = state[f"{ours}norm2.{kind}"]
     for kind in ("weight", "bias"):
-        told[f"{prefix}layernorm.{kind}"] = state[f"norm.{kind}"]
-        told[f"classifier.{kind}"] = state[f"head.{kind}"]
-    return told
+        renamed[f"{prefix}layernorm.{kind}"] = state[f"norm.{kind}"]
+        renamed[f"classifier.{kind}"] = state[f"head.{kind}"]
+    return renamed
 
 
 def saved(path, state):
@@ -136,13 +136,13 @@ def test_resnet_by_its_usual_names(tmp_path):
     source = ResNet18(5, width=4)
     for buffer in source.buffers():
         buffer.add_(3)
-    told = {}
+    renamed = {}
     for name, value in source.state_dict().items():
         if name.startswith("blocks."):
             _, block, rest = name.split(".", 2)
             name = f"layer{int(block) // 2 + 1}.{int(block) % 2}.{rest.replace('shortcut', 'downsample')}"
-        told[name.replace("head.", "fc.")] = value
-    net = ResNet18(5, width=4, weights=saved(tmp_path / "resnet.safetensors", told))
+        renamed[name.replace("head.", "fc.")] = value
+    net = ResNet18(5, width=4, weights=saved(tmp_path / "resnet.safetensors", renamed))
     assert_same(net, source)
     with pytest.raises(InputError, match=r"'conv1.weight' is \(4, 3, 3, 3\), the net's \(8, 3, 3, 3\)"):
         ResNet18(5, width=8, weights=str(tmp_path / "resnet.safetensors"))
@@ -152,13 +152,13 @@ def test_resnet_by_its_usual_names(tmp_path):
 def test_a_head_of_another_size_stays_freshly_drawn(pooled, tmp_path):
     """The same fresh head as without a file; the body is the file's."""
     source = pretrained()
-    told = hugging_face_names(source.state_dict(), prefix="" if pooled else "vit.")
+    renamed = hugging_face_names(source.state_dict(), prefix="" if pooled else "vit.")
     words = "holds a head of 5 outputs, the net has 7: the net's head keeps its initial weights"
     if pooled:  # a body alone, as it is published for transfer
-        told = {name: value for name, value in told.items() if not name.startswith("classifier.")}
-        told |= {"pooler.dense.weight": torch.zeros(12, 12), "pooler.dense.bias": torch.zeros(12)}
+        renamed = {name: value for name, value in renamed.items() if not name.startswith("classifier.")}
+        renamed |= {"pooler.dense.weight": torch.zeros(12, 12), "pooler.dense.bias": torch.zeros(12)}
         words = "holds no head, the net has 7 outputs"
-    path = saved(tmp_path / "weights.safetensors", told)
+    path = saved(tmp_path / "weights.safetensors", renamed)
     with pytest.warns(UserWarning, match=words):
         net = build_backbone("vit", {**SMALL, "weights": path}, 7, seed=3)
     fresh = build_backbone("vit", SMALL, 7, seed=3)

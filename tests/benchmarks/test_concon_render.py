@@ -16,7 +16,7 @@ def without_numba(name: str) -> str:
     return name
 
 
-def test_what_is_missing_is_told_and_the_rest_measured(monkeypatch):
+def test_what_is_missing_is_reported_and_the_rest_measured(monkeypatch):
     monkeypatch.setattr(concon_render, "COUNTS", FEW)
     monkeypatch.setattr(concon_render, "resolve_backend", without_numba)
     monkeypatch.setattr(concon_render, "interleaved", lambda works, repeats: {name: [0.5] * repeats for name in works})

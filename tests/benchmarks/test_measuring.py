@@ -57,7 +57,7 @@ def clock(monkeypatch):
     return made
 
 
-def test_spread_tells_the_middle_and_both_ends():
+def test_spread_shows_the_median_and_both_ends():
     assert Spread.of([3.0, 1.0, 2.0, 10.0]) == Spread(2.5, 1.0, 10.0, 4)
     assert Spread.of([1234.5]).words(0) == "1,234 (once)"
     assert Spread.of([1.79, 1.83, 1.88]).words() == "1.83 (1.79 to 1.88, 3 times)"
@@ -111,7 +111,7 @@ def test_threads_are_put_back_even_after_an_error():
     assert torch.get_num_threads() == before
 
 
-def test_a_row_carries_data_beside_what_is_read():
+def test_a_row_carries_data_for_programs():
     assert row("step", "2 s", seconds=[2.0]) == {
         "what": "step",
         "measured": "2 s",

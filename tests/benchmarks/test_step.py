@@ -51,7 +51,7 @@ def test_a_peer_is_asked_line_by_line_and_its_own_core_seconds_come_back():
             peer.do("breaks")
 
 
-def test_a_peer_that_is_not_there_is_told_and_not_measured(monkeypatch):
+def test_a_missing_peer_is_reported_and_not_measured(monkeypatch):
     monkeypatch.delenv(MAMMOTH, raising=False)
     with pytest.raises(PeerError, match="--mammoth FOLDER"):
         start_mammoth()
@@ -61,7 +61,7 @@ def test_a_peer_that_is_not_there_is_told_and_not_measured(monkeypatch):
 
 
 @pytest.mark.parametrize("wrong", ["folder", "missing", "plain", "nonsense"])
-def test_an_interpreter_that_cannot_be_started_is_told(tmp_path, monkeypatch, wrong):
+def test_an_interpreter_that_cannot_be_started_is_reported(tmp_path, monkeypatch, wrong):
     place = tmp_path / wrong
     if wrong == "folder":
         place.mkdir()
@@ -69,10 +69,10 @@ def test_an_interpreter_that_cannot_be_started_is_told(tmp_path, monkeypatch, wr
         place.write_bytes(b"\0 no program")
         place.chmod(0o755 if wrong == "nonsense" else 0o644)
     monkeypatch.setenv(AVALANCHE_PYTHON, str(place))
-    with pytest.raises(PeerError) as told:
+    with pytest.raises(PeerError) as error:
         start_avalanche()
-    assert str(told.value).startswith(f"{place} cannot be started as an interpreter: ")
-    assert "\n" not in str(told.value)
+    assert str(error.value).startswith(f"{place} cannot be started as an interpreter: ")
+    assert "\n" not in str(error.value)
 
 
 def test_a_peer_that_ends_in_the_middle_loses_only_itself():
@@ -85,7 +85,7 @@ def test_a_peer_that_ends_in_the_middle_loses_only_itself():
     assert rates.over("ours", "B derpp").n == 3
 
 
-def test_a_peer_that_was_ended_between_two_questions_is_told():
+def test_a_peer_killed_between_two_requests_is_reported():
     with Peer(
         [sys.executable, "-c", 'print(\'{"works": ["derpp"]}\', flush=True); raise SystemExit("killed")']
     ) as gone:

@@ -195,7 +195,7 @@ def test_kernels_are_compiled_before_the_clock_starts(tmp_path: Path, monkeypatc
     assert order == ["torch", "clock"]
 
 
-def test_a_step_is_timed_beside_a_bare_loops(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_is_timed_against_a_bare_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch, "set_num_threads", lambda _: None)
     values = configured(TINY, "shapes", "within", {"training": {**FRAMEWORK, "batch_size": 4}})
     took = sides.steps(values, count=2, repeats=3, threads=[1])
@@ -206,6 +206,6 @@ def test_a_step_is_timed_beside_a_bare_loops(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     ("run", "reached"), [([1.0, 1.08, 1.3], True), ([1.2, 1.12, 1.11], False), ([0.8, 0.85, 2], False)]
 )
-def test_a_slow_baseline_is_told(run: list[float], reached: bool) -> None:
+def test_a_slow_baseline_is_reported(run: list[float], reached: bool) -> None:
     row = study._honesty_row("here", {"1": {"run": run, "bare": [1.0, 1.0, 1.0]}}, 1)
     assert row["reached"] is reached

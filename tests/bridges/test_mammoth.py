@@ -214,7 +214,7 @@ def test_what_goes_wrong_ends_the_run(mammoth, tmp_path):
         run(arguments(model="task-aware"))
 
 
-def test_changes_at_a_tasks_end_are_told(mammoth, caplog):
+def test_changes_at_a_tasks_end_are_reported(mammoth, caplog):
     run(arguments(model="consolidating"))
     assert [record.getMessage()[:62] for record in caplog.records] == [
         f"consolidating changed its weights after the last epoch of {phase}: " for phase in ("T1", "T2")

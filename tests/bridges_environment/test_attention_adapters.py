@@ -68,13 +68,13 @@ def test_timm(name, options, prefix):
     probe = AttentionProbe(model)
     assert probe.prefix_tokens == prefix
     maps = probe.maps(inputs)
-    told = []
+    expected = []
     for block in model.blocks:
         block.attn.fused_attn = False
-        block.attn.attn_drop.register_forward_hook(lambda module, args, output: told.append(output))
+        block.attn.attn_drop.register_forward_hook(lambda module, args, output: expected.append(output))
     answers(model, inputs)
-    assert len(told) == maps.heads.shape[1]
-    for layer, weights in enumerate(told):
+    assert len(expected) == maps.heads.shape[1]
+    for layer, weights in enumerate(expected):
         assert torch.allclose(maps.heads[:, layer], class_maps(weights, prefix, maps.grid), atol=1e-5)
 
 
@@ -125,11 +125,11 @@ def hugging_face(attention, **options):
 
 def test_hugging_face():
     """Against the attentions that the model itself gives out in its eager form."""
-    told = hugging_face("eager")(images(32), output_attentions=True).attentions
+    expected = hugging_face("eager")(images(32), output_attentions=True).attentions
     model = hugging_face("sdpa")
     maps = AttentionProbe(model).maps(images(32))
     assert maps.heads.shape == (2, 2, 3, 4, 4)
-    for layer, weights in enumerate(told):
+    for layer, weights in enumerate(expected):
         assert torch.allclose(maps.heads[:, layer], class_maps(weights, 1, (4, 4)), atol=1e-5)
     assert torch.equal(watched_answers(model, images(32)), answers(model, images(32)))
 
@@ -151,9 +151,9 @@ def test_kin_of_hugging_faces_vit(kind, options, prefix):
     config._attn_implementation = "eager"
     model = lively(getattr(transformers, f"{kind}Model")(config))
     with torch.inference_mode():
-        told = model(images(32), output_attentions=True).attentions
+        expected = model(images(32), output_attentions=True).attentions
     maps = AttentionProbe(model).maps(images(32))
-    for layer, weights in enumerate(told):
+    for layer, weights in enumerate(expected):
         assert torch.allclose(maps.heads[:, layer], class_maps(weights, prefix, (4, 4)), atol=1e-5)
 
 
@@ -176,12 +176,12 @@ def test_torchvision():
     model = torchvision_vit()
     torch.nn.init.normal_(model.heads.head.weight)  # torchvision's fresh head is zero
     maps = AttentionProbe(model).maps(images(32))
-    told = []
+    expected = []
     for block in model.encoder.layers:
         attention = block.self_attention
-        attention.register_forward_pre_hook(lambda module, args: told.append((module, args)))
+        attention.register_forward_pre_hook(lambda module, args: expected.append((module, args)))
     answers(model, images(32))
-    for layer, (attention, args) in enumerate(list(told)):
+    for layer, (attention, args) in enumerate(list(expected)):
         _, weights = attention(*args, need_weights=True, average_attn_weights=False)
         assert torch.allclose(maps.heads[:, layer], class_maps(weights, 1, (4, 4)), atol=1e-5)
     assert torch.equal(watched_answers(model, images(32)), answers(model, images(32)))

@@ -180,7 +180,7 @@ def test_an_error_while_measuring_ends_the_training(build, benchmark, stream, mo
         train(build(Naive, plugin), benchmark)
 
 
-def test_avalanches_own_evaluation_may_run_beside_it(build, benchmark, stream):
+def test_avalanches_own_evaluation_may_run_too(build, benchmark, stream):
     plugin = ERIPlugin(("naive", 1, None), stream)
     strategy = build(Naive, plugin, eval_every=1, eval_mb_size=16)
     train(strategy, benchmark, eval_streams=[benchmark.test_stream])

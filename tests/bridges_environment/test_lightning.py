@@ -152,7 +152,7 @@ def test_batches_of_data_loaders_and_own_counting(fit, loader, stream):
     assert epochs_of(callback) == [0, 1, 2]
 
 
-def test_a_training_set_of_unknown_size_needs_to_be_told(fit, loader, stream):
+def test_the_size_of_an_iterable_training_set_must_be_given(fit, loader, stream):
     class Endless(IterableDataset):
         def __iter__(self):
             return chain.from_iterable(zip(*batch, strict=True) for batch in loader())

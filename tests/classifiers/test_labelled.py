@@ -45,7 +45,7 @@ def test_a_table_comes_before_names(tmp_path):
         ("file,label\n", "names no file"),
     ],
 )
-def test_a_wrong_table_is_told_by_its_line(tmp_path, content, message):
+def test_an_error_in_a_table_names_its_line(tmp_path, content, message):
     grey(tmp_path / "1.png", 0.5)
     (tmp_path / "labels.csv").write_text(content)
     with pytest.raises(InputError, match=message):
@@ -60,7 +60,7 @@ def test_folders_are_classes_in_the_order_of_their_names(tmp_path):
     assert (found.labels.tolist(), found.names) == ([0, 0, 1], {0: "a", 1: "b"})
 
 
-def test_another_number_of_folders_than_classes_is_refused_unless_their_names_tell(tmp_path):
+def test_another_number_of_folders_than_classes_is_refused_unless_their_names_decide(tmp_path):
     """Two of ImageNet's folders are not its classes 0 and 1."""
     for place in ("n01484850/1.png", "n02971356/2.png"):
         grey(tmp_path / place, 0.5)

@@ -29,7 +29,7 @@ def test_ids_are_numbered_in_their_own_order(tmp_path):
         wnids_in(lines)
 
 
-def test_numbered_files_tell_ids_and_folders_use_them(tmp_path):
+def test_numbered_files_give_ids_and_folders_use_them(tmp_path):
     grey(tmp_path / "plain/2_n01484850_shark.png", 0.5)
     grey(tmp_path / "styled/n01484850/a.png", 0.5)
     ids = known_wnids(None, tmp_path / "plain")

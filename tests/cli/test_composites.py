@@ -25,12 +25,12 @@ def test_the_command_makes_a_folder(tmp_path):
     sources = source_folder(tmp_path / "mine", each=28)
     result = run("--sources", sources, "--size", 32, "--correlations", "0.75,0.75", "--out", tmp_path / "out", "--json")
     assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert told["total"] == 56
-    assert told["settings"] == {"sources": "mine", "size": 32, "seed": 0, "correlations": [0.75, 0.75]}
-    assert told["labels"]["background"] == ["urban", "country"]
+    summary = json.loads(result.stdout)
+    assert summary["total"] == 56
+    assert summary["settings"] == {"sources": "mine", "size": 32, "seed": 0, "correlations": [0.75, 0.75]}
+    assert summary["labels"]["background"] == ["urban", "country"]
     read = read_published(tmp_path / "out", ((0.75, 0.75),), 32)
-    assert {plan.name: read.counts(plan) for plan in read.plans}["T1"] == told["images"]["train"]
+    assert {plan.name: read.counts(plan) for plan in read.plans}["T1"] == summary["images"]["train"]
     again = run("--sources", sources, "--size", 32, "--correlations", ".75,.75", "--out", tmp_path / "again")
     assert "56 images in" in again.stdout
     one, other = (

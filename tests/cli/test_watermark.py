@@ -115,7 +115,7 @@ def test_folders_by_wordnet_ids_are_mapped_and_a_net_without_a_linear_layer_is_a
     assert (found["n"], found["clean_acc"]) == (2, 1.0)
 
 
-def test_a_place_for_results_that_cannot_be_is_told_before_anything_is_computed(tmp_path, pictures, monkeypatch):
+def test_an_impossible_output_folder_is_refused_before_anything_is_computed(tmp_path, pictures, monkeypatch):
     def computed(*given):
         raise AssertionError("weights were read")
 

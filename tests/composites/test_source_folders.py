@@ -43,9 +43,9 @@ def test_an_index_gives_kinds_labels_and_splits(folder):
     rows = write_index(folder)
     sources = read_folder(folder)
     assert sources.labels == {"target": ("cat", "dog"), "background": ("urban", "country"), "object": ("a", "b")}
-    told = {row["file"]: row for row in rows}
+    row_of = {row["file"]: row for row in rows}
     for source in sources.items:
-        row = told[source.name]
+        row = row_of[source.name]
         assert (source.kind, source.split) == (row["kind"], row["split"])
         assert sources.labels[source.kind][source.value] == row["label"]
     assert sources.words == "pictures of the folder 'mine'"

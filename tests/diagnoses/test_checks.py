@@ -60,7 +60,7 @@ def test_another_number_of_images_is_found():
     assert same_images(Timeline(frame(n=None))).passed is None
 
 
-def test_budgets_of_seeds_are_compared_and_those_of_methods_told():
+def test_budgets_of_seeds_are_compared_and_those_of_methods_reported():
     table = frame(epochs=(0, 1, 2, 3, 4))
     shorter = table[~(among(table, method="b") & (table["epoch"] > 2))].reset_index(drop=True)
     check = same_budget_over_seeds(Timeline(shorter))

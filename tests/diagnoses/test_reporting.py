@@ -136,7 +136,7 @@ def test_a_sweep_knows_its_key_and_the_value_of_every_study(tmp_path):
 
 @pytest.mark.parametrize("group", ["family", "sweep"])
 def test_two_kinds_in_one_group_are_refused_whichever_comes_first(group):
-    with pytest.raises(InputError, match=f"study a is of toys and study b of loners: a {group} is of one diagnosis"):
+    with pytest.raises(InputError, match=f"study a is of toys and study b of loners: a {group} has one diagnosis"):
         common_diagnosis({"a": Toy(), "b": Loner()}, group)
     with pytest.raises(InputError, match="study a is of loners and study b of toys"):
         common_diagnosis({"a": Loner(), "b": Toy()}, group)

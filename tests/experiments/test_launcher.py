@@ -78,7 +78,7 @@ def test_an_unknown_launcher_is_named():
         prepare_study(build_config(merged(SMALL, {"launcher": "locl"})))
 
 
-def test_failures_in_words_and_exit_codes():
+def test_descriptions_and_exit_codes_of_failures():
     job = Job("run", "sgd", 1, "runs/sgd-seed1", "k", None, 1.0)
     full, broken = Failure(job, "disk full", by_input=True), Failure(job, "it broke", by_input=False)
     assert describe_failures([]) == ([], 0)

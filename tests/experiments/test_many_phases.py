@@ -123,9 +123,9 @@ def config(named):
     return resolve(build_config(VALUES))
 
 
-def jobs_in(folder, config, heard=lambda work, where: None):
+def jobs_in(folder, config, on_progress=lambda work, where: None):
     stream = build_stream(config)
-    return stream, [JobExecution(job, config, folder, stream, heard) for job in plan(config, stream)]
+    return stream, [JobExecution(job, config, folder, stream, on_progress) for job in plan(config, stream)]
 
 
 def ran(folder, config):
@@ -226,11 +226,11 @@ def test_work_done_is_work_planned_and_a_run_that_goes_on_counts_what_it_had_don
     run._report = stop
     with pytest.raises(StoppedError):
         run.run()
-    heard = []
-    _, (_, again) = jobs_in(tmp_path, config, lambda work, where: heard.append(work))
+    on_progress = []
+    _, (_, again) = jobs_in(tmp_path, config, lambda work, where: on_progress.append(work))
     again._save = lambda *_: again._report("saved", force=True)
     again.run()
-    assert heard[0] > closed + 2 * (16 * 2 + 16)  # all of T2, and the first epoch of T3
+    assert on_progress[0] > closed + 2 * (16 * 2 + 16)  # all of T2, and the first epoch of T3
     assert again._work == run.job.work
 
 

@@ -141,8 +141,8 @@ def test_every_built_in_learner_passes_and_nothing_is_written_or_drawn(tmp_path,
 
 def test_a_few_images_are_of_as_many_kinds_as_possible():
     labels = torch.tensor([0] * 90 + [1] * 8 + [2] * 2)
-    bears = torch.arange(100) == 50
-    images = ImageSet(torch.zeros(100, 3, 2, 2, dtype=torch.uint8), labels, torch.arange(100), bears)
+    has_cue = torch.arange(100) == 50
+    images = ImageSet(torch.zeros(100, 3, 2, 2, dtype=torch.uint8), labels, torch.arange(100), has_cue)
     config = resolve(build_config(SMALL))
     stream = build_stream(config)
     few = with_few_images(stream, 5)

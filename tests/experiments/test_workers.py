@@ -99,15 +99,15 @@ def test_never_more_workers_than_memory_allows():
 
     Two workers with four threads take 20 x 4 s, three with two 14 x 6 s.
     """
-    told: list[str] = []
+    messages: list[str] = []
     megabyte = 2**20
     options = candidates(8, "auto", "auto", 40)
-    found = decided(options, jobs(40), amdahl, 1340 * megabyte, 260 * megabyte, told.append)
+    found = decided(options, jobs(40), amdahl, 1340 * megabyte, 260 * megabyte, messages.append)
     assert pairs(trial.candidate for trial in found.trials) == [(8, 1), (4, 2), (2, 3), (1, 3)]
     assert found.candidate == Candidate(2, 4)
     assert found.limit == "at most 3 workers: each needs 260 MB of the 1340 MB that are free"
-    assert told.count(f"  {found.limit}") == 1
-    assert "  1 worker with 8 threads: 333 images a second, all runs in about 2 min 00 s" in told
+    assert messages.count(f"  {found.limit}") == 1
+    assert "  1 worker with 8 threads: 333 images a second, all runs in about 2 min 00 s" in messages
 
 
 def test_more_workers_than_can_be_run_are_left_out_and_none_at_all_is_an_error():
@@ -119,12 +119,12 @@ def test_more_workers_than_can_be_run_are_left_out_and_none_at_all_is_an_error()
 
         return of
 
-    options, told = candidates(8, 1, "auto", 8), list[str]()
-    found = measure(options, timed(2), lambda option, rate: 1 / option.workers, None, told.append)
+    options, messages = candidates(8, 1, "auto", 8), list[str]()
+    found = measure(options, timed(2), lambda option, rate: 1 / option.workers, None, messages.append)
     assert found.candidate == Candidate(2, 1)
-    assert told[-1] == "  4 workers with 1 thread each: a worker was ended while it was timed"
+    assert messages[-1] == "  4 workers with 1 thread each: a worker was ended while it was timed"
     with pytest.raises(InputError, match="a worker was ended"):
-        measure(options, timed(0), lambda option, rate: 1.0, None, told.append)
+        measure(options, timed(0), lambda option, rate: 1.0, None, messages.append)
 
 
 @pytest.fixture
@@ -173,13 +173,13 @@ def test_threads_are_measured_for_so_many_workers(machine, tmp_path):
 
 
 def test_one_measurement_for_all_studies_of_a_sweep(machine, tmp_path):
-    told: list[str] = []
-    ready, found = arranged(tmp_path, None, told.append, small={"cue": {"size": 2}}, large={"cue": {"size": 4}})
+    messages: list[str] = []
+    ready, found = arranged(tmp_path, None, messages.append, small={"cue": {"size": 2}}, large={"cue": {"size": 4}})
     assert machine == [(4, 1), (1, 2), (2, 2)]  # no more than two runs can go on at once
     assert found["small"] == found["large"]
     assert {study.config.training.threads for study in ready.values()} == {found["small"].threads}
-    assert told[0] == "measuring 3 ways to share the machine, about 14 s"
-    assert told[-1] == f"chosen: {found['small'].candidate}"
+    assert messages[0] == "measuring 3 ways to share the machine, about 14 s"
+    assert messages[-1] == f"chosen: {found['small'].candidate}"
 
 
 def test_a_study_that_was_begun_keeps_its_threads_and_so_does_its_sweep(machine, tmp_path):
@@ -212,7 +212,7 @@ def auto_config(tmp_path):
     return file
 
 
-def test_a_dry_run_tells_what_was_tried(machine, auto_config, tmp_path, monkeypatch, capsys):
+def test_a_dry_run_reports_the_trials(machine, auto_config, tmp_path, monkeypatch, capsys):
     words = ("run", auto_config, "--out", tmp_path / "out", "--dry-run")
     assert typed(monkeypatch, *words, "--json") == 0
     said = capsys.readouterr()

@@ -39,7 +39,7 @@ class Said:
         return lines[-1].removeprefix("run_einstellung_experiment: ")
 
 
-def front_door(*words: object) -> Said:
+def run_command(*words: object) -> Said:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as stopped:
         main([str(word) for word in words])

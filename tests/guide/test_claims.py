@@ -80,7 +80,7 @@ def test_the_interval_is_the_t_interval_of_the_seeds():
     assert one.measured == "score 0.710 (95 % interval 0.685 to 0.735, 3 seeds)"
 
 
-def test_what_is_not_there_cannot_be_told_and_says_why():
+def test_missing_evidence_is_undecided_with_a_reason():
     claims = guide_claims(card())
     assert [one.holds for one in claims] == ["cannot be told"] * 7
     assert claims[0].why == "no run of sgd"
@@ -90,7 +90,7 @@ def test_what_is_not_there_cannot_be_told_and_says_why():
     assert claim(card(sgd=method(None, None, None, why=never)), "SGD").why == never
 
 
-def test_fewer_than_three_seeds_cannot_tell_but_their_mean_points():
+def test_fewer_than_three_seeds_give_only_a_tendency():
     two = claim(card(sgd=method(0.7, 0.8)), "SGD")
     assert (two.holds, two.why) == ("cannot be told", "2 seeds: at least 3 are needed (the mean speaks for it)")
     one = claim(card(sgd=method(0.5)), "SGD")
@@ -193,7 +193,7 @@ def test_a_studys_page_shows_them_where_the_guides_files_are_asked_for(tmp_path,
     assert ("T1_all at or above 0.5" in html) == asked_for
 
 
-def test_the_table_gives_a_reason_for_everything_that_cannot_be_told():
+def test_the_table_gives_a_reason_for_everything_undecided():
     table = claims_table(full_card())
     assert table.head == ("method", "claim", "compared", "measured", "holds")
     assert table.note.count("not told apart") == 1

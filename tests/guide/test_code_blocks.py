@@ -31,7 +31,7 @@ from tests.bridges import mammoth_stand_in as stand_in
 from tests.experiments.conftest import typed
 
 from . import blocks
-from .conftest import front_door, leave_figures_out, run_jobs_here
+from .conftest import leave_figures_out, run_command, run_jobs_here
 
 STREAM = "{name: shapes, size: 8, train_per_class: 5, test_per_class: 1, validation: 0.2, input_size: null}"
 SMALL = (
@@ -103,7 +103,7 @@ def compared(tmp_path_factory):
     root = tmp_path_factory.mktemp("compared") / "einstellung_results"
     with pytest.MonkeyPatch.context() as patch:
         speed_up(patch)
-        said = front_door(*COMPARATIVE, f"--results_root={root}", *SMALL, *NARROW)
+        said = run_command(*COMPARATIVE, f"--results_root={root}", *SMALL, *NARROW)
     assert said.code == 0, said.err
     return root, said
 
@@ -117,17 +117,17 @@ def test_overview(compared):
     (words,) = commands(blocks.OVERVIEW)
     weights = next(root.glob("studies/*/runs/derpp-seed42/model.safetensors"))
     before = weights.stat().st_mtime_ns
-    said = front_door(*words, f"--results_root={root}", *SMALL, *NARROW)
+    said = run_command(*words, f"--results_root={root}", *SMALL, *NARROW)
     assert said.code == 0, said.err
     assert "derpp seed 42: finished already, used as it is" in said.err
     assert weights.stat().st_mtime_ns == before
 
 
 def test_quick_start_basic(tmp_path, compared):
-    said = front_door(*BASIC, f"--results_root={tmp_path}", *SMALL, *NARROW)
+    said = run_command(*BASIC, f"--results_root={tmp_path}", *SMALL, *NARROW)
     assert said.code == 0, said.err
     assert (tmp_path / "derpp_resnet18_seed42" / "einstellung_final_results.json").exists()
-    again = front_door(*BASIC, f"--results_root={tmp_path}", *SMALL, *NARROW)
+    again = run_command(*BASIC, f"--results_root={tmp_path}", *SMALL, *NARROW)
     assert "--auto_checkpoint uses it, --force_retrain trains it anew" in again.error
 
 
@@ -140,7 +140,7 @@ def test_quick_start_vit_with_attention_analysis(tmp_path):
         "--set=stream.size=32",
         "--set=learners.ewc_on.e_lambda=1.0",
     ]
-    said = front_door(*VIT, f"--results_root={tmp_path}", *SMALL, *small)
+    said = run_command(*VIT, f"--results_root={tmp_path}", *SMALL, *small)
     assert said.code == 0, said.err
     analysis = json.loads((tmp_path / "ewc_on_vit_seed42" / "attention_analysis.json").read_text())
     assert {row["split"] for row in analysis["readings"]} >= {"T1_all", "T2_shortcut_normal", "T2_shortcut_masked"}
@@ -159,7 +159,7 @@ def test_quick_start_comparative(compared):
 
 def test_debug_mode(tmp_path):
     (words,) = commands(blocks.DEBUG)
-    said = front_door(*words, f"--results_root={tmp_path}", *SMALL, *NARROW)
+    said = run_command(*words, f"--results_root={tmp_path}", *SMALL, *NARROW)
     assert said.code == 0, said.err
     assert "T2 epoch 1: T2_shortcut_normal acc" in said.err
     assert "guide_threshold: 0.8" in said.err
@@ -324,14 +324,14 @@ def test_manual_integration(mammoth):
 def test_configuration_means_what_it_says(tmp_path):
     path = tmp_path / "einstellung.yaml"
     path.write_text(blocks.CONFIGURATION)
-    told = []
-    config = build_config(translated(read_config(path), told.append))
+    messages = []
+    config = build_config(translated(read_config(path), messages.append))
     assert (config.stream.name, config.methods, config.backbone.name) == ("cifar100", ("derpp",), "resnet18")
     assert config.cue.options.get("share", 1.0) == 1.0
     assert (config.cue.options["size"], config.cue.options["colour"]) == (4, [255, 0, 255])
     assert (guide_settings(config).guide_threshold, config.evaluation.subsets) == (0.8, "every-epoch")
     assert config.attention is None
-    assert told == ["einstellung_extract_attention: backbone 'resnet18' has no attention, so none is extracted"]
+    assert messages == ["einstellung_extract_attention: backbone 'resnet18' has no attention, so none is extracted"]
 
 
 def test_configuration_runs(tmp_path, monkeypatch):
@@ -357,14 +357,14 @@ def test_runner_covers_scenarios_strategies_and_seeds(compared):
     assert list(usual.seeds) == json.loads(promised["Seeds"])
     settings = with_assignments({}, [word.removeprefix("--set=") for word in (*SMALL, *NARROW)])
     config = {"seeds": [42], "results_root": compared[0], "settings": settings}
-    told = []
+    messages = []
     runner_of = einstellung.guide.EinstellungExperimentRunner
     namespace = names(
         config={**config, "checkpoints": "auto_checkpoint"},
-        EinstellungExperimentRunner=lambda config: runner_of(config, told.append),
+        EinstellungExperimentRunner=lambda config: runner_of(config, messages.append),
     )
     results = run(blocks.RUNNER.replace("runner.run", "results = runner.run"), namespace)["results"]
-    assert sum("finished already" in line for line in told) == 5  # the very runs of the comparative command
+    assert sum("finished already" in line for line in messages) == 5  # the very runs of the comparative command
     assert results == json.loads((compared[0] / "comprehensive_results.json").read_text())
 
 

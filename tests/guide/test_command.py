@@ -24,7 +24,7 @@ from einstellung.sources.cache import cache_folder
 from tests.experiments.conftest import typed
 from tests.sources.archives import FOLDER, published_as, small_files, write_folder
 
-from .conftest import TINY, front_door
+from .conftest import TINY, run_command
 
 FILES = ("timeline.csv", "model.safetensors", "model_last.safetensors", "predictions.csv", "predictions_last.csv")
 
@@ -47,7 +47,7 @@ def written(root: Path) -> dict[Path, int]:
 def finished(tmp_path_factory):
     """``sgd`` and ``scratch_t2``, one seed, through the whole command, and what it said."""
     root = tmp_path_factory.mktemp("front_door") / "results"
-    said = front_door("--model=sgd,scratch_t2", "--seed=1", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd,scratch_t2", "--seed=1", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
     return root, said
 
@@ -81,9 +81,9 @@ def test_it_ends_with_the_table_the_verdict_and_the_paths(finished):
 
 
 def test_results_root(root):
-    assert front_door("--model=sgd", "--seed=1", f"--results_root={root}", "--skip_training", *TINY).code == 0
+    assert run_command("--model=sgd", "--seed=1", f"--results_root={root}", "--skip_training", *TINY).code == 0
     elsewhere = root.parent / "elsewhere"
-    said = front_door("--model=sgd", "--seed=1", f"--results_root={elsewhere}", "--skip_training", *TINY)
+    said = run_command("--model=sgd", "--seed=1", f"--results_root={elsewhere}", "--skip_training", *TINY)
     assert str(elsewhere) in said.error
     assert not elsewhere.exists()
 
@@ -91,7 +91,7 @@ def test_results_root(root):
 def test_the_guides_files_are_written_whatever_the_study_says(root):
     (root / "comprehensive_results.json").unlink()
     words = ("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
-    assert front_door(*words, "--set=guide_files=false").code == 0
+    assert run_command(*words, "--set=guide_files=false").code == 0
     assert (root / "comprehensive_results.json").exists()
 
 
@@ -107,7 +107,7 @@ def test_the_report_verb_renews_the_guides_files_where_they_are(root, monkeypatc
 
 def test_a_finished_run_stops_the_command(root):
     before = written(root)
-    said = front_door("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
     assert said.error.startswith("sgd seed 1 is finished already in ")
     assert "--auto_checkpoint uses it" in said.error
     assert "--force_retrain trains it anew" in said.error
@@ -117,7 +117,7 @@ def test_a_finished_run_stops_the_command(root):
 
 def test_auto_checkpoint_uses_what_is_finished(root):
     before = written(root)
-    said = front_door("--model=sgd,scratch_t2", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd,scratch_t2", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
     assert said.code == 0
     assert "sgd seed 1: finished already, used as it is" in said.err
     assert "start" not in said.err
@@ -126,7 +126,7 @@ def test_auto_checkpoint_uses_what_is_finished(root):
 
 def test_force_retrain_trains_what_is_asked_for_and_no_more(root):
     before, files = written(root), run_files(root, "sgd-seed1")
-    said = front_door("--model=sgd", "--seed=1", "--force_retrain", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd", "--seed=1", "--force_retrain", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
     assert "sgd seed 1 T1: deleted, to be trained anew" in said.err
     assert "start  sgd seed 1\n" in said.err
@@ -155,7 +155,7 @@ def test_an_interrupted_run_is_continued(root, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             execute(job, prepared.config, study, prepared.stream, lambda work, where: None)
     assert (study / "runs/sgd-seed1/checkpoint.safetensors").exists()
-    said = front_door("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
     assert "sgd seed 1: continued from where it was interrupted" in said.err
     assert "sgd seed 1 T1: trained already, used as it is" in said.err
@@ -165,7 +165,7 @@ def test_an_interrupted_run_is_continued(root, monkeypatch):
 def test_skip_training_measures_what_is_stored(root):
     before = written(root)
     (root / "comprehensive_results.json").unlink()
-    said = front_door("--model=sgd,scratch_t2", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd,scratch_t2", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
     assert said.err.count("7 splits agree with its timeline") == 2
     assert written(root) == before
@@ -174,18 +174,18 @@ def test_skip_training_measures_what_is_stored(root):
 
 def test_skip_training_scores_with_the_settings_that_are_given(root):
     again = ("--model=sgd", "--seed=1", "--skip_training", f"--results_root={root}", *TINY)
-    assert front_door(*again, "--set=einstellung_adaptation_threshold=0.01").code == 0
+    assert run_command(*again, "--set=einstellung_adaptation_threshold=0.01").code == 0
     final = json.loads((root / "sgd_resnet18_seed1/einstellung_final_results.json").read_text())["final_metrics"]
     assert final["adaptation_threshold"] == 0.01
 
 
 def test_skip_training_says_what_is_missing(root):
-    said = front_door("--model=sgd,gpm", "--seeds", 1, 2, "--skip_training", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd,gpm", "--seeds", 1, 2, "--skip_training", f"--results_root={root}", *TINY)
     assert "no finished run of gpm seed 1, sgd seed 2, gpm seed 2 with these settings" in said.error
 
 
 def test_another_setting_is_another_checkpoint(root):
-    changed = front_door(
+    changed = run_command(
         "--model=sgd", "--seed=1", "--skip_training", f"--results_root={root}", *TINY, "--set=cue.size=3"
     )
     assert "no finished run of sgd seed 1 with these settings" in changed.error
@@ -215,8 +215,8 @@ def test_comparative(root, monkeypatch):
     assert config("--comparative").methods == ("scratch_t2", "sgd", "ewc_on", "derpp", "interleaved")
     assert config("--comparative", "--model=gpm").methods[0] == "gpm"
     monkeypatch.setattr(flags, "COMPARED", ("scratch_t2", "sgd"))
-    alone = front_door("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
-    both = front_door("--comparative", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    alone = run_command("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    both = run_command("--comparative", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
     assert "scratch_t2 against sgd: performance deficit" in both.out
     assert "SFR" in both.out
     assert "against sgd" not in alone.out
@@ -225,14 +225,14 @@ def test_comparative(root, monkeypatch):
 def test_without_the_baseline_it_says_what_is_missing(root):
     (study,) = root.glob("studies/*")
     shutil.rmtree(study / "runs/scratch_t2-seed1")
-    said = front_door("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
+    said = run_command("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
     assert "it needs scratch_t2; add it to --model, or use --comparative" in said.out
 
 
 def test_verbose_shows_settings_and_every_measurement(root):
     """And logs are left beside the run that was asked for, no other."""
     shutil.rmtree(next(root.glob("studies/*/runs/scratch_t2-seed1")))
-    said = front_door("--model=scratch_t2", "--seed=1", "--verbose", "--tensorboard", f"--results_root={root}", *TINY)
+    said = run_command("--model=scratch_t2", "--seed=1", "--verbose", "--tensorboard", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
     settings, lines = said.err.split("start  scratch_t2 seed 1\n")
     assert yaml.safe_load(settings)["training"]["epochs"] == [1, 2]
@@ -251,13 +251,13 @@ def test_verbose_shows_where_an_unexpected_error_was(monkeypatch, tmp_path):
         raise ZeroDivisionError("by hand")
 
     monkeypatch.setattr(experiment, "perform", broken)
-    short = front_door(f"--results_root={tmp_path}", *TINY)
+    short = run_command(f"--results_root={tmp_path}", *TINY)
     assert short.code == 1
     assert (
         short.err
         == "run_einstellung_experiment: unexpected error, ZeroDivisionError: by hand (--verbose shows where)\n"
     )
-    assert "Traceback" in front_door("--verbose", f"--results_root={tmp_path}", *TINY).err
+    assert "Traceback" in run_command("--verbose", f"--results_root={tmp_path}", *TINY).err
 
 
 def test_model_and_backbone():
@@ -301,7 +301,7 @@ def test_model_and_backbone():
 )
 def test_what_is_wrong_is_said_in_one_line(words, line, tmp_path):
     tiny = [] if "--epochs" in words[0] else TINY
-    said = front_door(*tiny, f"--results_root={tmp_path / 'r'}", *words)
+    said = run_command(*tiny, f"--results_root={tmp_path / 'r'}", *words)
     assert line in said.error
     assert len(said.err.splitlines()) == 1
     assert not (tmp_path / "r").exists()
@@ -350,20 +350,20 @@ def test_debug_says_what_it_makes_smaller(words, small, monkeypatch):
         raise InputError("enough")
 
     monkeypatch.setattr(experiment, "perform", enough)
-    said = front_door("--debug", *words)
+    said = run_command("--debug", *words)
     assert said.err.splitlines()[0] == f"--debug: {small}; the numbers mean nothing"
 
 
 @pytest.mark.parametrize("words", ["--backbone=resnet81", "--model=derp", "--workers=0"])
 def test_debug_says_nothing_of_what_cannot_be_run(words):
-    said = front_door("--debug", words)
+    said = run_command("--debug", words)
     assert said.code == 2
     assert len(said.err.splitlines()) == 1
 
 
 def test_debug_marks_its_results(tmp_path, monkeypatch, without_figures, in_process):
     words = ("--debug", "--model=sgd", "--seed=1", f"--results_root={tmp_path}", *TINY)
-    assert front_door(*words).code == 0
+    assert run_command(*words).code == 0
     (study,) = tmp_path.glob("studies/*")
     run = tmp_path / "sgd_resnet18_seed1"
     warning = "--debug: 8 training images per class, 1 + 2 epochs: the numbers mean nothing"
@@ -412,14 +412,14 @@ def test_set_takes_our_keys_and_the_guides():
 def test_data_and_workers(tmp_path, monkeypatch):
     seen = []
 
-    def looked(request, tell):
+    def looked(request, log):
         seen.append((request.workers, os.environ.get("EINSTELLUNG_DATA")))
         raise InputError("enough")
 
     monkeypatch.setattr(experiment, "perform", looked)
     monkeypatch.setenv("EINSTELLUNG_DATA", "before")
-    front_door()
-    front_door(f"--data={tmp_path}", "--workers=3")
+    run_command()
+    run_command(f"--data={tmp_path}", "--workers=3")
     assert seen == [(None, "before"), (3, f"{tmp_path}{os.pathsep}before")]
 
 
@@ -440,11 +440,11 @@ def test_cache(tmp_path, monkeypatch):
         raise InputError("enough")
 
     monkeypatch.setattr(experiment, "perform", looked)
-    front_door("--enable_cache")
+    run_command("--enable_cache")
     assert len(opened) == 1
     assert any((tmp_path / "cache").rglob("*.npy"))
     shutil.rmtree(tmp_path / "cache")
-    front_door("--disable_cache")
+    run_command("--disable_cache")
     assert len(opened) == 3
     assert not (tmp_path / "cache").exists()
     with pytest.raises(InputError, match="switched off"):
@@ -453,7 +453,7 @@ def test_cache(tmp_path, monkeypatch):
 
 def test_stopped_by_hand(monkeypatch):
     monkeypatch.setattr(module, "configured", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    said = front_door()
+    said = run_command()
     assert said.code == 130
     assert "the same command with --auto_checkpoint goes on from here" in said.err
 

@@ -170,7 +170,7 @@ def test_dataset():
 
 
 @pytest.mark.parametrize("stream", ["shapes", {"name": "shapes", "size": 16}])
-def test_a_dataset_beside_another_stream_is_a_contradiction(stream, tmp_path, monkeypatch, capsys):
+def test_a_dataset_that_contradicts_the_stream_is_refused(stream, tmp_path, monkeypatch, capsys):
     line = "dataset 'seq-cifar100-einstellung' and stream.name 'shapes' contradict each other: leave one of them out"
     file = tmp_path / "both.yaml"
     file.write_text(yaml.safe_dump({"dataset": "seq-cifar100-einstellung", "stream": stream}))
@@ -180,7 +180,7 @@ def test_a_dataset_beside_another_stream_is_a_contradiction(stream, tmp_path, mo
 
 
 @pytest.mark.parametrize("stream", ["cifar100", {"name": "cifar100", "seed": 3}, {"seed": 3}])
-def test_a_dataset_beside_its_own_stream_is_none(stream):
+def test_a_dataset_may_name_its_own_stream(stream):
     config = build_config(translated({"dataset": "seq-cifar100-einstellung-224", "stream": stream}))
     assert (config.stream.name, config.stream.input_size) == ("cifar100", 224)
     assert config.stream.options.get("seed") == (None if stream == "cifar100" else 3)
@@ -252,8 +252,8 @@ def test_logs():
 def test_apply_shortcut():
     """Without it nobody is trained on the cue; evaluation shows it still, so that both can be compared."""
     with_cue, without = stream_of(), stream_of(einstellung_apply_shortcut=False)
-    bearing = int(torch.isin(with_cue.phases[1].train.labels, torch.tensor(with_cue.phases[1].cue_classes)).sum())
-    assert painted(with_cue) == bearing > 0
+    expected = int(torch.isin(with_cue.phases[1].train.labels, torch.tensor(with_cue.phases[1].cue_classes)).sum())
+    assert painted(with_cue) == expected > 0
     assert painted(without) == 0
     assert prove(without).holds
     for name in ("T2_shortcut_normal", "T2_shortcut_masked"):

@@ -19,7 +19,7 @@ def with_phases(learner, *phases):
     return learner
 
 
-def went_through(learner, phase, epochs, size=8, every_steps=None, heard=lambda e: None):
+def went_through(learner, phase, epochs, size=8, every_steps=None, on_step=lambda e: None):
     """Every batch (identities with the phase they belong to), the counts heard, and the effective epochs."""
     batches, counts, effective = [], [], []
     plain = learner.observe
@@ -33,7 +33,7 @@ def went_through(learner, phase, epochs, size=8, every_steps=None, heard=lambda 
     learner.observe = observe
     learner.begin_phase(phase)
     settings = LoopSettings(epochs, size, 0.01, evaluate_every_steps=every_steps)
-    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), heard, counts.append).run()
+    PhaseLoop(learner, phase, settings, lambda _, e: effective.append(e), on_step, counts.append).run()
     return batches, counts, effective
 
 

@@ -82,7 +82,7 @@ def test_uneven_groups_where_supply_allows_no_more(make, tasks):
     assert sorted((held[0, 0], held[1, 1])) == [6, 7]
 
 
-def test_with_a_planted_cue_the_groups_are_who_bears_it(make, stream):
+def test_with_a_planted_cue_the_groups_follow_it(make, stream):
     t2 = stream.phases[1]
     learner = make("bgs", buffer=80, last_layer_epochs=1)
     learner.begin_phase(t2)

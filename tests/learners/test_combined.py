@@ -41,7 +41,7 @@ def test_one_after_the_other(make, through):
     assert all(torch.equal(mine, own) for mine, own in zip(values, own_values, strict=True))
 
 
-def test_replay_joins_before_the_method_sees_the_batch(make, through, own_names):
+def test_replay_joins_before_the_method_gets_the_batch(make, through, own_names):
     """A method's own view of a batch includes the images from the buffer, raw ones too."""
     seen = []
 
@@ -118,7 +118,7 @@ def test_the_second_method_is_tried_before_anything_is_trained():
         rehearse(config, build_stream(config))
 
 
-def test_a_net_takes_its_last_shape(make):
+def test_a_net_is_restored_in_its_final_shape(make):
     """Where a stored net is read back, it is that of the last phase."""
     learner, lle = make("erm-then-lle"), make("lle")
     assert learner.net.state_dict().keys() != lle.net.state_dict().keys()

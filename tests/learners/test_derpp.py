@@ -75,7 +75,9 @@ class WrittenOut:
         optimiser = torch.optim.SGD(self.net.parameters(), lr=0.1)
         for epoch in range(1, epochs + 1):
             names = ("buffer", "replay", "replay-augmentation", "replay-cue")
-            lots, self.draws, self.augmentation, self.cue = (generator(self.seed, n, phase.name, epoch) for n in names)
+            places, self.draws, self.augmentation, self.cue = (
+                generator(self.seed, n, phase.name, epoch) for n in names
+            )
             for raw, inputs in presented(self.presentation, self.seed, phase, epoch, batch_size):
                 logits = self.net(inputs)
                 loss = F.cross_entropy(logits, raw.labels)
@@ -87,7 +89,7 @@ class WrittenOut:
                 optimiser.zero_grad()
                 loss.backward()
                 optimiser.step()
-                random = torch.rand(len(raw), generator=lots, dtype=torch.float64)
+                random = torch.rand(len(raw), generator=places, dtype=torch.float64)
                 for row in range(len(raw)):
                     entry = (raw.images[row], raw.labels[row], raw.index[row], raw.has_cue[row], logits[row].detach())
                     self.seen += 1

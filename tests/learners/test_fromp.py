@@ -197,10 +197,10 @@ def test_joined_a_step_shows_the_batch_and_a_draw_and_weighs_it_by_its_share(mak
 def test_the_penaltys_gradient_by_finite_differences(make, batch_of, tasks):
     learner = after(make, batch_of, tasks, buffer=12)
     parameters = list(learner.net.parameters())
-    slopes = torch.autograd.grad(learner.penalty(), parameters)
+    gradients = torch.autograd.grad(learner.penalty(), parameters)
     draws = torch.Generator().manual_seed(0)
     way = [torch.randn(value.shape, generator=draws) for value in parameters]
-    along = sum(float((slope * step).sum()) for slope, step in zip(slopes, way, strict=True))
+    along = sum(float((gradient * step).sum()) for gradient, step in zip(gradients, way, strict=True))
     values = []
     with torch.no_grad():
         for size in (4e-4, -8e-4):

@@ -56,11 +56,11 @@ def test_it_is_algorithm_1(stream, capacity):
 
 def test_by_hand(monkeypatch):
     """Three places: a a a, then b drives out the a in the middle, then c the first a; c has its place, nothing more enters."""
-    lots = iter([0, 1, 0, 0])  # which of the largest groups, which of its images; twice
-    monkeypatch.setattr(greedy, "_one_of", lambda count, draws: next(lots))
+    choices = iter([0, 1, 0, 0])  # which of the largest groups, which of its images; twice
+    monkeypatch.setattr(greedy, "_one_of", lambda count, draws: next(choices))
     buffer = offered(GreedyBuffer(3), "aaaabccba")
     assert buffer.rows == {"a": [2], "b": [4], "c": [5]}
-    assert next(lots, None) is None
+    assert next(choices, None) is None
 
 
 def test_a_quota_is_kept_even_where_places_are_free():

@@ -42,7 +42,7 @@ def test_no_moment_is_measured_twice(make, stream, name, epochs, size):
     within: list[float] = []
     t1, t2 = stream.phases[0], first(stream.phases[1], 12)
     learner = with_phases(make(name), t1, t2)
-    _, _, effective = went_through(learner, t2, epochs, size, every_steps=1, heard=within.append)
+    _, _, effective = went_through(learner, t2, epochs, size, every_steps=1, on_step=within.append)
     assert within
     assert min(within) > 0
     assert len({*within, *effective}) == len(within) + len(effective)

@@ -53,9 +53,9 @@ def test_splits_and_seeds_differ():
 @pytest.mark.usefixtures("own_cache")
 def test_a_rendered_scene_is_the_same_however_many_are_asked_for(monkeypatch):
     monkeypatch.setattr(random_scenes, "CHUNK_SIZE", 2)
-    told = []
-    three = load_random_scenes("train", 3, objects=4, size=32, seed=0, log=told.append)
-    assert told[-1] == "scenes without rules, train: 3 of 3 images"
+    messages = []
+    three = load_random_scenes("train", 3, objects=4, size=32, seed=0, log=messages.append)
+    assert messages[-1] == "scenes without rules, train: 3 of 3 images"
     one = load_random_scenes("train", 1, objects=4, size=32, seed=0)
     assert three.images.shape == (3, 3, 32, 32)
     assert torch.equal(three.images[:1], one.images)

@@ -39,9 +39,9 @@ def test_the_command_line_has_the_last_word_in_every_member():
     [
         ({"one": {}}, "at least two studies"),
         (["a", "b"], "at least two studies"),
-        ({"a": {}, "b/c": {}}, "studies.b/c: a plain name is needed"),
-        ({"a": {}, "Tables": {}}, "studies.Tables: choose another name"),
-        ({1: {}, 2: {}}, "studies.1: a plain name is needed"),
+        ({"a": {}, "b/c": {}}, "studies.b/c: choose a plain name"),
+        ({"a": {}, "Tables": {}}, "studies.Tables: this name is reserved"),
+        ({1: {}, 2: {}}, "studies.1: choose a plain name"),
         ({"a": {}, "b": 3}, "studies.b must hold 'key: value' lines"),
     ],
 )

@@ -34,7 +34,7 @@ def silent(done: int, total: int) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _small_lots(monkeypatch):
+def _small_chunks(monkeypatch):
     """Two scenes each, so that even a small folder has many."""
     monkeypatch.setattr(work_chunks, "CHUNK_SIZE", 2)
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")

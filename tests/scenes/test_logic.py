@@ -66,9 +66,9 @@ def test_accuracies_and_bounds_against_every_scene(book, variant):
         assert standing.unconfounded.negative == right(predicate, plain[0], 0)
     assert checked >= 6
     for number, left_open in enumerate(found.undetermined, start=1):
-        told = {label: {row for task in range(number) for row in cells[task, label]} for label in (1, 0)}
-        assert left_open.positive == Fraction(len(set(plain[1]) - told[1]), len(plain[1]))
-        assert left_open.negative == Fraction(len(set(plain[0]) - told[0]), len(plain[0]))
+        determined = {label: {row for task in range(number) for row in cells[task, label]} for label in (1, 0)}
+        assert left_open.positive == Fraction(len(set(plain[1]) - determined[1]), len(plain[1]))
+        assert left_open.negative == Fraction(len(set(plain[0]) - determined[0]), len(plain[0]))
     best = Fraction(0)
     for which in {tuple(c) for _, c in truths}:
         best += max(

@@ -30,11 +30,11 @@ def test_every_number_comes_back():
     before, places = scenes(), np.array([[0, 1, 2, 3]] * 3, dtype=np.uint8)
     names = [f"t1/0/{row}.png" for row in range(3)]
     lines = [scene_record(name, 1, 0, before, places, row) for row, name in enumerate(names)]
-    told = scenes_from_records(names, {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE)
-    assert told.scenes is not None
+    parsed = scenes_from_records(names, {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE)
+    assert parsed.scenes is not None
     for part in Scenes.__dataclass_fields__:
-        assert np.array_equal(getattr(told.scenes, part), getattr(before, part))
-    assert np.array_equal(told.places, places)
+        assert np.array_equal(getattr(parsed.scenes, part), getattr(before, part))
+    assert np.array_equal(parsed.places, places)
     backwards = scenes_from_records(
         names[::-1], {name: json.loads(line) for name, line in zip(names, lines, strict=True)}, HERE
     )
@@ -68,12 +68,12 @@ def test_a_record_by_hand():
 
 
 def test_records_without_a_layout_give_attributes():
-    told = scenes_from_records(
+    parsed = scenes_from_records(
         ["a"], {"a": {"objects": [{"shape": "cube", "size": "small", "material": "metal", "color": "red"}]}}, HERE
     )
-    assert told.attributes.tolist() == [[[0, 0, 1, 1]]]
-    assert told.scenes is None
-    assert told.places is None
+    assert parsed.attributes.tolist() == [[[0, 0, 1, 1]]]
+    assert parsed.scenes is None
+    assert parsed.places is None
 
 
 GOOD = {"shape": "cube", "size": "small", "material": "metal", "color": "red"}

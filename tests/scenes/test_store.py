@@ -110,7 +110,7 @@ def test_the_attributes_alone_are_those_of_the_same_scenes():
 
 
 def test_several_workers_draw_the_same(monkeypatch):
-    """Lots of one scene, handed to whoever asks for work; that other processes come to the same bytes is seen in making."""
+    """Chunks of one scene each; that other processes give the same bytes is tested in test_dataset_writer."""
     asked = []
     monkeypatch.setattr(work_chunks, "CHUNK_SIZE", 1)
     monkeypatch.setattr(
@@ -157,11 +157,11 @@ def test_one_process_draws_while_others_wait(tmp_path, monkeypatch):
     monkeypatch.setattr(store, "_QUIET_WAIT", 0.05)
     cache = tmp_path / "cache"
     cache.mkdir()
-    told, found = list[str](), list[object]()
+    messages, found = list[str](), list[object]()
     on_progress = threading.Event()
 
     def log(line: str) -> None:
-        told.append(line)
+        messages.append(line)
         on_progress.set()
 
     def ask() -> None:
@@ -175,14 +175,14 @@ def test_one_process_draws_while_others_wait(tmp_path, monkeypatch):
 
         cached("entry", lambda: {"theirs": np.ones(1)})
     waiting.join(timeout=60)
-    assert told == ["strict train: another process is making the same data; waiting for it"]
+    assert messages == ["strict train: another process is making the same data; waiting for it"]
     assert len(found) == 1  # what the other process made, not its own
 
 
 def test_progress_is_logged(monkeypatch):
     monkeypatch.setattr(store, "progress_logger", lambda what, log: lambda done, total: log(f"{what} {done} {total}"))
-    told = list[str]()
+    messages = list[str]()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, log=told.append)
-    assert told == ["strict test t0 3 6", "strict test t0 6 6"]
+        scene_set(PAPER_RULES, "strict", "test", 0, **SMALL, log=messages.append)
+    assert messages == ["strict test t0 3 6", "strict test t0 6 6"]

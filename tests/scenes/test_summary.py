@@ -51,7 +51,7 @@ def test_the_contact_sheet_shows_the_first_images_of_every_class():
         assert (sheet[title + row * step :, :margin][:128] < 128).any()  # a caption
 
 
-def test_a_long_caption_stays_beside_the_images():
+def test_a_long_caption_stays_next_to_the_images():
     """What lies under the images, or shows in the gaps between them, cannot be read."""
     rule = (
         ObjectPattern(shape="cylinder", size="large", material="rubber", color="yellow"),

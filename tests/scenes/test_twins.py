@@ -32,10 +32,10 @@ def test_the_confounder_is_taken_away_and_nothing_else(variant, task):
     before = drawn(variant, task, label=1)
     twins = without_confounder(PAPER_RULES, task, before, own(300))
     column = COLUMNS.index(("color", "material", "size")[task])
-    bearing = before[..., column] == (BLUE, METAL, LARGE)[task]
+    with_confounder = before[..., column] == (BLUE, METAL, LARGE)[task]
     assert np.array_equal(twins.rows, np.arange(300))  # taking size from positives makes no sphere and no cube vanish
     changed = twins.attributes != before
-    assert np.array_equal(changed[..., column], bearing)  # every object that bears it, and no other
+    assert np.array_equal(changed[..., column], with_confounder)  # every object that has it, and no other
     assert not np.delete(changed, column, axis=-1).any()
     expected = PAPER_RULES.truths(before)
     expected[:, 1 + task] = False

@@ -120,13 +120,13 @@ def test_an_unwritable_cache_costs_a_warning_and_no_more(files, published, monke
     write_archive(ARCHIVE, files)
     Path("a file").touch()
     monkeypatch.setenv("EINSTELLUNG_CACHE", "a file")
-    with warnings.catch_warnings(record=True) as heard:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("default")
         for _ in range(2):
             assert len(load_cifar100(published).train.fine) == 200
-    assert len(heard) == 1  # said once
-    assert "read without a cache" in str(heard[0].message)
-    assert "cannot write a file" in str(heard[0].message)
+    assert len(caught) == 1  # said once
+    assert "read without a cache" in str(caught[0].message)
+    assert "cannot write a file" in str(caught[0].message)
 
 
 def test_nothing_is_left_half_written(files, published):

@@ -121,7 +121,7 @@ def test_an_archive_that_is_cut(layout, files, published):
         load_cifar100(published)
 
 
-def test_a_whole_copy_beside_a_broken_one_is_used(files, published):
+def test_an_intact_copy_is_used_instead_of_a_broken_one(files, published):
     put("folder", Path("data"), {name: files[name] for name in ("train", "meta")})
     whole = put("tar.gz", Path("data"), files)
     assert load_cifar100(published).found == whole

@@ -67,7 +67,7 @@ def test_a_pickle_that_runs_something_is_refused_and_runs_nothing(tmp_path, kind
     ],
 )
 @pytest.mark.parametrize("protocol", [2, 4])
-def test_names_beside_the_three_that_are_needed(module, name, protocol):
+def test_other_names_than_the_three_that_are_needed(module, name, protocol):
     by_name = {
         2: f"\x80\x02c{module}\n{name}\n.".encode("latin1"),
         4: b"\x80\x04" + b"".join(b"\x8c" + bytes([len(word)]) + word.encode() for word in (module, name)) + b"\x93.",

@@ -51,7 +51,7 @@ def test_a_mask_that_does_not_cover_the_patch(small_stream, kind):
     assert failed(broken) == ["the mask covers exactly the cue, on the same image"]
 
 
-class RegionBeside(PatchCue):
+class RegionShifted(PatchCue):
     """Says that it is six pixels to the right of where it paints."""
 
     def region(self, index, height, width):
@@ -67,7 +67,7 @@ class RegionTooSmall(PatchCue):
         return region
 
 
-@pytest.mark.parametrize("cue", [RegionBeside(), RegionTooSmall()])
+@pytest.mark.parametrize("cue", [RegionShifted(), RegionTooSmall()])
 def test_a_cue_that_is_painted_elsewhere_than_it_says(cue):
     broken = shapes(cue, train_per_class=10, test_per_class=2)
     assert failed(broken) == ["the mask covers exactly the cue, on the same image"]

@@ -57,7 +57,7 @@ def test_sorted_by_epoch_the_second_of_two_is_phase_two(tmp_path):
     assert timeline.curve("sgd", 42, "T2", "T1_all")[1].tolist() == [0.11, 0.13]
 
 
-def test_splits_and_runs_are_told_apart_even_when_interleaved(tmp_path):
+def test_splits_and_runs_are_separated_even_when_interleaved(tmp_path):
     lines = []
     for epoch in (0, 1, 0, 1):
         for split in ("T2_shortcut_normal", "T2_nonshortcut_normal"):

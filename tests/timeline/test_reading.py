@@ -28,7 +28,7 @@ def test_in_a_results_folder_the_runs_count_and_not_an_older_table_of_them(tmp_p
     assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2, 3)
 
 
-def test_tables_beside_a_timeline_are_read_with_it(tmp_path):
+def test_tables_next_to_a_timeline_are_read_with_it(tmp_path):
     whole = write(tmp_path / "timeline.csv", row(seed=1))
     other = write(tmp_path / "timeline_b.csv", row(seed=2))
     assert Timeline.read_many([tmp_path]).seeds("sgd") == (1, 2)

@@ -47,7 +47,7 @@ def test_where_they_cannot_be_auto_means_torch_and_own_says_why(monkeypatch):
         resolved("own")
 
 
-def test_they_are_compiled_once_on_a_machine_and_the_user_is_told(monkeypatch, capsys):
+def test_they_are_compiled_once_on_a_machine_with_a_message(monkeypatch, capsys):
     calls: list[str] = []
     monkeypatch.setattr(kernels, "load", lambda: calls.append("load"))
     monkeypatch.setattr(kernels, "is_compiled", lambda: True)

@@ -136,7 +136,7 @@ def test_the_cpu_needs_no_settings_but_that_of_products(settings_put_back):
     assert "CUBLAS_WORKSPACE_CONFIG" not in os.environ
 
 
-def test_what_a_run_tells_of_its_accelerator(machine):
+def test_what_a_run_records_of_its_accelerator(machine):
     machine(cuda=2, bf16=False)
     facts = {"name": "card 1", "computes_in_bf16": False, "peak_memory": 1001}
     assert accelerator_facts(CUDA) == {"accelerator": facts}

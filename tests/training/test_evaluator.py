@@ -43,7 +43,7 @@ def test_every_figure_against_a_loop_over_images(config, stream):
     assert measured.acc_task >= measured.acc
 
 
-def test_a_split_is_told_of_alike_whatever_else_is_measured(config, stream):
+def test_a_split_gets_the_same_numbers_whatever_else_is_measured(config, stream):
     """Bit for bit, and with batches that do not fit the splits: rounding in small batches depends on their size."""
     learner = build_learner(config, "sgd", 3, stream)
     evaluator = Evaluator(stream, learner.context.presentation, learner.context.autocast, batch_size=9)

@@ -1,4 +1,4 @@
-"""The loop: deterministic, undisturbed by measuring, counting real samples, faithful to its schedule."""
+"""The loop: deterministic, unaffected by measuring, counting real samples, faithful to its schedule."""
 
 from __future__ import annotations
 
@@ -85,11 +85,11 @@ def test_effective_epochs_count_real_samples_alike_for_all(config, stream):
         learner.begin_phase(stream.phases[0])
         learner.end_phase(stream.phases[0])  # so that derpp and dgr have something to replay
         learner.begin_phase(stream.phases[1])
-        heard: list[float] = []
+        epochs_seen: list[float] = []
         steps: list[dict[str, int]] = []
         settings = LoopSettings(2, 8, 0.05, evaluate_every_steps=2)
-        PhaseLoop(learner, stream.phases[1], settings, silent, heard.append, steps.append).run()
-        moments[method] = heard
+        PhaseLoop(learner, stream.phases[1], settings, silent, epochs_seen.append, steps.append).run()
+        moments[method] = epochs_seen
         assert sum(step["T2"] for step in steps) == 2 * len(stream.phases[1].train)
     size = len(stream.phases[1].train)
     per_epoch = [8 * step for step in range(2, size // 8 + 1, 2) if 8 * step < size]

@@ -1,4 +1,4 @@
-"""The answer in words: which methods are confounded, and what that was judged against. Every word is chosen by the data."""
+"""The answer: which methods are confounded, and by what criterion. The data choose every word."""
 
 from __future__ import annotations
 

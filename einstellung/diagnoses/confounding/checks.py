@@ -1,4 +1,4 @@
-"""What a timeline of confounded tasks says about its own trustworthiness. These run with every score and are shown with it."""
+"""Checks of a timeline of confounded tasks; they run with every score and are shown with it."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def phases_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
 
 
 def both_labels_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
-    """Accuracy on a task is the mean over both labels: with one of them, a net that always says the same would look good."""
+    """Accuracy on a task is the mean over both labels: with one label, a constant prediction would look good."""
     name = "positives and negatives are both measured"
     lacking = []
     for run in timeline.runs:
@@ -70,7 +70,7 @@ def both_labels_are_there(timeline: Timeline, tasks: Sequence[str]) -> Check:
 
 
 def all_splits_at_the_end(timeline: Timeline) -> Check:
-    """What any phase of a run measures is measured at the end of all of them, or a matrix would have holes."""
+    """A split measured in any phase is measured at the end of every phase; otherwise the accuracy matrix has gaps."""
     name = "all splits are measured at the end of every phase"
     lacking, moments = [], 0
     for run in timeline.runs:
@@ -112,7 +112,7 @@ def starts_untrained(timeline: Timeline, tasks: Sequence[str]) -> Check:
 
 
 def split_names_are_understood(timeline: Timeline) -> Check:
-    """Other splits stay aside; one that begins like a task's or like the unconfounded ones is a slip of the pen."""
+    """Other splits are ignored; one that begins like a task's or an unconfounded one is taken for a typo."""
     name = "split names are understood"
     strange = [split for split in timeline.splits if describe_split(split) is None]
     slips = [split for split in strange if split.partition("_")[0].lower().removeprefix("t").isdigit()]

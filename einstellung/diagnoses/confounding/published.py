@@ -120,7 +120,7 @@ def _shares(printed: Printed) -> PaperEstimate:
 
 
 def question_differences(study: TaskDescription) -> list[str]:
-    """In what a study asks another question than the paper, by what its stream says of itself; the unconfounded set has one, too.
+    """How a study's question differs from the paper's, according to its stream; the unconfounded set has a question, too.
 
     >>> question_differences(TaskDescription(ground_truth="sphere"))
     ["ground truth 'sphere' (paper: 'sphere and small cube')"]

@@ -1,4 +1,4 @@
-"""What one run of confounded tasks shows: every split at the end of every phase, and how soon each task was learned."""
+"""Measurements of one run of confounded tasks: every split at the end of every phase, and how soon each task was learned."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def task_curve(curves: Mapping[str, Curve], what: str) -> tuple[FloatArray, Floa
 
 
 def _seen_at_the_end_only(curves: Mapping[str, Curve], task: str, epochs: FloatArray) -> bool:
-    """Whether validation was watched on the way and the task was not: one late look says nothing about when."""
+    """Whether only validation was measured during the phase: a single final value does not date the crossing."""
     validation = curves.get(f"{task}_val")
     looks = int((epochs > TOLERANCE).sum())
     return validation is not None and looks < 2 and int((validation.epochs > TOLERANCE).sum()) > looks

@@ -1,4 +1,4 @@
-"""What the user may choose about the score of confounded tasks."""
+"""Settings of the diagnosis of confounded tasks."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class ConfoundingSettings(Settings):
 
     baseline: str | None = Field(
         default=None,
-        description=f"The method that starts fresh in every phase ('{DEFAULT_BASELINE}' where it is there).",
+        description=f"The method that starts fresh in every phase; {DEFAULT_BASELINE} if it was run.",
     )
-    tau: float = Field(default=0.9, description="Accuracy on a task that counts as reached for the adaptation delay.")
-    window: int = Field(default=3, description="How many epochs curves are smoothed over.")
-    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
+    tau: float = Field(default=0.9, description="Accuracy on a task at which the adaptation delay ends.")
+    window: int = Field(default=3, description="Width of the smoothing window in epochs.")
+    smoothing: Smoothing = Field(default="trailing", description="Smoothing of curves: trailing, centred or none.")
     margin: float = Field(
         default=0.1,
-        description="How far unconfounded accuracy must stay below the ceiling for a method to be confounded.",
+        description="How far below the ceiling unconfounded accuracy must be for a method to count as confounded.",
     )
     level: float = Field(
-        default=0.75, description="Accuracy that each of its own tasks must have reached for a method to be judged."
+        default=0.75, description="Accuracy that a method must reach on each of its tasks to get a verdict."
     )
 
     @field_validator("tau", "level")

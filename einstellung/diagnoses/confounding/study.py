@@ -15,7 +15,7 @@ NESY_BACKBONE = "set_transformer"
 
 @dataclass(frozen=True)
 class TaskDescription:
-    """The question that all tasks ask, and who was asked; of somebody's log nothing is known."""
+    """The question that all tasks share, and the kind of model; unknown for a foreign log."""
 
     variant: str | None = None
     model: str | None = None
@@ -27,7 +27,7 @@ class TaskDescription:
 
 
 def describe_tasks(config: StudyConfig | None, facts: Mapping[str, Any]) -> TaskDescription:
-    """The description of a study. The proof has the last word: a folder of pictures has rules of its own."""
+    """The description of a study. The proof overrides the configuration: a folder of pictures has its own rules."""
     perceived = facts.get("perceived")
     return TaskDescription(
         variant=facts.get("variant") or (config.stream.options.get("variant") if config else None),
@@ -41,7 +41,7 @@ def describe_tasks(config: StudyConfig | None, facts: Mapping[str, Any]) -> Task
 
 
 def model_of(config: StudyConfig) -> str:
-    """The paper's word for the kind of model: NeSy reasons over objects, NN sees pixels."""
+    """The paper's name for the kind of model: NeSy reasons over objects, NN gets pixels."""
     return "NeSy" if config.backbone.name == NESY_BACKBONE else "NN"
 
 

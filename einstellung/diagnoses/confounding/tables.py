@@ -215,7 +215,7 @@ def matrix_table(card: ConfoundingCard) -> Table:
 
 
 def seed_table(card: ConfoundingCard) -> Table:
-    """What every single seed gave."""
+    """The values of every seed."""
     rows, values = [], []
     columns = accuracy_columns(card.tasks)
     for method, record in card.methods.items():

@@ -149,7 +149,7 @@ def judge(measured: MethodMeasurements, standard: Standard) -> ConfoundingVerdic
 
 
 def sanity_check(measured: MethodMeasurements, standard: Standard) -> ConfoundingVerdict:
-    """What is said instead of a verdict where a model was trained on the unconfounded set: how much of it can be learned."""
+    """What replaces the verdict of a model trained on the unconfounded set: how much of the set can be learned."""
     estimate = measured.unconfounded
     if estimate.mean is None:
         sentence = "Sanity check: unconfounded accuracy was not measured."
@@ -249,7 +249,7 @@ _OPEN = "was not run: whether the order of the tasks does it is open"
 def _compare_with_all_data(
     verdict: ConfoundingVerdict, method: str, baseline: str, alone: Mapping[str, ConfoundingVerdict]
 ) -> ConfoundingVerdict:
-    """What those say that end with all data: ``joint`` training and, where that succeeds, ``cumulative`` training."""
+    """What training on all data shows: ``joint`` training and, if that succeeds, ``cumulative`` training."""
     joint, cumulative = alone.get(JOINT), alone.get(CUMULATIVE)
     if verdict.name != CONFOUNDED or method in (JOINT, baseline, DEFAULT_BASELINE) or joint is None:
         return verdict

@@ -1,4 +1,4 @@
-"""The answer in words: which learner leans on the cue, and how sure that is; and the terminal's overview."""
+"""The answer: which learner relies on the cue, and with what certainty; and the terminal's overview."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _SENTENCES = {
 
 
 def answer(card: RigidityCard) -> list[str]:
-    """Two paragraphs: the patterns with how sure they are, and the absolute reliance on the cue."""
+    """Two paragraphs: the patterns with their certainty, and the absolute reliance on the cue."""
     return [" ".join(_patterns(card)), " ".join(_reliance(card))]
 
 
@@ -75,7 +75,7 @@ def _patterns(card: RigidityCard) -> list[str]:
 
 
 def _reliance(card: RigidityCard) -> list[str]:
-    """Who leans on the cue at all: Δ, and on which side of 0 its interval lies."""
+    """Which methods rely on the cue at all: Δ, and on which side of 0 its interval lies."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "across": [], "no interval": []}
     for method, record in card.methods.items():
         if record.delta.mean is not None:

@@ -1,4 +1,4 @@
-"""What the attention of the runs comes to: per run in full, per method over seeds, with the reason for every gap."""
+"""Attention of the runs: per run in full, per method over seeds, with the reason for every missing value."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def attention_summary(runs: AttentionRuns) -> AttentionRecord:
 
 
 def attention_of_run(run: AttentionRun) -> list[dict[str, Any]]:
-    """Every reading of a run, with SAG beside the images that bear the cue and CTAS beside those of later phases."""
+    """Every reading of a run, with SAG for images with the cue and CTAS for those of later phases."""
     first = run.end("T1")
     rows = []
     for (moment, split, place), reading in run.readings.items():

@@ -1,4 +1,4 @@
-"""Attention as tables: per method by roll-out beside what covering the cue costs, and per head."""
+"""Tables of attention: per method by roll-out, with the accuracies patched and masked, and per head."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOT_PROOF = (
     "Attention is not proof of use: a model may look at the cue and not need it, or need it and look elsewhere. What a model "
     "owes to the cue is measured by covering it, so the accuracies with the cue and with it covered stand beside."
 )
-_BESIDE = ("SC_patch", "SC_mask")
+_ACCURACIES = ("SC_patch", "SC_mask")
 _HEAD_COLUMNS = ("AS_cue", "SAG", "CTAS", "ADI")
 _MEANING = (
     "AS: share of the class token's attention inside the cue's box, on the shortcut classes' test images with the cue, never "
@@ -30,16 +30,16 @@ def attention_table(card: RigidityCard, attention: AttentionRecord) -> Table:
     rows, values = [], []
     for method, record in _records(card, attention):
         measured: dict[str, Spread] = {key: record.rollout.measure(key) for key in KEYS}
-        scored: dict[str, Spread] = {key: card.methods[method].facet(key) for key in _BESIDE}
+        scored: dict[str, Spread] = {key: card.methods[method].facet(key) for key in _ACCURACIES}
         cells = [_cell(key, estimate, record.why_undefined.get(key)) for key, estimate in measured.items()]
-        beside = [_cell(key, estimate, why_dash(card, method, key)) for key, estimate in scored.items()]
-        rows.append((Cell(method), *cells, *beside))
+        accuracies = [_cell(key, estimate, why_dash(card, method, key)) for key, estimate in scored.items()]
+        rows.append((Cell(method), *cells, *accuracies))
         values.append({"method": method, "n_seeds": record.n_seeds, **_numbers({**measured, **scored})})
     return Table(
         "Attention on the cue",
         "Mean ± standard deviation over seeds, by attention roll-out at the end of phase 2. "
         f"{_MEANING} SC patched, SC masked: accuracies at {describe_rule(card)}.",
-        ("method", *(FACETS[key].head for key in (*KEYS, *_BESIDE))),
+        ("method", *(FACETS[key].head for key in (*KEYS, *_ACCURACIES))),
         tuple(rows),
         tuple(values),
     )

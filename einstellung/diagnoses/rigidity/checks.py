@@ -1,4 +1,4 @@
-"""What a timeline says about its own trustworthiness. These run with every score and are shown with it."""
+"""Checks of a timeline; they run with every score and are shown with it."""
 
 from __future__ import annotations
 
@@ -146,7 +146,7 @@ def mask_does_something(timeline: Timeline) -> Check:
             continue
         judged += 1
         if np.array_equal(patched.acc[here], masked.acc[there]):
-            found[_beside_equal_accuracies(patched, masked, here, there)].append((method, seed))
+            found[_other_difference(patched, masked, here, there)].append((method, seed))
     if judged == 0:
         return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
     equal = "accuracies equal at every epoch in"
@@ -164,8 +164,8 @@ def mask_does_something(timeline: Timeline) -> Check:
     return Check(name, not found["copy"] and not found["open"], "; ".join(details))
 
 
-def _beside_equal_accuracies(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
-    """What tells the two apart where the accuracies do not: 'loss', 'acc_task', nothing ('copy'), or 'open'."""
+def _other_difference(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
+    """Where two splits of equal accuracy differ: in 'loss', in 'acc_task', nowhere ('copy'), or unknown ('open')."""
 
     def differ(one: FloatArray | None, other: FloatArray | None) -> bool | None:
         if one is None or other is None:
@@ -183,7 +183,7 @@ def _beside_equal_accuracies(patched: Curve, masked: Curve, here: IntArray, ther
 
 
 def same_budget(timeline: Timeline) -> Check:
-    """Delays and final accuracies of runs compare only if all were trained and measured alike."""
+    """Delays and final accuracies are comparable only if all runs were trained and measured alike."""
     name = "all runs share one T2 budget and epoch grid"
     grids: dict[bytes, list[Run]] = {}
     spans: dict[bytes, tuple[float, int]] = {}
@@ -239,7 +239,7 @@ def _moves(timeline: Timeline, run: Run) -> bool:
 
 
 def splits_are_known(timeline: Timeline) -> Check:
-    """Other splits are welcome and stay aside; one that looks like a slip of the pen is not."""
+    """Other splits are ignored; one that looks like a misspelt name fails the check."""
     name = "split names are understood"
     unknown = [split for split in timeline.splits if split not in KNOWN_SPLITS]
     slips = {split: meant for split in unknown if (meant := meant_split(split)) is not None}

@@ -1,4 +1,4 @@
-"""Does its history make a learner lean on the cue? The Einstellung Rigidity Index."""
+"""Does its history make a learner rely on the cue? The Einstellung Rigidity Index."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
-    """Does a continual learner lean on a shortcut more than one that starts from scratch?"""
+    """Does a continual learner rely on a shortcut more than a model trained from scratch?"""
 
     name = "rigidity"
     title = "Einstellung Rigidity Index"

@@ -146,7 +146,7 @@ def over_seeds(effects: Mapping[int, CueEffect]) -> CueEffectOverSeeds:
 
 
 def per_image_checks(predictions: Predictions, card: RigidityCard) -> list[Check]:
-    """Are the pairs pairs, and are the predictions those of the very checkpoint that was scored?"""
+    """Are the images paired, and are the predictions those of the scored checkpoint?"""
     return [same_images(predictions), same_checkpoint(predictions, card)]
 
 

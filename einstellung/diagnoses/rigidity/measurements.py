@@ -1,4 +1,4 @@
-"""What one run shows: its time to threshold, its final accuracies, its accuracy after each phase."""
+"""Measurements of one run: its time to threshold, its final accuracies, its accuracy after each phase."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which pattern the facets show, and how sure that is.
+"""Which pattern the facets show, and with what certainty.
 
 The conditions are tried in a fixed order and the means decide. How sure the name is follows from the 95 % intervals of
 the facets that its condition needs.

@@ -56,7 +56,7 @@ def score(timeline: Timeline, settings: RigiditySettings | None = None) -> Rigid
 
 
 def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
-    """The card with what the runs left beside their timelines: predictions of single images, attention."""
+    """The card with what the run files add: predictions of single images, attention."""
     predictions, unread = files.predictions(last=card.final == "last")
     attention, unread_attention = attention_of(files)
     checks = per_image_checks(predictions, card) if predictions else []

@@ -1,4 +1,4 @@
-"""What the user may choose about scoring, with the paper's choices as defaults."""
+"""Settings of the rigidity index; the defaults are the paper's."""
 
 from __future__ import annotations
 
@@ -64,20 +64,20 @@ class RigiditySettings(Settings):
     0.05
     """
 
-    tau: float = Field(default=0.6, description="The accuracy that ends the adaptation delay.")
-    window: int = Field(default=3, ge=1, description="How many epochs curves are smoothed over.")
-    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
+    tau: float = Field(default=0.6, description="Accuracy at which the adaptation delay ends.")
+    window: int = Field(default=3, ge=1, description="Width of the smoothing window in epochs.")
+    smoothing: Smoothing = Field(default="trailing", description="Smoothing of curves: trailing, centred or none.")
     tau_grid: Grid = Field(
         default=(0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60),
-        description="Further thresholds to report delays for: numbers, or first:last:step.",
+        description="Further thresholds at which delays are reported: numbers, or first:last:step.",
     )
     final: Final = Field(
         default="auto",
-        description="The checkpoint that final values come from: that of the best validation accuracy (best-val), the last "
-        "one (last), or best-val where every run has a validation curve (auto).",
+        description="The scored checkpoint: the one with the best validation accuracy (best-val), the last one (last), or "
+        "best-val if every run has a validation curve (auto).",
     )
     margins: Annotated[Margins, BeforeValidator(_margins)] = Field(
-        default=Margins(), description="How large AD, PD and SFR_rel must be to count."
+        default=Margins(), description="Smallest AD, PD and SFR_rel that count."
     )
 
     @field_validator("tau")

@@ -147,7 +147,7 @@ def delay_table(card: RigidityCard) -> Table:
 
 
 def seed_table(card: RigidityCard) -> Table:
-    """What every single seed gave."""
+    """The values of every seed."""
     rows, values = [], []
     for method, record in card.methods.items():
         for seed, own in record.per_seed.items():

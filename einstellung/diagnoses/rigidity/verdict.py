@@ -224,9 +224,9 @@ def next_probe(case: Case) -> str | None:
         return _probe_for_delay(case)
     if len(case.paired) < FEWEST_SEEDS:
         return f"run {counted(FEWEST_SEEDS - len(case.paired), 'more seed')} of {case.method} and {case.baseline}"
-    unsettled = [condition.facet for condition in case.decision.conditions if not _settled(case, condition)]
-    if unsettled:
-        return f"run more seeds: the 95 % interval of {', '.join(unsettled)} is wide enough for another verdict"
+    inconclusive = [condition.facet for condition in case.decision.conditions if not _is_conclusive(case, condition)]
+    if inconclusive:
+        return f"run more seeds: the 95 % interval of {', '.join(inconclusive)} is wide enough for another verdict"
     if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR_rel):
         return "counterfactual cue placement: put the cue on NSC images and at other places, and see whether it pulls"
     if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR_rel):
@@ -234,7 +234,7 @@ def next_probe(case: Case) -> str | None:
     return "calibration (ECE) under masking: does confidence follow the cue where accuracy does not?"
 
 
-def _settled(case: Case, condition: Comparison) -> bool:
+def _is_conclusive(case: Case, condition: Comparison) -> bool:
     """Whether the whole interval says the same as the mean about a condition."""
     interval = case.facets[condition.facet].ci95
     return interval is not None and all(

@@ -1,4 +1,4 @@
-"""The answer in words: who plays Whac-A-Mole, who does not, what that was judged by. Every word is chosen by the data."""
+"""The answer: which methods play Whac-A-Mole, which do not, and by what criterion. The data choose every word."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from einstellung.report.notation import join, per_cent
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
 
-_MOST_IN_WORDS = 9  # methods; of more, the table says enough
+_MAX_NAMED = 9  # methods; of more, the table says enough
 _TERMINAL_TONES = {"worse": "bad", "better": "good"}
 
 _SENTENCES = {
@@ -181,6 +181,6 @@ def make_overview(card: ShortcutsCard) -> Overview:
     verdicts: list[Paragraph | str] = [
         Paragraph(record.verdict.sentence, lead=f"{method}: ") for method, record in card.methods.items()
     ]
-    if len(verdicts) > _MOST_IN_WORDS:
+    if len(verdicts) > _MAX_NAMED:
         verdicts = ["Every verdict in words: --json, or the page (--out)."]
     return Overview(Table("Gaps", note, head, tuple(rows), ()), [*make_answer(card), *verdicts])

@@ -1,4 +1,4 @@
-"""What a timeline of several shortcuts says about its own trustworthiness. These run with every score and are shown with it."""
+"""Checks of a timeline of several shortcuts; they run with every score and are shown with it."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def phases_are_there(timeline: Timeline, design: Design) -> Check:
 
 
 def split_names_are_understood(timeline: Timeline, design: Design) -> Check:
-    """Other splits stay aside; one that begins like a group's is a slip of the pen."""
+    """Other splits are ignored; one that begins like a group's name is taken for a typo."""
     name = "split names are understood"
     strange = [split for split in timeline.splits if describe_split(split, design.cues) is None]
     slips = [split for split in strange if split.lower().startswith((f"{GROUP}_", f"{VALIDATION}_"))]

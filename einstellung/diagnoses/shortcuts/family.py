@@ -1,4 +1,4 @@
-"""A family of studies of several shortcuts (cues that come, go or turn round from phase to phase) on one page."""
+"""A family of studies of several shortcuts (cues that appear, vanish or reverse from phase to phase) on one page."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def whac_a_moles(card: ShortcutsCard) -> list[str]:
 
 
 def decided(card: ShortcutsCard) -> list[str]:
-    """The methods of which the data tell whether they play Whac-A-Mole: those that do, and those with a word for every cue."""
+    """The methods of which it is decided whether they play Whac-A-Mole: those that do, and those with a verdict for every cue."""
     found = []
     for method, record in card.methods.items():
         words = [record.verdict.gaps[cue].name for cue in card.cues if record.verdict.gaps]
@@ -28,7 +28,7 @@ def decided(card: ShortcutsCard) -> list[str]:
 
 
 def loses_a_correlation(card: ShortcutsCard) -> bool:
-    """Whether there is a phase in which a cue tells nothing that told something before: else nothing can be carried over."""
+    """Whether a cue is uninformative in a phase after it was informative; otherwise nothing can be carried over."""
     return any(record.carry_over for record in card.methods.values())
 
 

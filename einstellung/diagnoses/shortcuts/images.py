@@ -1,4 +1,4 @@
-"""What the test images leave open about gaps: intervals over images, beside those over seeds.
+"""The uncertainty of gaps due to the test images: intervals over images, in addition to those over seeds.
 
 Seeds say how much training varies; they all answer about the same images, and another test would have others. So images are drawn
 again with replacement within every group (class x pattern), the same ones for every run, and whatever is a mean over seeds stays

@@ -41,7 +41,7 @@ def pair_head(pair: str) -> str:
 
 
 def describe_turned(card: ShortcutsCard, phase: str) -> str:
-    """What common means in a phase in which a cue is turned round; empty where none is."""
+    """What common means in a phase in which a cue is reversed; empty where none is."""
     cues = card.turned_in(phase)
     if len(cues) > 1:
         return (

@@ -1,4 +1,4 @@
-"""What the page of several shortcuts says beside its tables and figures: the conditions, the verdicts, the glossary."""
+"""What the page of several shortcuts shows besides tables and figures: conditions, verdicts, glossary."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ GLOSSARY = {
 
 
 def page_words(card: ShortcutsCard) -> Mapping[str, Any]:
-    """What the template needs beside what every page has."""
+    """What the template needs besides what every page has."""
     verdicts = {method: record.verdict for method, record in card.methods.items()}
     return {
         "verdicts": [(method, verdict, PILLS.get(verdict.name, "")) for method, verdict in verdicts.items()],
@@ -60,7 +60,7 @@ def page_words(card: ShortcutsCard) -> Mapping[str, Any]:
 
 
 def _terms(card: ShortcutsCard) -> dict[str, str]:
-    """Words that the tables take for granted, with this study's own cues."""
+    """The glossary of the tables, with this study's cues."""
     cues = card.cues
     example = card.patterns[1] if len(cues) > 1 else card.patterns[-1]
     return {

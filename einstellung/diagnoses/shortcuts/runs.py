@@ -1,4 +1,4 @@
-"""What one run of several shortcuts shows at the chosen epoch of every phase, and how soon it learned each phase."""
+"""Measurements of one run of several shortcuts at the chosen epoch of every phase, and how soon it learned each phase."""
 
 from __future__ import annotations
 

@@ -171,7 +171,7 @@ def _image_counts(runs: Mapping[str, Runs], design: Design) -> GroupSizes:
 
 
 def _informed_of(config: StudyConfig | None, methods: Sequence[str], cues: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """The methods that know of some cues only, and of which."""
+    """The methods that know only some of the cues, and which."""
     known = {method: config.learners.get(method, {}).get("cues") for method in methods} if config is not None else {}
     return {method: tuple(own) for method, own in known.items() if own and set(own) < set(cues)}
 

@@ -1,4 +1,4 @@
-"""What the user may choose about the score of several shortcuts."""
+"""Settings of the diagnosis of several shortcuts."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ class ShortcutsSettings(Settings):
     """Settings of a study of several shortcuts."""
 
     baseline: str | None = Field(
-        default=None, description=f"The method that the others are compared with; {DEFAULT_BASELINE} where it is there."
+        default=None, description=f"The method that the others are compared with; {DEFAULT_BASELINE} if it was run."
     )
     final: Literal["auto", "last", "worst-group"] = Field(
         default="auto",
-        description="Which epoch of the last phase counts: the last, or the one with the highest worst-group validation "
-        "accuracy; auto is the latter where there is one phase and every run measured two epochs or more.",
+        description="The scored epoch of the last phase: the last one (last), the one with the best worst-group validation "
+        "accuracy (worst-group), or worst-group if there is one phase and every run measured at least two epochs (auto).",
     )
     margin: float = Field(
         default=0.02, ge=0, lt=0.5, description="How much a gap must differ from the baseline's to count."
@@ -62,12 +62,12 @@ class ShortcutsSettings(Settings):
         default=0.75,
         gt=0,
         le=1,
-        description="ID accuracy below which a method has not learned the task and is not judged.",
+        description="ID accuracy that a method must reach to get a verdict.",
     )
-    tau: float = Field(default=0.9, gt=0, le=1, description="Threshold of the adaptation delay, in ID accuracy.")
-    window: int = Field(default=3, ge=1, description="How many epochs curves are smoothed over.")
-    smoothing: Smoothing = Field(default="trailing", description="How curves are smoothed: trailing, centred or none.")
-    cues: Names | None = Field(default=None, description="Names of the cues, in the order of a pattern's digits.")
+    tau: float = Field(default=0.9, gt=0, le=1, description="ID accuracy at which the adaptation delay ends.")
+    window: int = Field(default=3, ge=1, description="Width of the smoothing window in epochs.")
+    smoothing: Smoothing = Field(default="trailing", description="Smoothing of curves: trailing, centred or none.")
+    cues: Names | None = Field(default=None, description="Names of the cues, in the order of the digits of a pattern.")
     correlations: Annotated[
         Mapping[str, tuple[float, ...]] | tuple[tuple[float, ...], ...] | None, BeforeValidator(_correlations)
     ] = Field(

@@ -75,7 +75,7 @@ def subsets_of(cues: Sequence[str]) -> dict[str, str]:
 
 
 def labels_and_width(splits: Iterable[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The classes that there are groups of, and how many digits their patterns have; more than one number is a slip.
+    """The classes that have groups, and the number of digits of their patterns; more than one number is an error.
 
     >>> labels_and_width(["group_0_11", "group_1_10", "T1_val"])
     (('0', '1'), (2,))
@@ -86,7 +86,7 @@ def labels_and_width(splits: Iterable[str]) -> tuple[tuple[str, ...], tuple[int,
 
 
 def default_cues(splits: Iterable[str], width: int) -> tuple[str, ...]:
-    """Names of the cues where nobody gives them: those of composites if twins bear just these names, else numbers.
+    """Default names of the cues: those of composites if the twins have exactly these names, else numbers.
 
     >>> default_cues(["group_0_11", "background_swapped", "co-object_swapped"], 2)
     ('background', 'co-object')
@@ -133,7 +133,7 @@ def describe_pattern(pattern: str, cues: Sequence[str], one: str = "common", zer
 
 
 def split_order(split: str, cues: Sequence[str]) -> tuple[int, str, str]:
-    """Where a split stands in a list: groups, twins by cue, validation groups, splits of phases, strange ones last.
+    """The sort key of a split: groups, twins by cue, validation groups, splits of phases, unknown ones last.
 
     >>> sorted(["T1_val", "mine", "val_0_1", "b_swapped", "b_common", "group_0_0", "group_0_1"],
     ...        key=lambda split: split_order(split, ["b"]))

@@ -245,7 +245,7 @@ def preference_table(card: ShortcutsCard) -> Table:
 
 
 def seed_table(card: ShortcutsCard) -> Table:
-    """What every single seed gave at the end of the last phase."""
+    """The values of every seed at the end of the last phase."""
     rows, values = [], []
     patterns = [f"A{pattern}" for pattern in card.patterns]
     names = [*patterns, *(f"{gap} gap" for gap in card.gaps), "worst_group"]

@@ -44,7 +44,7 @@ def drawing() -> Iterator[None]:
 
 
 def new_figure(width: float, height: float, *, padding: float = 0.04) -> Figure:
-    """An empty figure that belongs to nobody but the caller; ``padding`` in inches around every axes."""
+    """An empty figure without global state; ``padding`` in inches around every axes."""
     layout = ConstrainedLayoutEngine(w_pad=padding, h_pad=padding, wspace=padding / 2, hspace=padding / 2)
     # Text is measured at the resolution it is drawn at: hinting makes letters wider at another one.
     figure = Figure(figsize=(width, height), dpi=PNG_DPI, layout=layout, facecolor="white")

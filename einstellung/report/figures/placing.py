@@ -1,4 +1,4 @@
-"""Names beside points that lie close together: each where it hides nothing, tied to its point where it had to go further."""
+"""Labels of points that lie close together: each where it hides nothing, with a line to its point if it is far away."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def test_each_pattern_has_its_sentence(card, pattern, certainty, expected):
     assert "gpm is not decided by these data (ambiguous)." in first
 
 
-def test_absolute_reliance_is_told_by_the_interval(card):
+def test_absolute_reliance_is_decided_by_the_interval(card):
     # ewc_on: Δ .40 .41 .39; gpm: .15 .16 .14; scratch_t2: .20 .19 .18: all intervals lie above 0.
     assert "Covering the cue costs accuracy in scratch_t2 (Δ +0.190, 95 % [+0.165, +0.215])" in answer(typed(card))[1]
     card["methods"]["gpm"]["delta"]["ci95"] = [-0.01, 0.3]
@@ -155,7 +155,7 @@ def test_a_narrow_terminal_gets_two_tables(card):
     assert "…" not in text
 
 
-def test_delta_beside_the_baseline_s_rests_on_the_same_seeds(card):
+def test_delta_and_the_baselines_rest_on_the_same_seeds(card):
     paired = {"mean": 0.405, "sd": 0.007, "n": 2, "ci95": None, "interval": "none"}
     card["methods"]["ewc_on"]["delta_paired"] = paired
     text = printed(card)

@@ -102,7 +102,7 @@ def test_attention_enters_score_tables_and_page(reported):
     assert html.count('id="attention_maps_sgd"') == 1
 
 
-def test_a_row_holds_attention_beside_masked_accuracy(reported):
+def test_a_row_holds_attention_and_masked_accuracy(reported):
     _, card, _ = reported
     table = attention_table(card, card.attention)
     assert table.head == (

@@ -182,7 +182,7 @@ def test_seeds_without_partner_are_found():
         ("corrupted", None),
     ],
 )
-def test_a_slip_of_the_pen_is_told_from_a_split_of_its_own(split, meant):
+def test_a_misspelt_split_is_distinguished_from_an_extra_one(split, meant):
     check = splits_are_known(timeline(sound(), rows("sgd", 1, "T2", split, [0.5])))
     assert check.passed is (meant is None)
     assert (f"did you mean '{meant}'?" if meant else f"kept but not used: {split}") in check.detail

@@ -55,7 +55,7 @@ def test_tags_close_ids_are_unique_and_links_lead_somewhere(written):
     assert {link[1:] for link in reader.links} <= set(reader.ids)
 
 
-def test_figures_are_the_very_files_beside_the_page(written):
+def test_figures_are_the_files_next_to_the_page(written):
     inlined = {base64.b64decode(uri) for uri in re.findall(r'src="data:image/svg\+xml;base64,([^"]+)"', written.html)}
     assert inlined == {path.read_bytes() for path in (written.folder / "figures").glob("*.svg")}
     alts = re.findall(r'<img [^>]*alt="([^"]*)"', written.html)
@@ -183,7 +183,7 @@ def test_score_json_obeys_its_schema(written):
         jsonschema.validate(stored | {"kind": "confounding"}, schema)
 
 
-def test_the_scorecard_lies_beside_the_page(written):
+def test_the_scorecard_lies_next_to_the_page(written):
     assert json.loads((written.folder / "score.json").read_text()) == written.card.to_json()
     tables = {path.name for path in (written.folder / "tables").iterdir()}
     names = (
@@ -213,7 +213,7 @@ def test_single_images_have_their_section(written):
     )
 
 
-def test_reported_stands_beside_measured(written):
+def test_reported_and_measured_values_share_a_table(written):
     text = HtmlReader(written.html).text
     section = text[text.index("method quantity reported measured seeds measured") :]
     assert "sgd PD +0.028 ± 0.020 −" in section

@@ -115,7 +115,7 @@ def test_a_baseline_that_was_asked_for_must_be_there():
     assert card(worked(), baseline="SCRATCH_T2")["baseline"] == "scratch_t2"
 
 
-def test_spellings_of_a_baseline_must_be_told_apart():
+def test_ambiguous_spellings_of_a_baseline_are_refused():
     table = [*run("Base", 1, [0.5], [0.4]), *run("BASE", 1, [0.6], [0.4])]
     assert card(table, baseline="Base")["baseline"] == "Base"
     with pytest.raises(InputError, match="'base' may be any of Base, BASE"):

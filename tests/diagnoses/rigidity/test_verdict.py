@@ -42,7 +42,7 @@ def case(n=5, paired=(1, 2, 3, 4, 5), half=0.001, **means):
     )
 
 
-def test_a_red_flag_in_words():
+def test_the_sentence_of_a_red_flag():
     assert verdict(case()) == (
         "Red flag, shortcut-induced rigidity: sgd reaches 0.6 sooner than scratch_t2 "
         "(AD = -5.0 epochs [-5.0, -5.0] <= -1), ends no worse (PD = -0.100 [-0.101, -0.099] <= 0) and leans more on the cue "

@@ -12,7 +12,7 @@ from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.diagnosis import Shortcuts
 
 from .reports import PROOF, TWINS, paper_config, save_as_svg, write_page, write_samples
-from .several import PAPERLIKE, study
+from .timelines import PAPERLIKE, study
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import RunFiles
 from einstellung.timeline import Timeline
 
-from .several import CUES, groups, rows_of, timeline_of, two_cues
+from .timelines import CUES, groups, rows_of, timeline_of, two_cues
 
 TWINS = {f"{cue}_{kind}": acc for cue in CUES for kind, acc in (("common", 0.9), ("swapped", 0.4), ("covered", 0.6))}
 PROOF = {

@@ -7,7 +7,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.tables import make_tables
 
 from .reports import MOVED
-from .several import BOTH, CUES, EVEN, HALF, LEANING, PAPERLIKE, SWITCH, groups, rows_of, study, timeline_of, two_cues
+from .timelines import BOTH, CUES, EVEN, HALF, LEANING, PAPERLIKE, SWITCH, groups, rows_of, study, timeline_of, two_cues
 
 
 def test_the_lead_counts_only_methods_that_are_decided():
@@ -32,7 +32,7 @@ def test_one_seed_decides_nothing_and_the_lead_says_so():
     assert lead.startswith("Not conclusive with one seed")
 
 
-def test_carry_over_stands_beside_what_the_baseline_and_a_fresh_net_have():
+def test_carry_over_is_compared_with_the_baseline_and_a_fresh_net():
     ends = {**MOVED, "er": {"T1": MOVED["erm"]["T1"], "T2": two_cues(0.95, 0.7, 0.7, 0.5)}}
     ends["erm"] = {"T1": MOVED["erm"]["T1"], "T2": two_cues(0.95, 0.65, 0.94, 0.5)}
     card = score_shortcuts(study(ends, spread=0.002), cues=CUES, correlations=SWITCH)

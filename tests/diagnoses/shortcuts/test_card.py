@@ -13,7 +13,7 @@ from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 
 from .reports import CORRELATIONS, odd_timelines
-from .several import BOTH, CUES, PAPERLIKE, SWITCH, moved, study
+from .timelines import BOTH, CUES, PAPERLIKE, SWITCH, moved, study
 
 SCHEMA = Draft202012Validator(ShortcutsCard.json_schema())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 
-from .several import BOTH, CUES, groups, rows_of, timeline_of, two_cues, with_twins
+from .timelines import BOTH, CUES, groups, rows_of, timeline_of, two_cues, with_twins
 
 
 def test_unequal_groups_fail_a_check():

@@ -7,7 +7,7 @@ import pytest
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 
-from .several import BOTH, CUES, PAPERLIKE, SWITCH, moved, study, two_cues
+from .timelines import BOTH, CUES, PAPERLIKE, SWITCH, moved, study, two_cues
 
 
 def test_carry_over_is_the_gap_left_and_its_share_of_what_it_was():
@@ -81,11 +81,11 @@ def test_trade_from_phase_to_phase_and_against_the_baseline():
     assert all(entry.own["background -> co-object"].mean is None for entry in trades.against_baseline)
     cutmix = score_shortcuts(study(PAPERLIKE), **BOTH).methods["cutmix"]
     erm = score_shortcuts(study(PAPERLIKE), **BOTH).methods["erm"]
-    (beside,) = cutmix.trade.against_baseline
+    (against_erm,) = cutmix.trade.against_baseline
     gaps = {name: record.phases["T1"].own.gaps for name, record in (("cutmix", cutmix), ("erm", erm))}
     shrinks = gaps["cutmix"]["co-object"].mean - gaps["erm"]["co-object"].mean
     grows = gaps["erm"]["background"].mean - gaps["cutmix"]["background"].mean
-    assert beside.own["co-object -> background"].mean == pytest.approx(min(shrinks, grows))
+    assert against_erm.own["co-object -> background"].mean == pytest.approx(min(shrinks, grows))
     assert shrinks > 0
     single = score_shortcuts(study(moved(), seeds=(1,)), cues=CUES, correlations=SWITCH)
     (between,) = single.methods["erm"].trade.between_phases
@@ -107,7 +107,7 @@ def test_a_fresh_net_trades_nothing_from_phase_to_phase():
 def test_a_trade_below_the_margin_is_none(margin, certain):
     ends = {"erm": {"T1": two_cues(0.9, 0.8, 0.7, 0.4)}, "sd": {"T1": two_cues(0.9, 0.79, 0.71, 0.4)}}
     card = score_shortcuts(study(ends), ShortcutsSettings(margin=margin), **BOTH)
-    (beside,) = card.methods["sd"].trade.against_baseline
-    assert beside.alone["background -> co-object"].mean == pytest.approx(0.01)
-    assert beside.alone["background -> co-object"].ci95[0] > 0
-    assert beside.alone["background -> co-object"].certain is certain
+    (against_erm,) = card.methods["sd"].trade.against_baseline
+    assert against_erm.alone["background -> co-object"].mean == pytest.approx(0.01)
+    assert against_erm.alone["background -> co-object"].ci95[0] > 0
+    assert against_erm.alone["background -> co-object"].certain is certain

@@ -7,7 +7,7 @@ import pytest
 from einstellung.diagnoses.shortcuts.design import make_design
 from einstellung.errors import InputError
 
-from .several import PAPERLIKE, study
+from .timelines import PAPERLIKE, study
 
 
 @pytest.mark.parametrize("name", ["sky+sea", "sky -> sea", " "])

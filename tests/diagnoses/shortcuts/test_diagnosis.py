@@ -25,7 +25,7 @@ from einstellung.report.terminal import print_overview
 from tests.report.html_reader import HtmlReader
 
 from .reports import CORRELATIONS, MOVED, TWINS, odd_timelines, table_of, write_page, write_study
-from .several import CUES, PAPERLIKE, groups, predictions_of, rows_of, study, timeline_of, two_cues
+from .timelines import CUES, PAPERLIKE, groups, predictions_of, rows_of, study, timeline_of, two_cues
 
 
 @pytest.fixture

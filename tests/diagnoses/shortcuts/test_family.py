@@ -28,7 +28,7 @@ from einstellung.results.family import write_family
 from tests.report.html_reader import HtmlReader
 
 from .reports import CORRELATIONS, odd_timelines, save_as_svg, table_of, write_study
-from .several import CUES, study, two_cues
+from .timelines import CUES, study, two_cues
 
 #: From the pattern with all cues common, in points: in ``switch``, erm's background gap goes from -40 to -15 and its co-object
 #: gap from 0 to -30; in ``joined``, sd has closed the background gap of erm (-23, -5) and opened the co-object's (-18, -38).
@@ -153,9 +153,9 @@ def test_carry_over_and_trade_of_all_studies_are_tables(family):
     trades = {(row["study"], row["method"], row["from"], row["pair"]): row for row in table_of(family.root, "trade")}
     assert float(trades["switch", "erm", "T1", "background -> co-object"]["T"]) == pytest.approx(0.25)
     assert float(trades["switch", "erm", "T1", "co-object -> background"]["T"]) == pytest.approx(-0.30)
-    beside = trades["joined", "sd", "erm", "background -> co-object"]
-    assert float(beside["T"]) == pytest.approx(min(0.93 - 0.75, 0.80 - 0.60))  # both have .98 where all is common
-    assert beside["trade"] == "True"
+    against_erm = trades["joined", "sd", "erm", "background -> co-object"]
+    assert float(against_erm["T"]) == pytest.approx(min(0.93 - 0.75, 0.80 - 0.60))  # both have .98 where all is common
+    assert against_erm["trade"] == "True"
     assert trades["joined", "erm", "erm", "background -> co-object"]["T"] == ""
     fresh = trades["switch", "scratch", "T1", "background -> co-object"]
     assert float(fresh["T"]) == pytest.approx(0.35)  # and yet no trade: nothing was there to be traded
@@ -221,7 +221,7 @@ def test_of_many_methods_those_are_named_that_are_missing():
     assert "other (background to co-object, from T1 to T2, in all 6 methods but lle)" in answer[2]
 
 
-def test_studies_with_other_cues_phases_and_baselines_stand_beside_each_other(tmp_path, quick):
+def test_studies_with_other_cues_phases_and_baselines_share_a_page(tmp_path, quick):
     three = {pattern: 0.9 - 0.1 * pattern.count("0") for pattern in patterns_of(3)}
     cues = (*CUES, "watermark")
     cards = {
@@ -253,7 +253,7 @@ def test_every_pair_of_valid_timelines_has_an_answer_and_tables(one, other, corr
 
 @settings(max_examples=3, deadline=None)
 @given(odd_timelines(), CORRELATIONS)
-def test_every_valid_timeline_is_drawn_beside_another(timeline, correlations):
+def test_every_valid_timeline_is_drawn_next_to_another(timeline, correlations):
     cards = {
         "odd": score_shortcuts(timeline, cues=CUES, correlations=correlations),
         "$x$": card_of(ENDS["switch"], RHO["switch"]),

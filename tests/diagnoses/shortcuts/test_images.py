@@ -13,7 +13,7 @@ from einstellung.diagnoses.shortcuts.card import GapEstimate
 from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, shares_drawn
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 
-from .several import BOTH, groups, predictions_of, rows_of, timeline_of, two_cues
+from .timelines import BOTH, groups, predictions_of, rows_of, timeline_of, two_cues
 
 WEIGHTS = {"11": 0.9025, "10": 0.0475, "01": 0.0475, "00": 0.0025}
 Said = dict[tuple[str, int], pd.DataFrame]

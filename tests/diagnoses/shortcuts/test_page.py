@@ -11,7 +11,7 @@ from einstellung.diagnoses.shortcuts.tables import make_tables
 from tests.report.html_reader import HtmlReader
 
 from .reports import MOVED, TWINS, table_of, write_page
-from .several import CUES, EVEN, HALF, LEANING, LEANS, PAPERLIKE, SWITCH, TURNED, study, timeline_of, two_phases
+from .timelines import CUES, EVEN, HALF, LEANING, LEANS, PAPERLIKE, SWITCH, TURNED, study, timeline_of, two_phases
 
 
 def test_the_page_is_whole_and_answers_first(written):
@@ -42,8 +42,8 @@ def test_the_score_is_strict_json_and_the_same_again(written):
 def test_a_trade_against_the_baseline_is_of_the_cues_alone(quick, tmp_path):
     timeline = study({"erm": {"T1": EVEN}, "sd": {"T1": LEANING}})
     scored, _ = write_page(tmp_path, timeline, HALF["correlations"])
-    (beside,) = scored.card.methods["sd"].trade.against_baseline
-    assert beside.own["co-object -> background"].mean == pytest.approx(0.15)  # as ID accuracy moved
+    (against_erm,) = scored.card.methods["sd"].trade.against_baseline
+    assert against_erm.own["co-object -> background"].mean == pytest.approx(0.15)  # as ID accuracy moved
     (row,) = [row for row in table_of(tmp_path, "trade") if row["pair"] == "co-object -> background"]
     assert float(row["T"]) == pytest.approx(0)
     assert row["trade"] == "False"

@@ -10,7 +10,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 from einstellung.diagnoses.shortcuts.splits import patterns_of
 
-from .several import (
+from .timelines import (
     BOTH,
     CUES,
     LEANS,

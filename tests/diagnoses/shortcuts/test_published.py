@@ -14,7 +14,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.results.config import build_config
 
 from .reports import paper_config
-from .several import BOTH, PAPERLIKE, study
+from .timelines import BOTH, PAPERLIKE, study
 
 
 def gap(method: str, cue: str, identify_epochs: int | None = None) -> float:
@@ -83,7 +83,7 @@ def test_differences_of_measuring():
     ]
 
 
-def test_without_a_configuration_the_card_tells_what_it_knows_and_jtt_has_no_row():
+def test_without_a_configuration_the_card_says_what_it_knows_and_jtt_has_no_row():
     card = score_shortcuts(study({**PAPERLIKE, "jtt": PAPERLIKE["lle"]}), **BOTH)
     assert "how these models were trained is not known" in card.reported.differences
     assert "50 test images a group (paper: 125)" in card.reported.differences

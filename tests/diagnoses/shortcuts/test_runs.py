@@ -8,7 +8,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 from einstellung.errors import InputError
 
-from .several import BOTH, PAPERLIKE, selected, study, timeline_of, two_phases
+from .timelines import BOTH, PAPERLIKE, selected, study, timeline_of, two_phases
 
 
 def test_the_epoch_with_the_best_worst_validation_group_is_chosen_the_first_of_equals():

@@ -12,7 +12,7 @@ from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
 from einstellung.diagnoses.shortcuts.splits import patterns_of
 from einstellung.errors import InputError
 
-from .several import BOTH, PAPERLIKE, rows_of, study, timeline_of
+from .timelines import BOTH, PAPERLIKE, rows_of, study, timeline_of
 
 
 def test_without_correlations_id_is_null_and_a_warning_names_the_option():

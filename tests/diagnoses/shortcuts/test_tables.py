@@ -12,7 +12,7 @@ from einstellung.results.config import build_config
 from tests.report.html_reader import HtmlReader
 
 from .reports import MOVED, save_as_svg, table_of, write_page
-from .several import BOTH, SWITCH, study, timeline_of, two_phases
+from .timelines import BOTH, SWITCH, study, timeline_of, two_phases
 
 
 def test_table_3_marks_amplification_without_colour_and_shows_what_is_reported(written):

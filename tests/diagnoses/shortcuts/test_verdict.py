@@ -11,7 +11,7 @@ from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.verdict import agreed, judge_gap, judge_method
 from einstellung.metrics.statistics import holm
 
-from .several import BOTH, CUES, EVEN, HALF, LEANING, PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
+from .timelines import BOTH, CUES, EVEN, HALF, LEANING, PAPERLIKE, groups, rows_of, study, timeline_of, two_cues
 
 
 def estimate(mean, half):
@@ -139,7 +139,7 @@ def test_verdicts_and_trades_do_not_depend_on_which_side_is_common():
     for method in PAPERLIKE:
         assert other.methods[method].verdict == plain.methods[method].verdict
     assert other.methods["cutmix"].verdict.gaps["background"].name == "amplified (Whac-A-Mole)"
-    (beside,) = other.methods["cutmix"].trade.against_baseline
-    assert beside.alone["co-object -> background"].mean == pytest.approx(0.08)  # -.13 to -.05, while -.18 to -.48
-    assert beside.alone["co-object -> background"].certain is True
-    assert beside.common["co-object -> background"].mean < 0  # by the label alone, the sides are mistaken
+    (against_erm,) = other.methods["cutmix"].trade.against_baseline
+    assert against_erm.alone["co-object -> background"].mean == pytest.approx(0.08)  # -.13 to -.05, while -.18 to -.48
+    assert against_erm.alone["co-object -> background"].certain is True
+    assert against_erm.common["co-object -> background"].mean < 0  # by the label alone, the sides are mistaken

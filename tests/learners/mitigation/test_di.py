@@ -52,7 +52,7 @@ def test_the_net_says_the_mean_of_its_heads():
     torch.testing.assert_close(learner.net(inputs), (heads[0] + heads[1]) / 2)
 
 
-def test_told_one_cue_of_two_there_are_two_heads():
+def test_with_one_known_cue_of_two_there_are_two_heads():
     stream = stream_of(two_cues())
     assert made("di", stream).heads.weight.shape == (4, 2, 3)
     assert made("di", stream, cues=["right"]).heads.weight.shape == (2, 2, 3)

@@ -39,7 +39,7 @@ def test_a_planted_cue_is_the_one_bit(make, stream):
 
 def test_group_numbers_by_hand():
     images = two_cues(common=1, one=1, none=1)
-    told = dict(zip(zip(images.labels.tolist(), images.features.tolist(), strict=True), range(8), strict=True))
+    row_of = dict(zip(zip(images.labels.tolist(), images.features.tolist(), strict=True), range(8), strict=True))
     for bits, number in (
         ((0,), lambda y, v: 2 * y + v % 2),
         ((1,), lambda y, v: 2 * y + v // 2),
@@ -47,7 +47,7 @@ def test_group_numbers_by_hand():
         ((1, 0), lambda y, v: 4 * y + {0: 0, 1: 2, 2: 1, 3: 3}[v]),
     ):
         groups = group_numbers(images, bits)
-        assert {pair: int(groups[row]) for pair, row in told.items()} == {pair: number(*pair) for pair in told}
+        assert {pair: int(groups[row]) for pair, row in row_of.items()} == {pair: number(*pair) for pair in row_of}
 
 
 def test_balanced_draws_by_counting():

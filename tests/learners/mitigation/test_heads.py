@@ -40,8 +40,8 @@ def test_the_mixture_by_hand():
     """Two of three shifts known: softmax over their two logits, the third head counts for nothing."""
     heads, z = filled(Ensemble(nn.Linear(3, 2), 3)), torch.randn(5, 3)
     heads.known[2] = True
-    told = z @ heads.shift_weight.T + heads.shift_bias
-    likely = (told[:, [0, 2]].exp() / told[:, [0, 2]].exp().sum(dim=1, keepdim=True)).unsqueeze(2)
+    shift_logits = z @ heads.shift_weight.T + heads.shift_bias
+    likely = (shift_logits[:, [0, 2]].exp() / shift_logits[:, [0, 2]].exp().sum(dim=1, keepdim=True)).unsqueeze(2)
     first, third = (z @ heads.weight[d].T + heads.bias[d] for d in (0, 2))
     for mode in (True, False):
         torch.testing.assert_close(heads.train(mode)(z), likely[:, 0] * first + likely[:, 1] * third)
@@ -50,11 +50,11 @@ def test_the_mixture_by_hand():
     torch.testing.assert_close(heads(z), likely[:, 0] * first + likely[:, 1] * third)
 
 
-def test_the_mixture_tells_the_features_nothing_about_the_shift():
+def test_the_mixture_gives_the_features_no_gradient_from_the_shift():
     heads, z = filled(Ensemble(nn.Linear(3, 2), 2)), torch.randn(5, 3, requires_grad=True)
     heads.known[1] = True
-    _, told = heads.parts(z)
-    assert torch.autograd.grad(told.sum(), z, allow_unused=True) == (None,)
+    _, shift_logits = heads.parts(z)
+    assert torch.autograd.grad(shift_logits.sum(), z, allow_unused=True) == (None,)
     weights = heads.parts(z)[1].softmax(dim=1).detach()
     (gradient,) = torch.autograd.grad(heads(z).sum(), z)
     by_hand = (weights.unsqueeze(2) * heads.weight.sum(dim=1)).sum(dim=1)  # the mixture's weights held fixed

@@ -54,8 +54,8 @@ def test_the_loss_of_two_images_by_hand(two_points):
     loss = torch.zeros(())
     for z, label, shift in ((first, 0, 0), (second, 1, 1)):
         logits = heads.weight[shift] @ z + heads.bias[shift]
-        told = heads.shift_weight @ z + heads.shift_bias
-        loss = loss - logits.log_softmax(dim=0)[label] / 2 - told.log_softmax(dim=0)[shift] / 2
+        shift_logits = heads.shift_weight @ z + heads.shift_bias
+        loss = loss - logits.log_softmax(dim=0)[label] / 2 - shift_logits.log_softmax(dim=0)[shift] / 2
     assert batch.labels.tolist() == [0, 1]
     torch.testing.assert_close(learner.objective(batch), loss)
 
@@ -69,8 +69,8 @@ def test_what_each_part_of_the_loss_moves(two_points):
     for shift in (0, 1):
         wrong = (heads.weight[shift] @ z[shift] + heads.bias[shift]).softmax(dim=0) - F.one_hot(batch.labels, 2)[shift]
         torch.testing.assert_close(heads.weight.grad[shift], wrong.outer(z[shift]).detach() / 2)
-    told = (z @ heads.shift_weight.T + heads.shift_bias).softmax(dim=1) - torch.eye(2)
-    torch.testing.assert_close(heads.shift_weight.grad, told.T.detach() @ z / 2)
+    shift_logits = (z @ heads.shift_weight.T + heads.shift_bias).softmax(dim=1) - torch.eye(2)
+    torch.testing.assert_close(heads.shift_weight.grad, shift_logits.T.detach() @ z / 2)
 
 
 def test_nothing_of_the_shift_reaches_the_features(make, stream):

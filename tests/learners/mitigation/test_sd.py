@@ -52,7 +52,7 @@ def test_the_step_by_hand(make, batch_of, stream):
         assert torch.allclose(p, q - 0.1 * q.grad, atol=1e-6)
 
 
-def test_a_weak_feature_is_learned_beside_a_strong_one(make, stream):
+def test_a_weak_feature_is_learned_next_to_a_strong_one(make, stream):
     """Both features always tell the class; the strong one's size varies, the weak one's does not.
 
     Plain training takes them in proportion to how large they are, so that it follows the strong one where the two contradict

@@ -49,8 +49,8 @@ def test_multihead_attention_says_the_same_itself(batch_first, heads):
     for layer, block in enumerate(net.layers):
         tokens = seen_by(net, block.self_attention)
         with torch.no_grad():
-            _, told = block.self_attention(tokens, tokens, tokens, need_weights=True, average_attn_weights=False)
-        assert torch.allclose(maps.heads[:, layer], class_maps(told), atol=1e-6)
+            _, expected = block.self_attention(tokens, tokens, tokens, need_weights=True, average_attn_weights=False)
+        assert torch.allclose(maps.heads[:, layer], class_maps(expected), atol=1e-6)
 
 
 @pytest.mark.parametrize("norm_first", [True, False])
@@ -61,8 +61,8 @@ def test_torchs_own_encoder_layer(norm_first):
     for number, layer in enumerate(layers):
         tokens = seen_by(net, layer.self_attn)
         with torch.no_grad():
-            _, told = layer.self_attn(tokens, tokens, tokens, need_weights=True, average_attn_weights=False)
-        assert torch.allclose(maps.heads[:, number], class_maps(told), atol=1e-6)
+            _, expected = layer.self_attn(tokens, tokens, tokens, need_weights=True, average_attn_weights=False)
+        assert torch.allclose(maps.heads[:, number], class_maps(expected), atol=1e-6)
     with pytest.raises(InputError, match="attn_mask"):
         AttentionProbe(TokenNet([Masked(layers[0])])).maps(IMAGES)
 
@@ -73,8 +73,8 @@ def test_separate_queries_and_keys(names):
     maps = AttentionProbe(net).maps(IMAGES)
     for number, layer in enumerate(net.layers):
         query, key = (getattr(layer.attention, name) for name in names[:2])
-        told = plain_attention(seen_by(net, layer.attention), query, key, HEADS)
-        assert torch.allclose(maps.heads[:, number].double(), class_maps(told), atol=1e-6)
+        expected = plain_attention(seen_by(net, layer.attention), query, key, HEADS)
+        assert torch.allclose(maps.heads[:, number].double(), class_maps(expected), atol=1e-6)
 
 
 def test_norms_and_scale_of_a_fused_layer():
@@ -85,10 +85,10 @@ def test_norms_and_scale_of_a_fused_layer():
     tokens = seen_by(net, attention)
     q, k, _ = attention.qkv(tokens).unflatten(-1, (3, HEADS, -1)).permute(2, 0, 3, 1, 4)
     one_hot = torch.eye(tokens.shape[1]).expand(3, HEADS, -1, -1)
-    told = nn.functional.scaled_dot_product_attention(
+    expected = nn.functional.scaled_dot_product_attention(
         attention.q_norm(q), attention.k_norm(k), one_hot, scale=attention.scale
     )
-    assert torch.allclose(AttentionProbe(net).maps(IMAGES).heads[:, 0], class_maps(told), atol=1e-6)
+    assert torch.allclose(AttentionProbe(net).maps(IMAGES).heads[:, 0], class_maps(expected), atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -103,7 +103,7 @@ def test_tokens_before_the_patches_are_no_patches(further, prefix):
     assert torch.allclose(probe.maps(IMAGES).heads[:, 0], class_maps(weights, prefix), atol=1e-6)
 
 
-def test_the_number_that_a_model_tells_wins():
+def test_the_number_that_a_model_declares_wins():
     net = TokenNet([FusedAttention()], extra=2)
     net.num_prefix_tokens = 3
     assert AttentionProbe(net).maps(IMAGES).grid == (4, 4)
@@ -143,8 +143,8 @@ def test_a_class_of_the_users_own():
     assert not has_attention(net)
     maps = AttentionProbe(net, LookupAttention()).maps(IMAGES)
     layer = net.layers[1]
-    told = plain_attention(seen_by(net, layer), layer.q, layer.k, heads=1)
-    assert torch.allclose(maps.heads[:, 1].double(), class_maps(told), atol=1e-6)
+    expected = plain_attention(seen_by(net, layer), layer.q, layer.k, heads=1)
+    assert torch.allclose(maps.heads[:, 1].double(), class_maps(expected), atol=1e-6)
 
     class Flat(LookupAttention):
         def weights(self, module, tokens):

@@ -83,7 +83,7 @@ def test_the_class_that_rises_most_says_how_sure_that_is():
     assert rising(gains[:1], index=1, names={})["top_rising_class"]["first_in"] is None
 
 
-def test_controls_tell_the_letters_from_what_they_hide(pictures):
+def test_controls_separate_the_letters_from_what_they_hide(pictures):
     """A net that reads letters does not fall for their mean, nor for them elsewhere, nor for fainter ones."""
     mask, size = watermark_mask(224), 224
     # how much brighter the letters' pixels get on a dark image of .2, and the bar's and the fainter letters' on .05

@@ -68,14 +68,14 @@ def test_ground_is_lit_by_the_lamps_that_it_sees():
     assert (grey(open_ground) - grey(dark)).min() > 10
 
 
-def test_metal_mirrors_what_stands_beside_it_and_rubber_does_not():
+def test_metal_mirrors_its_neighbour_and_rubber_does_not():
     for material, least, most in (("metal", 30, 255), ("rubber", 0, 12)):
         ball = (f"sphere large {material} gray", 0.0, 0.0)
         pictures = [
             render(by_hand(ball, ("cube large rubber red", *place)), 64, FAST) for place in ((1.5, 0.1), (30.0, 30.0))
         ]
-        (beside, mask), (alone, _) = pictures
-        redder = (beside[..., 0].astype(int) - beside[..., 2]) - (alone[..., 0].astype(int) - alone[..., 2])
+        (neighbour, mask), (alone, _) = pictures
+        redder = (neighbour[..., 0].astype(int) - neighbour[..., 2]) - (alone[..., 0].astype(int) - alone[..., 2])
         assert least <= redder[inside(mask)].max() <= most
 
 

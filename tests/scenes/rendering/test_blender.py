@@ -51,10 +51,10 @@ def test_scenes_go_as_json_and_come_back_as_pictures(tmp_path, monkeypatch):
     assert images.shape == (3, 32, 32, 3)
     assert images[:, 0, 0].tolist() == [[0, 4, 7], [1, 4, 7], [2, 4, 7]]
     np.testing.assert_array_equal(masks, object_masks(scenes, 32))
-    told = json.loads(kept.read_text())
-    assert (told["size"], told["samples"], told["lens"], told["sensor"]) == (32, 64, 35.0, 32.0)
-    assert told["scenes"][1]["camera"] == pytest.approx((scenes.camera[1] + [7.481, -6.508, 5.344]).tolist())
-    assert told["scenes"][2]["lamps"][0] == pytest.approx((scenes.lamps[2, 0] + [6.45, -2.91, 4.26]).tolist())
+    job = json.loads(kept.read_text())
+    assert (job["size"], job["samples"], job["lens"], job["sensor"]) == (32, 64, 35.0, 32.0)
+    assert job["scenes"][1]["camera"] == pytest.approx((scenes.camera[1] + [7.481, -6.508, 5.344]).tolist())
+    assert job["scenes"][2]["lamps"][0] == pytest.approx((scenes.lamps[2, 0] + [6.45, -2.91, 4.26]).tolist())
 
 
 def test_objects_are_sent_with_their_real_size(tmp_path, monkeypatch):

@@ -42,7 +42,7 @@ def test_every_task_has_its_splits_and_their_sizes(tables):
     assert always == {f"T{t}_{what}" for t in (1, 2, 3) for what in ("val", "positive", "negative")}
 
 
-def test_a_net_sees_zeros_and_ones_of_a_table(tables):
+def test_a_net_gets_zeros_and_ones_of_a_table(tables):
     shown = Presentation(tables).unaugmented(tables.phases[0].train)
     assert torch.equal(shown, tables.phases[0].train.images.float())
 

@@ -1,4 +1,4 @@
-"""How much of the attention lies on the cue's box as phase 2 goes on: with the cue, never painted, cue covered."""
+"""The share of attention on the cue's box over phase 2: with the cue, never painted, with the cue covered."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ with the cue. Masked: the same image with the cue's region covered. Pixels are d
     "fig1_samples_grey": """The same images by their luminance alone (ITU-R BT.601): how much of the cue is left without its
 colour.""",
     "fig2_augmentation": """Raw training images, and the same as a model is trained on them: augmented first, then, where the
-class bears it, with the cue painted on top, so that augmentation does not move the cue.""",
+class has it, with the cue painted on top, so that augmentation does not move the cue.""",
     "fig3_accuracy": """Accuracy with the cue present over phase 2, on {patched}; {smoothing}; {spread}; {seeds}. Marks
 on the line {tau}: mean over seeds of the first epoch at or above it, open where some seed never gets there;
 they need not lie on the mean curve. {strip}Dotted lines, where drawn, are chance and what the cue alone gives.""",

@@ -1,4 +1,4 @@
-"""Figure 4: the delay against the threshold, and who did not get there where there is none."""
+"""Figure 4: the delay against the threshold, and which model did not reach it where there is none."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _MOST_WITH_TEXT = 14  # thresholds; with more, cells are too narrow for a number
 
 
 def draw_delay_grid(card: RigidityCard) -> Figure:
-    """Methods by thresholds; a cell without a delay is hatched by who did not get there."""
+    """Methods by thresholds; a cell without a delay is hatched by which model did not reach the threshold."""
     rows = {method: card.methods[method].AD_tau for method in card.compared}
     taus = list(next(iter(rows.values())))
     figure = new_figure(WIDTH, 0.85 + 0.34 * len(rows))

@@ -45,7 +45,7 @@ def draw_sweep(sweep: SweptStudies) -> Figure:
 
 
 def positions(sweep: SweptStudies) -> np.ndarray:
-    """Numbers stand where they are, words at equal distances."""
+    """Numbers to scale, words at equal distances."""
     return np.array([point.value for point in sweep.points] if sweep.is_numeric else range(len(sweep.points)), float)
 
 

@@ -75,7 +75,7 @@ def _head(card: ShortcutsCard, place: int) -> str:
 
 
 def _marks_of(card: ShortcutsCard) -> dict[tuple[str, str], str]:
-    """What is certain about a method's gap of a cue at the end of the last phase: (method, cue) to the mark that tells it."""
+    """What is certain about a method's gap of a cue at the end of the last phase: (method, cue) to its mark."""
     last = card.last
     marks = {(method, cue): _PLAIN for method in card.methods for cue in card.cues}
     for (pair, _, after), methods in traded(card).items():

@@ -1,4 +1,4 @@
-"""How verdicts on several shortcuts look: a mark and a colour for each, told apart without colour too."""
+"""Marks of the verdicts on several shortcuts: a shape and a colour for each, distinct without colour too."""
 
 from __future__ import annotations
 

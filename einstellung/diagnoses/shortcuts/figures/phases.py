@@ -15,7 +15,7 @@ _SPREAD = 0.22  # by how much of a phase the methods stand apart, so that their 
 
 
 def draw_phases(card: ShortcutsCard) -> Figure:
-    """The cues side by side; beside the last, what each line is. Below every phase, the cue's correlation in it."""
+    """The cues side by side, with the legend next to the last. Below every phase, the cue's correlation in it."""
     cues, phases = card.cues, card.phases
     height = max(2.6, 0.15 * len(card.methods) + 1.0)
     figure = new_figure(WIDTH, height + 0.3)

@@ -7,7 +7,7 @@ from einstellung.diagnoses.shortcuts.figures.rows import draw_gap_rows
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.splits import patterns_of
 from einstellung.report.figures.canvas import drawing
-from tests.diagnoses.shortcuts.several import study
+from tests.diagnoses.shortcuts.timelines import study
 
 
 def test_rows_hold_every_gap_of_three_cues():
