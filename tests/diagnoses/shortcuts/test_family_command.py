@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
+from einstellung.experiments.launchers.local import LocalLauncher
 from tests.experiments.conftest import typed
+from tests.experiments.in_process import InProcessLauncher
 
 from .reports import table_of
 
@@ -31,23 +33,13 @@ SMALL: dict[str, Any] = {
 def alone(monkeypatch):
     """Neither a cache nor other processes, which take seconds to start and have tests of their own."""
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
-    monkeypatch.setattr("einstellung.experiments.study.warm_up", lambda: None)
-    monkeypatch.setattr("einstellung.experiments.study.run_jobs", in_this_process)
+    monkeypatch.setattr(LocalLauncher, "run", InProcessLauncher.run)
+    monkeypatch.setattr(LocalLauncher, "warm_up", lambda self: None)
 
 
 def configured(path: Path, **changes: Any) -> Path:
     path.write_text(yaml.safe_dump({**SMALL, **changes}, sort_keys=False))
     return path
-
-
-def in_this_process(jobs, config, root, digests, workers, display):
-    """Instead of workers."""
-    from einstellung.experiments.execution import execute, proved_stream
-
-    stream = proved_stream(config, digests)
-    for job in jobs:
-        execute(job, config, root, stream, lambda work, where: None)
-    return []
 
 
 def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, capsys):
