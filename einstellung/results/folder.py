@@ -71,10 +71,7 @@ class ResultsFolder:
             raise InputError(f"{self.path} is a file; choose a folder for --out")
         if self.config_file.exists():
             if self._config_values().get("format") != FORMAT:
-                raise InputError(
-                    f"{self.path} was made by an older version of einstellung; run the study again into a new folder "
-                    "(--out), 'einstellung report' still reads this one"
-                )
+                raise InputError(self._made_by_older_version())
         elif self.path.is_dir():
             strangers = [entry.name for entry in self.path.iterdir() if entry.name != ".lock"]
             if strangers:
@@ -84,7 +81,20 @@ class ResultsFolder:
 
     def config(self) -> StudyConfig:
         """The resolved configuration of the study in this folder."""
-        return build_config(self._config_values(), str(self.config_file))
+        values = self._config_values()
+        try:
+            return build_config(values, str(self.config_file))
+        except InputError as error:
+            if values.get("format") == FORMAT:
+                raise
+            raise InputError(f"{self._made_by_older_version()} ({error})") from None
+
+    def _made_by_older_version(self) -> str:
+        timelines = self.path / "runs" if (self.path / "runs").exists() else self.timeline_file
+        return (
+            f"{self.path} was made by an older version of einstellung; run the study again into a new folder (--out), or score "
+            f"its timelines: einstellung score {timelines} --out REPORT"
+        )
 
     def _config_values(self) -> dict[str, Any]:
         if not self.config_file.exists():

@@ -37,6 +37,18 @@ def test_a_folder_of_an_older_version_can_still_be_read(older):
     assert older.config().format == FORMAT
 
 
+def test_what_cannot_be_read_of_an_older_version_is_said_with_what_still_can(older):
+    values = yaml.safe_load(older.config_file.read_text())
+    older.config_file.write_text(yaml.safe_dump({**values, "guide_files": False}))
+    (older.path / "runs").mkdir()
+    with pytest.raises(InputError, match="was made by an older version of einstellung") as caught:
+        older.config()
+    assert f"einstellung score {older.path / 'runs'} --out" in str(caught.value)
+    older.config_file.write_text(yaml.safe_dump({**values, "format": FORMAT, "guide_files": False}))
+    with pytest.raises(InputError, match=r"config\.yaml: unknown key 'guide_files'"):
+        older.config()
+
+
 def test_a_sweep_of_an_older_version_takes_no_further_value(older):
     from einstellung.results.sweep import with_choices_of_existing
 
