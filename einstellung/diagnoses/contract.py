@@ -65,7 +65,8 @@ class Diagnosis(ABC, Generic[S, C]):
     ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
     ``grouped``: how studies of this kind can share a page: as a ``family``, as a ``sweep``. ``configured_order``:
     whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
-    which extends ``shell.html``; without one, the page shows the answer, every figure and every table.
+    which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``needs_own_splits``:
+    whether only splits that it recognises can be scored, so that a study of another stream is refused before training.
     """
 
     name: ClassVar[str]
@@ -75,6 +76,7 @@ class Diagnosis(ABC, Generic[S, C]):
     Card: ClassVar[type[Card]]
     grouped: ClassVar[frozenset[str]] = frozenset()
     configured_order: ClassVar[bool] = True
+    needs_own_splits: ClassVar[bool] = False
     template: ClassVar[Path | None] = None
 
     @abstractmethod

@@ -100,14 +100,24 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
 def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Diagnosis[Any, Any]]:
     """The configuration with its diagnosis named and every setting of it; a wrong one is refused before hours of training."""
     diagnosis = get_diagnosis(config.diagnosis or stream.diagnosis)
+    _require_splits(diagnosis, stream, "diagnosis")
     settings = parse_settings(diagnosis.Settings, config.score, diagnosis.name)
     companions = {}
     for name, given in config.companions.items():
         other = get_diagnosis(name)
+        _require_splits(other, stream, "companions")
         own = parse_settings(other.Settings, given, name, f"companions.{name}.{{}}".format)
         companions[name] = own.model_dump(mode="json")
     update = {"diagnosis": diagnosis.name, "score": settings.model_dump(mode="json"), "companions": companions}
     return config.model_copy(update=update), diagnosis
+
+
+def _require_splits(diagnosis: Diagnosis[Any, Any], stream: Stream, key: str) -> None:
+    if diagnosis.needs_own_splits and not diagnosis.recognises([split.name for split in stream.splits]):
+        raise InputError(
+            f"{key} names '{diagnosis.name}', but the stream '{stream.name}' has no splits of {diagnosis.topic}: leave it out, "
+            "or choose another stream"
+        )
 
 
 def ready_kernels(config: StudyConfig) -> None:

@@ -175,6 +175,11 @@ def test_broken_files_are_named(tmp_path, text, words):
         ({"score": {"baseline": "scrach_t2"}}, "score.baseline 'scrach_t2' is not among the methods: did you mean"),
         ({"score": {"tau_grid": [2.0]}}, r"score.tau_grid is \[2"),
         ({"score": {"margins": [-1, 0, 0]}}, r"score.margins is \[-1"),
+        (
+            {"diagnosis": "shortcuts"},
+            "diagnosis names 'shortcuts', but the stream '.*' has no splits of several shortcuts",
+        ),
+        ({"companions": {"confounding": {}}}, "companions names 'confounding', but the stream '.*' has no splits of"),
     ],
 )
 def test_what_would_fail_late_is_found_early(values, words):

@@ -30,6 +30,7 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
     Settings = ConfoundingSettings
     Card = ConfoundingCard
     grouped = frozenset({FAMILY})
+    needs_own_splits = True
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits: Sequence[str]) -> bool:

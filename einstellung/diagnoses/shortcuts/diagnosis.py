@@ -29,6 +29,7 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
     Settings: ClassVar[type[ShortcutsSettings]] = ShortcutsSettings
     Card: ClassVar[type[ShortcutsCard]] = ShortcutsCard
     grouped: ClassVar[frozenset[str]] = frozenset({FAMILY})
+    needs_own_splits: ClassVar[bool] = True
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits_of_log: Sequence[str]) -> bool:
