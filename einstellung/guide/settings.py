@@ -131,9 +131,12 @@ def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
     """
     result = dict(values)
     if "guide_files" in result:
-        companions = {name: own for name, own in (result.get("companions") or {}).items() if name != "guide"}
-        if _truth("guide_files", result.pop("guide_files")):
-            companions["guide"] = (values.get("companions") or {}).get("guide") or {}
+        asked, given = _truth("guide_files", result.pop("guide_files")), result.get("companions") or {}
+        if not isinstance(given, Mapping):
+            return result  # building the configuration says what is wrong with it
+        companions = {name: own for name, own in given.items() if name != "guide"}
+        if asked:
+            companions["guide"] = given.get("guide") or {}
         result["companions"] = companions
     score = result.get("score")
     if isinstance(score, Mapping) and "guide_threshold" in score:

@@ -89,6 +89,12 @@ def test_the_guides_own_file_on_the_real_images(raw_cifar100, tmp_path, monkeypa
     assert "none is extracted" in seen.err
 
 
+@pytest.mark.parametrize("wrong", [{"companions": 3}, {"companions": {"guide": 3}}])
+def test_companions_of_another_form_are_named(wrong):
+    with pytest.raises(InputError, match=r"companions.*: input should be a valid dictionary"):
+        build_config(with_guide_keys({"guide_files": True, **wrong}))
+
+
 def test_it_runs_and_leaves_the_guides_files(tmp_path, monkeypatch, capsys, without_figures, in_process):
     file = tmp_path / "guide.yaml"
     file.write_text(GUIDE_YAML + "n_epochs: [1, 2]\nbatch_size: 16\nbuffer_size: 20\nseed: 7\n")
