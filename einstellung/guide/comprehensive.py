@@ -6,9 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from einstellung.diagnoses.registry import DEFAULT
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.guide.calculator import as_guide_writes
 from einstellung.guide.card import GUIDE_METRICS, GuideMethod, GuideSettings
@@ -54,7 +56,7 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
     timeline, config = Timeline.read(results.timeline_file), results.config()
     whole = config.model_dump(mode="json")
     card = guide_score(timeline, guide_settings(config))
-    paper = score(timeline, RigiditySettings(**config.score))
+    paper = score(timeline, _index_settings(config))
     return {
         "configuration": {key: whole[key] for key in _SHAPE},
         "debug": is_debug(config),
@@ -72,10 +74,16 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
 def guide_settings(config: StudyConfig) -> GuideSettings:
     """The settings of the guide's variant in a study: its own, and the baseline and the epoch of the index beside it."""
     own = config.score if config.diagnosis == "guide" else config.companions.get("guide", {})
-    given = GuideSettings(**own)
+    given = parse_settings(GuideSettings, own, "guide", "companions.guide.{}".format)
     shared: dict[str, Any] = {key: config.score[key] for key in ("baseline", "final") if key in config.score}
     defaults = {key: value for key, value in shared.items() if getattr(given, key) == getattr(GuideSettings(), key)}
     return given.model_copy(update=defaults)
+
+
+def _index_settings(config: StudyConfig) -> RigiditySettings:
+    """The settings of the index in a study; where another diagnosis is the study's own, those that both have."""
+    own = {key: value for key, value in config.score.items() if key in RigiditySettings.model_fields}
+    return parse_settings(RigiditySettings, own, DEFAULT)
 
 
 def method_results(record: GuideMethod) -> dict[str, Any]:
