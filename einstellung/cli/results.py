@@ -53,7 +53,7 @@ def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
     with root.in_use():
         for value in sweep.values:
             results = ResultsFolder(root.path / folder_name(sweep.key, value))
-            if results.timeline_file.exists():
+            if results.has_finished_runs():
                 _load_plugins(results)
                 with results.in_use():
                     report_study(results)
