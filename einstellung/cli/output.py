@@ -54,6 +54,13 @@ def show_family(family: ReportedFamily, as_json: bool) -> None:
     if as_json:
         print_json({**family.data, "report": str(family.page)})
         return
+    if family.table is not None:
+        from rich.console import Console
+
+        from einstellung.report.terminal import Overview, print_overview
+
+        print_overview(Console(), Overview(family.table))
+        click.echo()
     for paragraph in family.answer:
         click.echo(paragraph)
     click.echo(f"\nreport: {family.page}")

@@ -53,10 +53,14 @@ class Reported:
 
 @dataclass(frozen=True)
 class ReportedFamily:
-    """The studies of a family or a sweep by the names of their folders, and the page that shows them together."""
+    """The studies of a family or a sweep by the names of their folders, and the page that shows them together.
+
+    ``table``: what a terminal shows before the answer.
+    """
 
     studies: Mapping[str, Scored]
     answer: Sequence[str]
+    table: Table | None
     data: Mapping[str, Any]
     page: Path
 
@@ -199,7 +203,8 @@ def _report_together(
         Study(name, scored.card.checks, scored.card.warnings, scored.card.fewest_seeds)
         for name, scored in studies.items()
     ]
-    return ReportedFamily(studies, page.answer, page.data, write_family_page(root, page, shown))
+    table = page.tables[page.printed] if page.printed is not None else None
+    return ReportedFamily(studies, page.answer, table, page.data, write_family_page(root, page, shown))
 
 
 def _cards(studies: Mapping[str, Scored]) -> dict[str, Card]:

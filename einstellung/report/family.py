@@ -35,8 +35,8 @@ class Study:
 class FamilyPage:
     """All that the page shows; ``name`` is that of its files (``family.html``, ``family.json``), ``data`` goes into the latter.
 
-    ``tables`` are shown in their order, those in ``hidden`` are only written. ``glossary``: word, class of its pill, meaning.
-    ``template`` extends ``family.html``.
+    ``tables`` are shown in their order, those in ``hidden`` are only written, ``printed`` is shown on a terminal too.
+    ``glossary``: word, class of its pill, meaning. ``template`` extends ``family.html``.
     """
 
     name: str
@@ -48,6 +48,7 @@ class FamilyPage:
     figures: Sequence[Plan] = ()
     glossary: Sequence[tuple[str, str, str]] = ()
     hidden: Sequence[str] = ()
+    printed: str | None = None
     warnings: Sequence[str] = ()
     template: Path | None = None
     own: Mapping[str, Any] = field(default_factory=dict)

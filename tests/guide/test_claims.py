@@ -193,6 +193,17 @@ def test_a_studys_page_shows_them_where_the_guides_files_are_asked_for(tmp_path,
     assert ("T1_all at or above 0.5" in html) == asked_for
 
 
+def test_a_study_whose_own_diagnosis_it_is(tmp_path):
+    results = study(
+        tmp_path, methods=("scratch_t2", "sgd"), diagnosis="guide", score={"guide_threshold": 0.5}, companions={}
+    )
+    reported = report_study(results)
+    assert reported.scored.card.threshold == 0.5
+    assert reported.exported == (tmp_path / "comprehensive_results.json",)
+    (own,) = json.loads(reported.exported[0].read_text())["studies"].values()
+    assert (own["adaptation_threshold"], own["triplet"]["tau"]) == (0.5, 0.6)
+
+
 def test_the_table_gives_a_reason_for_everything_undecided():
     table = claims_table(full_card())
     assert table.head == ("method", "claim", "compared", "measured", "holds")

@@ -90,6 +90,7 @@ def sweep_page(members: Members[RigidityCard]) -> FamilyPage:
         answer=[sweep_answer(sweep)],
         data=sweep_record(sweep),
         tables={"sweep": sweep_table(sweep)},
+        printed="sweep",
         figures=[Plan("sweep", f"The facets against {key}", _caption(sweep), lambda: draw_sweep(sweep))],
         warnings=[f"{name} has no finished run yet" for name in members.waiting],
     )

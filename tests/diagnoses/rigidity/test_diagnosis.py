@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from einstellung.cli.output import show_family
 from einstellung.diagnoses import reporting
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.reporting import report_study, report_sweep
@@ -137,7 +138,7 @@ def test_methods_stand_in_the_timelines_order(results, quick):
     assert list(reported_by(results)[0].methods) == ["scratch_t2", "sgd"]
 
 
-def test_a_sweep_is_scored_from_its_studies(results, tmp_path, monkeypatch):
+def test_a_sweep_is_scored_from_its_studies(results, tmp_path, monkeypatch, capsys):
     """Values of an earlier sweep over the same key belong to it; a value without a finished run does not."""
     monkeypatch.setattr(plan, "save", lambda figure, folder, name: {"svg": b"<svg/>"})
     root = tmp_path / "sweep"
@@ -147,6 +148,10 @@ def test_a_sweep_is_scored_from_its_studies(results, tmp_path, monkeypatch):
     write_sweep(root, Sweep("cue.size", (6, 8)))
     family = report_sweep(root)
     assert family.page == root / "sweep.html"
+    show_family(family, as_json=False)
+    table, _, answer = capsys.readouterr().out.partition("Mean ± standard deviation over seeds")
+    assert "SFR_rel" in table
+    assert f"report: {root / 'sweep.html'}" in answer
     assert family.data["key"] == "cue.size"
     assert [point["value"] for point in family.data["points"]] == [2, 8]
     assert list(family.studies) == ["cue.size=8", "cue.size=2"]
