@@ -72,7 +72,7 @@ def test_a_root_remembers_its_studies_and_refuses_what_is_not_its_own(tmp_path):
 
 def test_the_page_shows_all_studies_that_the_root_remembers(tmp_path, monkeypatch):
     shown = []
-    done = ReportedFamily({}, [], {}, tmp_path / "family.html")
+    done = ReportedFamily({}, [], None, {}, tmp_path / "family.html")
     monkeypatch.setattr(reporting, "report_family", lambda root, names: shown.extend(names) or done)
     for names in (("a", "b"), ("b", "c")):
         FamilyGroup(tmp_path, names).write()
