@@ -105,6 +105,8 @@ def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Di
     companions = {}
     for name, given in config.companions.items():
         other = get_diagnosis(name)
+        if name == diagnosis.name:
+            raise InputError(f"companions names '{name}', which is the study's own diagnosis: leave it out")
         _require_splits(other, stream, "companions")
         own = parse_settings(other.Settings, given, name, f"companions.{name}.{{}}".format)
         companions[name] = own.model_dump(mode="json")

@@ -180,6 +180,7 @@ def test_broken_files_are_named(tmp_path, text, words):
             "diagnosis names 'shortcuts', but the stream '.*' has no splits of several shortcuts",
         ),
         ({"companions": {"confounding": {}}}, "companions names 'confounding', but the stream '.*' has no splits of"),
+        ({"companions": {"rigidity": {}}}, "companions names 'rigidity', which is the study's own diagnosis"),
     ],
 )
 def test_what_would_fail_late_is_found_early(values, words):
