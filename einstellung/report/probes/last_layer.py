@@ -7,7 +7,7 @@ from typing import Any
 
 from einstellung.metrics.ratios import amplification
 from einstellung.report.notation import number
-from einstellung.report.probes.last_layer_published import DIFFERENCES, SOURCE, TABLE_4, reported_for
+from einstellung.report.probes.last_layer_published import published, reported_for
 from einstellung.report.tables import Cell, Table
 
 _GAP = "_gap"
@@ -70,7 +70,7 @@ def _note(records: Sequence[Record]) -> str:
         "under the watermark; ×: the gap is so many times erm's (shown above 1); ↑: the 95 % interval of the factor is above 1."
     ]
     if any(reported_for(record["model"], method) for record in records for method in record["methods"]):
-        words.append(f"Reported: {SOURCE}. The protocols differ: {DIFFERENCES}.")
+        words.append(f"Reported: {published().source}. The protocols differ: {published().differences}.")
     return " ".join(words)
 
 
@@ -96,10 +96,11 @@ def _plain_cell(key: str, value: float | None, ratio: float | None, why: str) ->
 
 def _reported(method: str, printed: Mapping[str, float], heads: Mapping[str, str]) -> list[Cell]:
     ratios: dict[str, float | None] = {}
-    if method != _ERM:
+    erm = reported_for(published().model, _ERM)
+    if method != _ERM and erm is not None:
         for key in (key for key in printed if key.endswith(_GAP)):
             sign = -1 if key == "carton_gap" else 1  # the watermark lifts the class, and costs all others
-            ratios[key] = amplification(sign * printed[key], sign * TABLE_4[_ERM][key])
+            ratios[key] = amplification(sign * printed[key], sign * erm[key])
     return [_plain_cell(key, printed.get(key), ratios.get(key), _NOT_IN_PAPER) for key in heads]
 
 
