@@ -92,3 +92,13 @@ def test_a_template_of_a_diagnosis_extends_the_shell(tmp_path):
     own = tmp_path / "page.html"
     own.write_text('{% extends "shell.html" %}{% block results %}<p>{{ mine }}</p>{% endblock %}')
     assert "<p>&lt;b&gt;</p>" in page(template=own, own={"mine": "<b>"})
+
+
+def test_many_warnings_do_not_push_the_answer_off_the_screen():
+    """Six are in view, the others open on demand; none is lost."""
+    few, many = (page(warnings=[f"warning {number}." for number in range(count)]) for count in (6, 80))
+    assert "more</summary>" not in few
+    before, _, folded = many.partition("74 more</summary>")
+    assert "warning 5." in before
+    assert "warning 6." not in before
+    assert all(f"warning {number}." in folded for number in range(6, 80))
