@@ -83,7 +83,7 @@ def score(
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
     from einstellung.diagnoses.contract import Evidence
-    from einstellung.diagnoses.registry import DEFAULT, get_diagnosis, recognise
+    from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
     from einstellung.diagnoses.reporting import Scored
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
@@ -100,7 +100,7 @@ def score(
     timeline = Timeline.read_many(paths)
     found = recognise(timeline.splits)
     diagnosis = found if kind is None else get_diagnosis(kind)
-    if found.name not in (DEFAULT, diagnosis.name) and not diagnosis.recognises(timeline.splits):
+    if not applies(diagnosis, timeline.splits):
         raise InputError(
             f"--as {diagnosis.name} does not apply to timelines of {found.topic}: leave it out, or give --as {found.name}"
         )

@@ -38,6 +38,16 @@ def get_diagnosis(name: str) -> Diagnosis[Any, Any]:
     return diagnoses[name]()
 
 
+def applies(diagnosis: Diagnosis[Any, Any], splits: Iterable[str]) -> bool:
+    """Whether a diagnosis that was named can say anything about these splits: not where they are those of another one.
+
+    >>> applies(get_diagnosis("rigidity"), ["T1_positive"]), applies(get_diagnosis("rigidity"), ["mine"])
+    (False, True)
+    """
+    names = list(splits)
+    return recognise(names).name in (DEFAULT, diagnosis.name) or diagnosis.recognises(names)
+
+
 def recognise(splits: Iterable[str]) -> Diagnosis[Any, Any]:
     """The diagnosis that a foreign log was made for, judged by its splits; the rigidity index where none is recognised.
 

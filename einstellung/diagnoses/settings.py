@@ -48,8 +48,10 @@ def parse_settings(
         problem = error.errors()[0]
         key = str(problem["loc"][0]) if problem["loc"] else "score"
         message = str(problem["msg"]).removeprefix("Value error, ")
-        value = given.get(key, problem.get("input"))
-        raise InputError(f"{label(key)} is {value}: {message[0].lower()}{message[1:]}") from None
+        words = f"{message[0].lower()}{message[1:]}"
+        if inner := [part for part in problem["loc"][1:] if isinstance(part, str)]:
+            raise InputError(f"{label(key)}: {'.'.join(inner)} is {problem['input']}: {words}") from None
+        raise InputError(f"{label(key)} is {given.get(key, problem.get('input'))}: {words}") from None
 
 
 def _numbers(value: Any) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.diagnoses.contract import Diagnosis
-from einstellung.diagnoses.registry import get_diagnosis
+from einstellung.diagnoses.registry import applies, get_diagnosis
 from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import (
@@ -115,7 +115,8 @@ def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Di
 
 
 def _require_splits(diagnosis: Diagnosis[Any, Any], stream: Stream, key: str) -> None:
-    if diagnosis.needs_own_splits and not diagnosis.recognises([split.name for split in stream.splits]):
+    names = [split.name for split in stream.splits]
+    if not applies(diagnosis, names) or (diagnosis.needs_own_splits and not diagnosis.recognises(names)):
         raise InputError(
             f"{key} names '{diagnosis.name}', but the stream '{stream.name}' has no splits of {diagnosis.topic}: leave it out, "
             "or choose another stream"

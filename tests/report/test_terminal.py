@@ -90,6 +90,12 @@ def test_a_console_without_unicode_gets_ascii():
     text = stream.buffer.getvalue().decode("ascii")
     assert "-0.120" in text
     assert "+-0.010" in text
+    spelled = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    table = Table("", "", ("method", "Δ"), ((Cell("sgd"), Cell("–")),), ())
+    print_overview(Console(file=spelled), Overview(table, ["at τ ≤ 0.6"]))
+    spelled.flush()
+    assert "delta" in (text := spelled.buffer.getvalue().decode("ascii"))
+    assert "at tau <= 0.6" in text
 
 
 def test_the_width_of_the_console_is_given_back():

@@ -174,7 +174,7 @@ def test_broken_files_are_named(tmp_path, text, words):
         ({"backbone": {"name": "vit", "image": 24}}, "backbone 'vit' does not fit images of 32x32"),
         ({"score": {"baseline": "scrach_t2"}}, "score.baseline 'scrach_t2' is not among the methods: did you mean"),
         ({"score": {"tau_grid": [2.0]}}, r"score.tau_grid is \[2"),
-        ({"score": {"margins": [-1, 0, 0]}}, r"score.margins is \[-1"),
+        ({"score": {"margins": [-1, 0, 0]}}, "score.margins: AD is -1: input should be greater"),
         (
             {"diagnosis": "shortcuts"},
             "diagnosis names 'shortcuts', but the stream '.*' has no splits of several shortcuts",

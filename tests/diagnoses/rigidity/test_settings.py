@@ -50,11 +50,11 @@ def test_settings_survive_the_configuration():
         ({"smoothing": "centered"}, "score.smoothing is centered: input should be 'trailing', 'centred' or 'none'"),
         ({"final": "best"}, "score.final is best: input should be 'auto', 'last' or 'best-val'"),
         ({"final": "worst-group"}, "score.final is worst-group: input should be 'auto', 'last' or 'best-val'"),
-        ({"margins": [-1, 0, 0]}, r"score.margins is \[-1, 0, 0\]: input should be greater than or equal to 0"),
-        ({"margins": [1, float("nan"), 0]}, "score.margins is"),
-        ({"margins": "1,0.02,inf"}, "score.margins is 1,0.02,inf"),
+        ({"margins": [-1, 0, 0]}, "score.margins: AD is -1: input should be greater than or equal to 0"),
+        ({"margins": [1, float("nan"), 0]}, "score.margins: PD is nan: input should be a finite number"),
+        ({"margins": "1,0.02,inf"}, "score.margins: SFR_rel is inf: input should be a finite number"),
         ({"margins": "1,0.02"}, "score.margins is 1,0.02: write three numbers from 0 up, for AD, PD and SFR_rel"),
-        ({"margins": {"SFR": 1}}, "score.margins is"),
+        ({"margins": {"SFR": 1}}, "score.margins: SFR is 1: extra inputs are not permitted"),
     ],
 )
 def test_settings_are_checked(choice, words):
@@ -64,8 +64,9 @@ def test_settings_are_checked(choice, words):
 
 @pytest.mark.parametrize("margins", [{"AD": -1}, {"PD": float("nan")}, {"SFR_rel": float("inf")}])
 def test_margins_are_checked(margins):
-    with pytest.raises(ValueError, match=next(iter(margins))):
-        Margins(**margins)
+    ((name, value),) = margins.items()
+    with pytest.raises(InputError, match=f"^score.margins: {name} is {value}: input should be "):
+        parsed(margins=margins)
 
 
 @pytest.mark.parametrize("option", ["level", "margin", "guide_threshold"])

@@ -208,6 +208,8 @@ def test_what_is_given_wrongly_is_named(options, words, tmp_path, monkeypatch):
     [
         ({"score": {"final": "best-val"}}, "score.final is not a setting of the diagnosis 'confounding'"),
         ({"score": {"tau": 0.4}}, "tau is 0.4: a number above chance"),
+        ({"diagnosis": "rigidity"}, "diagnosis names 'rigidity', but the stream 'concon' has no splits of"),
+        ({"companions": {"guide": {}}}, "companions names 'guide', but the stream 'concon' has no splits of"),
         ({"learners": {"fromp": {"buffer": 1}}}, "learners.fromp.buffer is 1: give at least one for each of 2 phases"),
     ],
 )
