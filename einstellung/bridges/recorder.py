@@ -26,7 +26,7 @@ import torch
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
-from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS
+from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS, OPTIONAL_COLUMNS
 from einstellung.timeline.split_names import meant_split
 from einstellung.training.evaluation_mode import device_of, evaluation_mode
 
@@ -157,13 +157,14 @@ class Recorder:
         loss: float | None = None,
         n: int | None = None,
         acc_task: float | None = None,
+        acc_within: float | None = None,
         top5: float | None = None,
     ) -> None:
         """Record a measurement made elsewhere, as numbers or one-element tensors; accuracies lie in 0..1."""
         moment = self._moment(epoch)
-        given = {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "top5": top5}
+        given = {"acc": acc, "loss": loss, "n": n, "acc_task": acc_task, "acc_within": acc_within, "top5": top5}
         values = {name: one.item() if isinstance(one, torch.Tensor) else one for name, one in given.items()}
-        for name in ("acc", "acc_task", "top5"):
+        for name in ("acc", *OPTIONAL_COLUMNS):
             value = values[name]
             if value is not None and not 0 <= value <= 1 + 1e-9:
                 percent = "; per cent? divide by 100" if 1.5 < value <= 100 else ""
@@ -243,5 +244,5 @@ def _is_whole(value: object) -> bool:
 def _frame(rows: Mapping[_Moment, Mapping[str, Any]]) -> pd.DataFrame:
     needed = ["method", "seed", "phase", "epoch", "split", "acc", "loss", "n"]
     frame = pd.DataFrame(list(rows.values()), columns=None if rows else needed)
-    measured = [name for name in ("acc_task", "top5") if name in frame and frame[name].notna().any()]
+    measured = [name for name in OPTIONAL_COLUMNS if name in frame and frame[name].notna().any()]
     return frame[needed + measured]

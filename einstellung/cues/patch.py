@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
@@ -14,10 +14,15 @@ from einstellung.registry import Registry, suggestion
 
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 PLACES = (*CORNERS, "per-index", "random")
+Habit = Literal["none", "same", "other"]
 
 
 class Cue(Protocol):
-    """A cue for batches of uint8 images [N, C, H, W]; ``index`` identifies an image in its data set."""
+    """A cue for batches of uint8 images [N, C, H, W]; ``index`` identifies an image in its data set.
+
+    A cue may also have ``share_nsc`` and ``habit`` (see :class:`PatchCue`); one without them is on no other class and in no
+    other phase. ``habit: other`` needs a method ``other()`` that returns a different cue.
+    """
 
     share: float
 
@@ -45,7 +50,10 @@ class PatchCue:
     ``place`` is a corner, a fixed ``(row, col)`` of its top-left pixel, ``per-index`` (a place determined by the image's
     index), or ``random`` (as ``per-index`` in evaluation, and a new place at every presentation in training, where a
     generator is given). ``opacity`` blends it with the image; ``share`` is the exact share of the cue classes' training images
-    that get it.
+    that get it, ``share_nsc`` that of T2's other classes (equal shares: the cue tells nothing about the label).
+
+    ``habit``: whether a cue predicts labels in T1 too. ``same``: half of T1's classes have this cue, on ``share`` of their
+    images; ``other``: they have another one, of the inverted colour on the opposite side.
 
     >>> white = torch.full((1, 3, 32, 32), 255, dtype=torch.uint8)
     >>> painted = PatchCue().paint(white, torch.tensor([0]))
@@ -58,6 +66,8 @@ class PatchCue:
     place: str | tuple[int, int] = "top-left"
     opacity: float = 1.0
     share: float = 1.0
+    share_nsc: float = 0.0
+    habit: Habit = "none"
 
     def __post_init__(self) -> None:
         if isinstance(self.place, list):
@@ -69,8 +79,11 @@ class PatchCue:
             raise InputError(f"cue.colour is {list(self.colour)}: give three numbers from 0 to 255")
         if not 0 < self.opacity <= 1:
             raise InputError(f"cue.opacity is {self.opacity}: it must be above 0 and at most 1")
-        if not 0 <= self.share <= 1:
-            raise InputError(f"cue.share is {self.share}: it must lie between 0 and 1")
+        for key in ("share", "share_nsc"):
+            if not 0 <= getattr(self, key) <= 1:
+                raise InputError(f"cue.{key} is {getattr(self, key)}: it must lie between 0 and 1")
+        if self.habit not in get_args(Habit):
+            raise InputError(f"cue.habit '{self.habit}' is unknown: {suggestion(str(self.habit), get_args(Habit))}")
         if isinstance(self.place, str):
             if self.place not in PLACES:
                 raise InputError(
@@ -105,6 +118,15 @@ class PatchCue:
         [[0, 0, 0, 0], [0, 0, 0, 0], [0, 0, 1, 1], [0, 0, 1, 1]]
         """
         return DisplacedPatch(**asdict(self))
+
+    def other(self) -> PatchCue:
+        """A cue that can be told from this one: the inverted colour, on the opposite side of the image.
+
+        >>> PatchCue().other().colour
+        (0, 255, 0)
+        """
+        red, green, blue = self.colour
+        return DisplacedPatch(**{**asdict(self), "colour": (255 - red, 255 - green, 255 - blue)})
 
     def _corner(
         self, index: Tensor, height: int, width: int, generator: torch.Generator | None

@@ -39,7 +39,7 @@ from einstellung.training.loop import require_finite
 
 OnProgress = Callable[[float, str], None]  # work done, and the position in words
 _TIE = 1e-12
-_METRICS = ("acc", "loss", "n", "acc_task", "top5")
+_METRICS = ("acc", "loss", "n", "acc_task", "acc_within", "top5")
 
 
 class JobRunner:

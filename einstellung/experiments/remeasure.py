@@ -22,7 +22,7 @@ from einstellung.training.devices import torch_threads
 from einstellung.training.evaluator import Measurement
 
 TOLERANCE = 1e-6
-_MEASURED = ("acc", "loss", "acc_task", "top5")
+_MEASURED = ("acc", "loss", "acc_task", "acc_within", "top5")
 
 
 @dataclass(frozen=True)

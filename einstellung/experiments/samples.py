@@ -28,8 +28,9 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
     """
     if stream.cue is None:
         return image_archive(stream.samples) if stream.samples else b""
-    pair = next(pair for pair in stream.pairs if pair.masked)
+    pair = next(pair for pair in stream.pairs if pair.masked and pair.clean)
     assert pair.masked is not None
+    assert pair.clean is not None
     total = len(stream.split(pair.clean).images)
     rows = torch.linspace(0, total - 1, min(count, total)).long()
     sets = {

@@ -26,7 +26,7 @@ def cue_in_training(stream: Stream) -> Check:
         differs = _painted_in_training(presentation, phase)
         for label in phase.classes:
             rows = phase.train.labels == label
-            expected = int(stream.planted_cue.share * int(rows.sum()) + 0.5) if label in phase.cue_classes else 0
+            expected = int(_configured_share(stream, phase, label) * int(rows.sum()) + 0.5)
             if (found := int(differs[rows].sum())) != expected:
                 problems.append(f"class {label} of {phase.name}: cue on {found} training images, should be {expected}")
         cue_class = torch.isin(phase.train.labels, torch.tensor(phase.cue_classes, dtype=torch.long))
@@ -36,6 +36,13 @@ def cue_in_training(stream: Stream) -> Check:
         )
     more = f" (and {len(problems) - 3} more classes)" if len(problems) > 3 else ""
     return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
+
+
+def _configured_share(stream: Stream, phase: Phase, label: int) -> float:
+    """The share of a class's training images that should have the cue, by the cue's own settings."""
+    if label in phase.cue_classes:
+        return stream.planted_cue.share
+    return getattr(stream.planted_cue, "share_nsc", 0.0) if phase is stream.phases[-1] else 0.0
 
 
 def _is_in_images(stream: Stream) -> bool:
@@ -77,19 +84,21 @@ def mask_covers_patch(stream: Stream) -> Check:
     """Each masked image is the patched image with exactly the cue's region covered."""
     problems, seen = [], []
     for pair in stream.pairs:
-        clean, patched = stream.split(pair.clean).images, stream.split(pair.patched).images
-        region = stream.planted_cue.region(clean.index, *clean.images.shape[-2:])
-        if not torch.equal(clean.index, patched.index) or not torch.equal(clean.labels, patched.labels):
-            problems.append(f"{pair.patched} does not hold the images of {pair.clean} in the same order")
-            continue
-        if not torch.equal(patched.images, stream.planted_cue.paint(clean.images, clean.index)):
-            problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
+        cue, patched = stream.cue_of(stream.split(pair.patched).phase), stream.split(pair.patched).images
+        region = cue.region(patched.index, *patched.images.shape[-2:])
+        if pair.clean is not None:
+            clean = stream.split(pair.clean).images
+            if not torch.equal(clean.index, patched.index) or not torch.equal(clean.labels, patched.labels):
+                problems.append(f"{pair.patched} does not hold the images of {pair.clean} in the same order")
+                continue
+            if not torch.equal(patched.images, cue.paint(clean.images, clean.index)):
+                problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
+        elif not torch.equal(patched.images, cue.paint(patched.images, patched.index)) and _is_opaque(cue, patched):
+            problems.append(f"{pair.patched} does not have the cue painted on")
         given = pair.clean == pair.patched  # the boxes were given: painting shows nothing
-        if not given and (
-            misplaced := int((_where_painted(stream.planted_cue, clean) != region).flatten(1).any(dim=1).sum())
-        ):
+        if not given and (misplaced := int((_where_painted(cue, patched) != region).flatten(1).any(dim=1).sum())):
             problems.append(
-                f"the region to cover is not where the cue is painted in {misplaced} of {len(clean)} images"
+                f"the region to cover is not where the cue is painted in {misplaced} of {len(patched)} images"
             )
         if pair.masked is None:
             continue
@@ -117,7 +126,7 @@ def cue_elsewhere(stream: Stream) -> Check:
     """The displaced cue does not touch its usual place; both are taken from the pixels that painting changes."""
     problems, seen = [], []
     for pair in stream.pairs:
-        if pair.elsewhere is None:
+        if pair.elsewhere is None or pair.clean is None:
             continue
         clean, moved = stream.split(pair.clean).images, stream.split(pair.elsewhere).images
         if not torch.equal(clean.index, moved.index) or not torch.equal(clean.labels, moved.labels):
@@ -139,6 +148,12 @@ def cue_elsewhere(stream: Stream) -> Check:
         seen.append(f"{len(moved)} images with the cue's {area.float().mean():.0f} pixels clear of its usual place")
     detail = "; ".join(problems or seen) or "no split shows the cue elsewhere"
     return Check("the displaced cue is there, and not at its usual place", not problems, detail)
+
+
+def _is_opaque(cue: Cue, images: ImageSet) -> bool:
+    """Whether painting twice is painting once, so that a second coat shows whether there was a first."""
+    once = cue.paint(torch.zeros_like(images.images[:1]), images.index[:1])
+    return torch.equal(once, cue.paint(once, images.index[:1]))
 
 
 def _where_painted(cue: Cue, images: ImageSet) -> Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from torch import Tensor
 from einstellung.cues import cover
 from einstellung.cues.patch import Cue
 from einstellung.randomness import uniform_by_index
-from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
+from einstellung.errors import InputError
+from einstellung.streams.stream import EvaluationSplit, Habit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
 
 _CUE_SALT, HELD_OUT = 4, 5  # salts: which images get the cue and which are held out do not depend on where the cue is
 
@@ -53,19 +54,25 @@ def planted_stream(
     **settings: Any,
 ) -> Stream:
     """The stream with the cue on its share of T2's cue classes; ``settings`` are the other fields of a Stream."""
-    t2_train, t2_val = (with_cue(part, classes.sc, cue.share) for part in (images.t2_train, images.t2_val))
-    splits = _splits(images, t2_val, cue, cover_name)
+    shares = shares_of_classes(cue, classes)
+    habit = habit_of(cue, classes)
+    t1_train, t2_train, t2_val = (with_cue(part, shares) for part in (images.t1_train, images.t2_train, images.t2_val))
+    splits = _splits(images, t2_val, cue, cover_name, habit)
     elsewhere = next((split.name for split in splits if split.name == "T2_shortcut_elsewhere"), None)
     all_facts = dict(facts)
     if elsewhere is None:
         all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
     return Stream(
         name=name,
-        phases=(Phase("T1", classes.t1, (), images.t1_train), Phase("T2", classes.t2, classes.sc, t2_train, ("cue",))),
+        phases=(
+            Phase("T1", classes.t1, habit.classes if habit else (), t1_train, ("habit",) if habit else ()),
+            Phase("T2", classes.t2, classes.sc, t2_train, ("cue",)),
+        ),
         splits=splits,
         pairs=(
             MaskedPair("T2_shortcut_clean", "T2_shortcut_normal", "T2_shortcut_masked", elsewhere),
             MaskedPair("T2_nonshortcut_normal", "T2_nonshortcut_patched"),
+            *([MaskedPair(None, "T1_habit_normal", "T1_habit_masked")] if habit else []),
         ),
         cue=cue,
         cover=cover_name,
@@ -74,6 +81,7 @@ def planted_stream(
         facts=all_facts,
         cue_names=("cue",),
         interventions={"cue": TogglePlantedCue()},
+        habit=habit,
         **settings,
     )
 
@@ -95,29 +103,54 @@ def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tenso
     return chosen
 
 
-def with_cue(images: ImageSet, cue_classes: Sequence[int], share: float) -> ImageSet:
-    """The same images, with exactly ``share`` of every cue class marked as having the cue."""
-    in_cue_class = torch.isin(images.labels, torch.tensor(list(cue_classes), dtype=torch.long))
-    has_cue = in_cue_class & exact_share(images.index, images.labels, share, _CUE_SALT)
+def shares_of_classes(cue: Cue, classes: HeadClasses) -> dict[int, float]:
+    """The share of every class's training images that get a cue, by head label; classes without any are left out."""
+    habit = habit_of(cue, classes)
+    shares = dict.fromkeys(habit.classes, cue.share) if habit else {}
+    shares |= dict.fromkeys(classes.nsc, getattr(cue, "share_nsc", 0.0)) | dict.fromkeys(classes.sc, cue.share)
+    return {label: share for label, share in shares.items() if share}
+
+
+def habit_of(cue: Cue, classes: HeadClasses) -> Habit | None:
+    """The cue of T1 and its classes, the first half of T1's in the head's order; None without a habit."""
+    kind = getattr(cue, "habit", "none")
+    if kind == "none":
+        return None
+    if len(classes.t1) < 2:
+        raise InputError(f"cue.habit is '{kind}', but T1 has a single class, which no cue can tell from another")
+    if kind == "other" and not hasattr(cue, "other"):
+        raise InputError(f"cue.habit is 'other', but the cue {type(cue).__name__} has no method other()")
+    return Habit(cue.other() if kind == "other" else cue, classes.t1[: len(classes.t1) // 2])  # type: ignore[attr-defined]
+
+
+def with_cue(images: ImageSet, shares: Mapping[int, float]) -> ImageSet:
+    """The same images, with exactly the given share of every class marked as having a cue."""
+    has_cue = torch.zeros(len(images), dtype=torch.bool)
+    for share in sorted(set(shares.values())):
+        labels = torch.tensor([label for label in shares if shares[label] == share], dtype=torch.long)
+        chosen = exact_share(images.index, images.labels, share, _CUE_SALT)
+        has_cue |= torch.isin(images.labels, labels) & chosen
     return ImageSet(images.images, images.labels, images.index, has_cue)
 
 
-def _splits(images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str) -> tuple[EvaluationSplit, ...]:
+def _splits(
+    images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str, habit: Habit | None
+) -> tuple[EvaluationSplit, ...]:
     sc, nsc = images.sc_test, images.nsc_test
 
     def painted(part: ImageSet, by: Cue = cue) -> ImageSet:
         return ImageSet(by.paint(part.images, part.index), part.labels, part.index, part.has_cue | True)
 
-    def masked(part: ImageSet) -> ImageSet:
-        region = cue.region(part.index, *part.images.shape[-2:])
-        covered = cover(cover_name, painted(part).images, region, part.index)
+    def masked(part: ImageSet, by: Cue = cue) -> ImageSet:
+        region = by.region(part.index, *part.images.shape[-2:])
+        covered = cover(cover_name, painted(part, by).images, region, part.index)
         return ImageSet(covered, part.labels, part.index, part.has_cue)
 
     val_pixels = val.images.clone()
     if bool(val.has_cue.any()):
         val_pixels[val.has_cue] = cue.paint(val.images[val.has_cue], val.index[val.has_cue])
     splits = (
-        EvaluationSplit("T1_all", "T1", images.t1_test),
+        *_first_phase_splits(images.t1_test, habit, painted, masked),
         EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
         EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
         EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
@@ -129,3 +162,23 @@ def _splits(images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str) ->
     if bool((cue.region(sc.index, *size) & displaced.region(sc.index, *size)).any()):
         return splits
     return (*splits, EvaluationSplit("T2_shortcut_elsewhere", "T2", painted(sc, displaced)))
+
+
+def _first_phase_splits(
+    t1: ImageSet,
+    habit: Habit | None,
+    painted: Callable[[ImageSet, Cue], ImageSet],
+    masked: Callable[[ImageSet, Cue], ImageSet],
+) -> list[EvaluationSplit]:
+    """T1's test images as its training shows them; with a habit, its classes' images with the cue and with it covered."""
+    if habit is None:
+        return [EvaluationSplit("T1_all", "T1", t1)]
+    rows = torch.isin(t1.labels, torch.tensor(habit.classes)).nonzero().flatten()
+    shown = painted(t1.take(rows), habit.cue)
+    pixels, has_cue = t1.images.clone(), t1.has_cue.clone()
+    pixels[rows], has_cue[rows] = shown.images, True
+    return [
+        EvaluationSplit("T1_all", "T1", ImageSet(pixels, t1.labels, t1.index, has_cue)),
+        EvaluationSplit("T1_habit_normal", "T1", shown),
+        EvaluationSplit("T1_habit_masked", "T1", masked(t1.take(rows), habit.cue)),
+    ]

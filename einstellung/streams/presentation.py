@@ -6,6 +6,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.streams.stream import ImageSet, Stream
 from einstellung.streams.transfer import to_device
@@ -46,13 +47,12 @@ class Presentation:
         """``pixels`` with the cue painted on the images that have it."""
         if not bool(images.has_cue.any()):
             return pixels
-        if bool(images.has_cue.all()):
-            return self.stream.planted_cue.paint(pixels, images.index, cue)
-        painted = pixels.clone()
-        painted[images.has_cue] = self.stream.planted_cue.paint(
-            pixels[images.has_cue], images.index[images.has_cue], cue
-        )
-        return painted
+        if self.stream.habit is None:
+            return _painted_where(self.stream.planted_cue, images.has_cue, pixels, images.index, cue)
+        # Replay mixes phases in a batch: the label tells which cue an image has.
+        first = images.has_cue & torch.isin(images.labels, torch.tensor(self.stream.habit.classes))
+        painted = _painted_where(self.stream.planted_cue, images.has_cue & ~first, pixels, images.index, cue)
+        return _painted_where(self.stream.habit.cue, first, painted, images.index, cue)
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
         """A training batch as the net's input."""
@@ -69,6 +69,17 @@ class Presentation:
         if (side := self.stream.input_size) is None or inputs.shape[-2:] == (side, side):
             return inputs
         return F.interpolate(inputs, size=(side, side), mode="bilinear", align_corners=False)
+
+
+def _painted_where(cue: Cue, rows: Tensor, pixels: Tensor, index: Tensor, generator: torch.Generator | None) -> Tensor:
+    """``pixels`` with the cue painted on the given rows."""
+    if not bool(rows.any()):
+        return pixels
+    if bool(rows.all()):
+        return cue.paint(pixels, index, generator)
+    painted = pixels.clone()
+    painted[rows] = cue.paint(pixels[rows], index[rows], generator)
+    return painted
 
 
 def crop_and_flip(images: Tensor, padding: int, flip: bool, generator: torch.Generator) -> Tensor:

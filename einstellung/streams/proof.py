@@ -81,7 +81,7 @@ def _evaluation_unseen(stream: Stream) -> Check:
     painted = {
         content
         for phase in stream.phases
-        for content in _content_list(stream.planted_cue.paint(phase.train.images, phase.train.index))
+        for content in _content_list(stream.cue_of(phase.name).paint(phase.train.images, phase.train.index))
     }
     shared = 0
     for split in own:
@@ -167,7 +167,8 @@ def _facts(stream: Stream) -> dict[str, object]:
     last = stream.phases[-1]
     planted: dict[str, object] = {}
     if stream.cue is not None:
-        candidates = last.cue_classes if last.cue_classes and stream.cue.share else last.classes
+        tells = stream.cue.share > getattr(stream.cue, "share_nsc", 0.0)
+        candidates = last.cue_classes if last.cue_classes and tells else last.classes
         planted = {"cue_alone": 1 / len(candidates), "cue": repr(stream.cue), "cover": stream.cover}
     return {
         "outputs": stream.n_outputs,

@@ -101,12 +101,21 @@ class MaskedPair:
     """Names of the splits that show the same images clean, with the cue, with the cue covered, and with the cue displaced.
 
     If the cue is part of the original images there are no clean ones: ``clean`` and ``patched`` are then the same split.
+    ``clean`` is None where nobody looks at the clean images.
     """
 
-    clean: str
+    clean: str | None
     patched: str
     masked: str | None = None
     elsewhere: str | None = None
+
+
+@dataclass(frozen=True)
+class Habit:
+    """A cue that predicts labels in the first phase: the cue, and the classes (head labels) that have it."""
+
+    cue: Cue
+    classes: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -121,6 +130,7 @@ class Stream:
     - ``input_size``: the side to which images are enlarged for the net, cue included.
     - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
       and, in ``samples``, a few named images for the report.
+    - ``habit``: the cue of the first phase, if one predicts labels there too.
     - ``cue_names``: names of the bits in the images' ``features``, lowest bit first.
     - ``interventions``: how to change a cue in an image, by the cue's name.
     - ``target_boxes``: where the object to recognise is, as rows of top, left, bottom, right (the last two exclusive).
@@ -153,12 +163,17 @@ class Stream:
     target_boxes: Callable[[ImageSet], Tensor] | None = None
     selected_by: tuple[str, ...] = ()
     diagnosis: str = "rigidity"
+    habit: Habit | None = None
 
     @property
     def planted_cue(self) -> Cue:
         """The cue of a stream that plants one."""
         assert self.cue is not None, f"the stream '{self.name}' plants no cue"
         return self.cue
+
+    def cue_of(self, phase: str) -> Cue:
+        """The cue that images of a phase are painted with."""
+        return self.habit.cue if self.habit is not None and phase == self.phases[0].name else self.planted_cue
 
     def phase(self, name: str) -> Phase:
         return next(phase for phase in self.phases if phase.name == name)

@@ -2,6 +2,8 @@
 
 from einstellung.timeline.schema import (
     COLUMNS,
+    HABIT_MASK,
+    HABIT_PATCH,
     KNOWN_SPLITS,
     NSC,
     NSC_PATCHED,
@@ -17,6 +19,8 @@ from einstellung.timeline.table import Curve, Run, Timeline
 
 __all__ = [
     "COLUMNS",
+    "HABIT_MASK",
+    "HABIT_PATCH",
     "KNOWN_SPLITS",
     "NSC",
     "NSC_PATCHED",

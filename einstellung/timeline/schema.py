@@ -17,7 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
 COLUMNS = ("method", "seed", "phase", "epoch", "split", "acc", "loss", "n")
-OPTIONAL_COLUMNS = ("acc_task", "top5")
+OPTIONAL_COLUMNS = ("acc_task", "acc_within", "top5")
 TEXT_COLUMNS = ("method", "phase", "split")
 
 T1_ALL = "T1_all"
@@ -28,7 +28,9 @@ VAL = "T2_val"
 SC_CLEAN = "T2_shortcut_clean"
 SC_ELSEWHERE = "T2_shortcut_elsewhere"
 NSC_PATCHED = "T2_nonshortcut_patched"
-KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE, NSC_PATCHED)
+HABIT_PATCH = "T1_habit_normal"
+HABIT_MASK = "T1_habit_masked"
+KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE, NSC_PATCHED, HABIT_PATCH, HABIT_MASK)
 
 # Effective epochs are quotients of sample counts: rounded to this many decimals, equal ones are the same epoch.
 EPOCH_DECIMALS = 9

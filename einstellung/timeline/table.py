@@ -29,6 +29,7 @@ class Curve:
     n: FloatArray
     acc_task: FloatArray | None = None
     loss: FloatArray | None = None
+    acc_within: FloatArray | None = None
 
 
 class Timeline:
@@ -121,11 +122,13 @@ def _curves_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, dict[str,
     starts = np.flatnonzero(np.r_[True, np.diff(key[order]) != 0])
     ends = np.r_[starts[1:], len(order)]
     epochs, acc, n, loss = (frame[column].to_numpy()[order] for column in ("epoch", "acc", "n", "loss"))
-    acc_task = frame["acc_task"].to_numpy()[order] if "acc_task" in frame.columns else None
+    acc_task, within = (
+        frame[column].to_numpy()[order] if column in frame.columns else None for column in ("acc_task", "acc_within")
+    )
     labels = frame[["method", "seed", "phase", "split"]].iloc[order[starts]]
     curves: dict[tuple[str, int], dict[str, dict[str, Curve]]] = {}
     for (method, seed, phase, split), start, end in zip(labels.itertuples(index=False), starts, ends, strict=True):
-        task = None if acc_task is None else acc_task[start:end]
-        curve = Curve(epochs[start:end], acc[start:end], n[start:end], task, loss[start:end])
+        more = (None if column is None else column[start:end] for column in (acc_task, loss, within))
+        curve = Curve(epochs[start:end], acc[start:end], n[start:end], *more)
         curves.setdefault((method, int(seed)), {}).setdefault(phase, {})[split] = curve
     return curves

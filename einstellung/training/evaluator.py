@@ -21,11 +21,13 @@ from einstellung.streams.stream import EvaluationSplit, Stream
 class SplitMetrics:
     """Metrics of one split at one moment. Accuracies are averaged over the classes of the split.
 
-    ``acc_task`` is that of logits limited to the classes of the split's phase; None where these are not known.
+    ``acc_task`` is that of logits limited to the classes of the split's phase (None where these are not known),
+    ``acc_within`` of logits limited to the classes that the split holds (None where it holds a single one).
     """
 
     acc: float
     acc_task: float | None
+    acc_within: float | None
     top5: float
     loss: float
     n: int
@@ -106,19 +108,27 @@ def split_metrics(logits: Tensor, labels: Tensor, classes: Sequence[int] | None)
     >>> split_metrics(torch.tensor([[2.0, 1.0, 0.0], [1.0, 0.0, 2.0]]), torch.tensor([0, 1]), (1, 2)).acc
     0.5
     """
-    acc_task = None
-    if classes is not None:
-        own = torch.full((logits.shape[1],), -torch.inf)
-        own[list(classes)] = 0
-        acc_task = macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
+    held = labels.unique().tolist()
     top = logits.topk(min(5, logits.shape[1]), dim=1).indices
     return SplitMetrics(
         acc=macro_accuracy(logits.argmax(dim=1) == labels, labels),
-        acc_task=acc_task,
+        acc_task=None if classes is None else _accuracy_among(classes, logits, labels),
+        acc_within=_accuracy_among(held, logits, labels) if len(held) > 1 else None,
         top5=macro_accuracy((top == labels.unsqueeze(1)).any(dim=1), labels),
         loss=float(F.cross_entropy(logits.double(), labels)),
         n=len(labels),
     )
+
+
+def _accuracy_among(classes: Sequence[int], logits: Tensor, labels: Tensor) -> float:
+    """Accuracy of the largest logit among some classes.
+
+    >>> _accuracy_among((0, 1), torch.tensor([[1.0, 0.0, 2.0]]), torch.tensor([0]))
+    1.0
+    """
+    own = torch.full((logits.shape[1],), -torch.inf)
+    own[list(classes)] = 0
+    return macro_accuracy((logits + own).argmax(dim=1) == labels, labels)
 
 
 def macro_accuracy(correct: Tensor, labels: Tensor) -> float:
