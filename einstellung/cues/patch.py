@@ -52,8 +52,8 @@ class PatchCue:
     generator is given). ``opacity`` blends it with the image; ``share`` is the exact share of the cue classes' training images
     that get it, ``share_nsc`` that of T2's other classes (equal shares: the cue tells nothing about the label).
 
-    ``habit``: whether a cue predicts labels in T1 too. ``same``: half of T1's classes have this cue, on ``share`` of their
-    images; ``other``: they have another one, of the inverted colour on the opposite side.
+    ``habit``: whether a cue predicts labels in T1 too. ``same``: all images of half of T1's classes have this cue; ``other``:
+    they have another one, of the inverted colour on the opposite side.
 
     >>> white = torch.full((1, 3, 32, 32), 255, dtype=torch.uint8)
     >>> painted = PatchCue().paint(white, torch.tensor([0]))

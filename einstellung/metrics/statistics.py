@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import bdtr, stdtr, stdtrit
 
 FloatArray = npt.NDArray[np.float64]
 
-BOOTSTRAP_FROM = 8  # below this many seeds a bootstrap resamples too few values to say more than the t interval
-RESAMPLES = 9999
-BOOTSTRAP_SEED = 20250101
 NO_SPREAD = 1e-12  # differences of k / n that are equal on paper differ by rounding in floats
 
 
@@ -49,47 +45,45 @@ def mean_and_sd(values: Sequence[float | None]) -> tuple[float | None, float | N
     return float(defined.mean()), _sd(defined) if len(defined) > 1 else None, len(defined)
 
 
-def summarise(values: Sequence[float | None]) -> Summary:
+def summarise(
+    values: Sequence[float | None], bounds: tuple[float, float] | None = None, resolution: float = 0.0
+) -> Summary:
     r"""Summarise one value per seed; undefined ones (None) are left out and ``n`` says how many count.
 
     .. math:: \bar x \pm t_{0.975,\,n-1}\, s / \sqrt n
 
-    up to seven values; from eight on a bootstrap interval (bias-corrected and accelerated, seeded).
+    ``bounds``: the interval stays within what the quantity can be, e.g. (0, 1) for an accuracy. ``resolution``: half of the
+    grid that the values are read from; the interval is never narrower than the mean ± that.
 
     >>> low, high = summarise([0.1, 0.2, 0.3, None]).ci95
     >>> round(low, 4), round(high, 4)
     (-0.0484, 0.4484)
+    >>> summarise([0.1, 0.2, 0.3, None], bounds=(0.0, 1.0)).ci95[0]
+    0.0
+    >>> summarise([-3.0, -3.0, -3.0], resolution=0.5)
+    Summary(mean=-3.0, sd=0.0, n=3, ci95=(-3.5, -2.5), interval='resolution')
     >>> summarise([0.1]).interval
     'n = 1: no interval'
     """
-    return summarise_all({"": values})[""]
+    mean, sd, n = mean_and_sd(values)
+    if mean is None:
+        return Summary(None, None, 0, None, "none")
+    if sd is None:
+        return Summary(mean, None, n, None, "n = 1: no interval")
+    half = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
+    low, high = mean - max(half, resolution), mean + max(half, resolution)
+    if bounds is not None:
+        low, high = max(low, bounds[0]), min(high, bounds[1])
+    return Summary(mean, sd, n, (low, high), "t" if half >= resolution else "resolution")
 
 
 def summarise_all(facets: Mapping[str, Sequence[float | None]]) -> dict[str, Summary]:
-    """:func:`summarise` for many facets at once: those with equally many values share one resampling.
+    """:func:`summarise` for many facets at once.
 
     >>> summarise_all({"PD": [0.1, 0.3], "AD": [None, None]})["AD"].interval
     'none'
     """
-    summaries: dict[str, Summary] = {}
-    many: dict[int, list[str]] = {}
-    for name, values in facets.items():
-        mean, sd, n = mean_and_sd(values)
-        if mean is None:
-            summaries[name] = Summary(None, None, 0, None, "none")
-        elif sd is None:
-            summaries[name] = Summary(mean, None, n, None, "n = 1: no interval")
-        elif n < BOOTSTRAP_FROM:
-            half = float(stdtrit(n - 1, 0.975)) * sd / math.sqrt(n)
-            summaries[name] = Summary(mean, sd, n, (mean - half, mean + half), "t")
-        else:
-            summaries[name] = Summary(mean, sd, n, None, "bootstrap")
-            many.setdefault(n, []).append(name)
-    for names in many.values():
-        intervals = bootstrap_intervals(np.array([_defined(facets[name]) for name in names]))
-        for name, ci95 in zip(names, intervals, strict=True):
-            summaries[name] = replace(summaries[name], ci95=ci95)
-    return summaries
+    return {name: summarise(values) for name, values in facets.items()}
 
 
 def _defined(values: Sequence[float | None]) -> FloatArray:
@@ -99,45 +93,6 @@ def _defined(values: Sequence[float | None]) -> FloatArray:
 def _sd(values: FloatArray) -> float:
     sd = float(values.std(ddof=1))
     return sd if sd > NO_SPREAD else 0.0
-
-
-def bootstrap_intervals(samples: npt.ArrayLike, level: float = 0.95) -> list[tuple[float, float]]:
-    r"""BCa bootstrap interval of the mean of each row: the same values always give the same interval.
-
-    Percentiles :math:`\Phi(z_0 + (z_0 + z_\alpha) / (1 - a (z_0 + z_\alpha)))` of 9,999 resampled means, with bias
-    correction :math:`z_0` from the share of means below the observed one and acceleration
-    :math:`a = \sum d_i^3 / (6 (\sum d_i^2)^{3/2})`, :math:`d_i = x_i - \bar x` (Efron 1987).
-
-    >>> [(low, high)] = bootstrap_intervals([[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]])
-    >>> round(low, 2), round(high, 2)
-    (0.29, 0.61)
-    """
-    rows = np.asarray(samples, dtype=np.float64)
-    resampled = rows @ _resampling_weights(rows.shape[1])
-    return [_bca(row, means, level) for row, means in zip(rows, resampled, strict=True)]
-
-
-def _bca(x: FloatArray, means: FloatArray, level: float) -> tuple[float, float]:
-    mean = float(x.mean())
-    if _sd(x) == 0.0:
-        return (mean, mean)
-    deviations = x - mean
-    # A resample may hit the observed mean exactly, but for rounding; such ties count half.
-    below = np.count_nonzero(means < mean - NO_SPREAD)
-    upto = np.count_nonzero(means <= mean + NO_SPREAD)
-    z0 = ndtri((below + upto) / (2 * len(means)))
-    acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
-    z = z0 + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
-    low, high = np.quantile(means, ndtr(z0 + z / (1 - acceleration * z)))
-    return (float(low), float(high))
-
-
-@lru_cache(maxsize=8)
-def _resampling_weights(n: int) -> FloatArray:
-    """How often each of ``n`` values is drawn, as a share, in each resample: one matrix product gives all means."""
-    rng = np.random.default_rng((BOOTSTRAP_SEED, n))
-    drawn = rng.integers(0, n, size=(RESAMPLES, n)) * RESAMPLES + np.arange(RESAMPLES)[:, None]
-    return np.bincount(drawn.ravel(), minlength=RESAMPLES * n).reshape(n, RESAMPLES) / n
 
 
 @dataclass(frozen=True)
@@ -182,6 +137,44 @@ def paired_t_test(differences: Sequence[float | None]) -> PairedTest:
         return PairedTest(n, note="all differences are equal: no t test")
     t = mean * math.sqrt(n) / sd
     return PairedTest(n, t, 2 * float(stdtr(n - 1, -abs(t))), None, mean / sd)
+
+
+Side = Literal["above", "below"]
+
+
+def p_beyond(values: Sequence[float | None], bound: float, side: Side, resolution: float = 0.0) -> float | None:
+    r"""One-sided t test that the mean lies above or below a bound.
+
+    .. math:: t = (\bar x - b) / \max(s / \sqrt n,\; r / t_{0.975,\,n-1}), \quad p = P(T_{n-1} \ge t)
+
+    (for ``below`` with the other sign). ``resolution`` r is half of the grid that the values are read from: it keeps the
+    standard error from falling below what the grid can show, in agreement with the interval of :func:`summarise`. Without any
+    spread and resolution, p is 0 beyond the bound and 1 otherwise. None below two values.
+
+    >>> round(p_beyond([0.1, 0.2, 0.3], 0.0, "above"), 4), round(p_beyond([0.1, 0.2, 0.3], 0.0, "below"), 4)
+    (0.0371, 0.9629)
+    >>> round(p_beyond([-3.0, -3.0, -3.0], -1.0, "below", resolution=0.5), 4)
+    0.0017
+    """
+    x = _defined(values)
+    n = len(x)
+    if n < 2:
+        return None
+    ahead = float(x.mean()) - bound if side == "above" else bound - float(x.mean())
+    error = max(_sd(x) / math.sqrt(n), resolution / float(stdtrit(n - 1, 0.975)))
+    if error == 0.0:
+        return 0.0 if ahead > NO_SPREAD else 1.0
+    return float(stdtr(n - 1, -ahead / error))
+
+
+def p_within(values: Sequence[float | None], margin: float) -> float | None:
+    r"""Two one-sided t tests that the mean lies between -margin and +margin (Schuirmann 1987): the larger p of both.
+
+    >>> round(p_within([0.001, -0.002, 0.004], 0.02), 4)
+    0.0041
+    """
+    lower, upper = p_beyond(values, -margin, "above"), p_beyond(values, margin, "below")
+    return None if lower is None or upper is None else max(lower, upper)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

@@ -41,7 +41,7 @@ def cue_in_training(stream: Stream) -> Check:
 def _configured_share(stream: Stream, phase: Phase, label: int) -> float:
     """The share of a class's training images that should have the cue, by the cue's own settings."""
     if label in phase.cue_classes:
-        return stream.planted_cue.share
+        return stream.planted_cue.share if phase is stream.phases[-1] else 1.0
     return getattr(stream.planted_cue, "share_nsc", 0.0) if phase is stream.phases[-1] else 0.0
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from einstellung.cues import cover
 from einstellung.cues.patch import Cue
-from einstellung.randomness import uniform_by_index
 from einstellung.errors import InputError
+from einstellung.randomness import uniform_by_index
 from einstellung.streams.stream import EvaluationSplit, Habit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
 
 _CUE_SALT, HELD_OUT = 4, 5  # salts: which images get the cue and which are held out do not depend on where the cue is
@@ -106,7 +106,7 @@ def exact_share(index: Tensor, labels: Tensor, share: float, salt: int) -> Tenso
 def shares_of_classes(cue: Cue, classes: HeadClasses) -> dict[int, float]:
     """The share of every class's training images that get a cue, by head label; classes without any are left out."""
     habit = habit_of(cue, classes)
-    shares = dict.fromkeys(habit.classes, cue.share) if habit else {}
+    shares = dict.fromkeys(habit.classes, 1.0) if habit else {}
     shares |= dict.fromkeys(classes.nsc, getattr(cue, "share_nsc", 0.0)) | dict.fromkeys(classes.sc, cue.share)
     return {label: share for label, share in shares.items() if share}
 

@@ -195,7 +195,7 @@ def _gap_to_own_tasks(measured: MethodMeasurements) -> Gap:
     """The same nets on both sides: paired by seed; for one seed, two independent sets of images."""
     gap = measured.own_gap
     if gap.ci95 is not None:
-        return Gap(_known(gap), gap.ci95, f"{_kind(gap)} over {gap.n} seeds")
+        return Gap(_known(gap), gap.ci95, f"t interval over {gap.n} seeds")
     tasks, how = interval_of(measured.own_tasks, measured.images.tasks)
     unconfounded, _ = interval_of(measured.unconfounded, measured.images.unconfounded)
     if tasks is None or unconfounded is None:
@@ -216,14 +216,10 @@ def interval_of(estimate: Summary, images: int | None) -> tuple[Interval | None,
     'Wilson interval over images of a single seed'
     """
     if estimate.ci95 is not None:
-        return estimate.ci95, f"{_kind(estimate)} over {estimate.n} seeds"
+        return estimate.ci95, f"t interval over {estimate.n} seeds"
     if estimate.mean is None or images is None:
         return None, "none"
     return wilson_interval(estimate.mean, images), "Wilson interval over images of a single seed"
-
-
-def _kind(estimate: Summary) -> str:
-    return "bootstrap interval" if estimate.interval == "bootstrap" else "t interval"
 
 
 def _sentence(name: VerdictName, gap: Gap, measured: MethodMeasurements, standard: Standard) -> str:

@@ -98,7 +98,7 @@ def facet_table(card: RigidityCard) -> Table:
                 continue
             why = why_dash(card, method, key)
             text = (mean_sd(key, estimate), interval(key, estimate), str(estimate.n))
-            kind = estimate.interval if estimate.interval in ("t", "bootstrap") else DASH
+            kind = estimate.interval if estimate.interval in ("t", "resolution") else DASH
             rows.append((Cell(method), Cell(FACETS[key].head), Cell(text[0], why), *map(Cell, (*text[1:], kind))))
             low, high = estimate.ci95 or (None, None)
             values.append(
