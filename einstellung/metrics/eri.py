@@ -81,3 +81,16 @@ def relative_sensitivity(delta_CL: float | None, delta_S: float | None) -> float
     if delta_CL is None or delta_S is None:
         return None
     return abs(delta_CL) - abs(delta_S)
+
+
+def share_lost(patched: float | None, masked: float | None) -> float | None:
+    r"""The share of the accuracy with the cue that covering the cue takes away; undefined where there is none to lose.
+
+    .. math:: 1 - Acc(M, D_{mask}) / Acc(M, D_{patch})
+
+    Delta cannot exceed the accuracy with the cue; this says how much of it the cue carries.
+
+    >>> share_lost(0.8, 0.2), share_lost(0.0, 0.0)
+    (0.75, None)
+    """
+    return None if masked is None or not patched else 1 - masked / patched

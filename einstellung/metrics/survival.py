@@ -6,13 +6,13 @@ Here a run that never does counts as 'not within its budget'.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import stdtrit
+
+from einstellung.metrics.statistics import summarise
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -58,22 +58,19 @@ def kaplan_meier(runs: Sequence[TimeToThreshold]) -> SurvivalCurve:
     return SurvivalCurve(times, np.cumprod(1.0 - reaching / watched))
 
 
-def restricted_mean(curve: SurvivalCurve, horizon: float) -> tuple[float, float]:
-    r"""Mean and variance of the time to threshold, cut at ``horizon``.
+def restricted_mean(curve: SurvivalCurve, horizon: float) -> float:
+    r"""Mean of the time to threshold, cut at ``horizon``.
 
-    .. math:: \mu = \int_0^h S(t)\,dt, \qquad \sigma^2 = 2 \int_0^h t\,S(t)\,dt - \mu^2
+    .. math:: \mu = \int_0^h S(t)\,dt
 
-    Both integrals are exact, for S is a step function.
+    The integral is exact, for S is a step function.
 
     >>> curve = kaplan_meier([TimeToThreshold(3, 10), TimeToThreshold(5, 10), TimeToThreshold(None, 10)])
-    >>> mean, variance = restricted_mean(curve, 10)
-    >>> round(mean, 3), round(variance, 3)
-    (6.0, 8.667)
+    >>> round(restricted_mean(curve, 10), 3)
+    6.0
     """
     edges = np.minimum(np.append(curve.times, max(horizon, float(curve.times[-1]))), horizon)
-    mean = float((curve.share * np.diff(edges)).sum())
-    square = float((curve.share * np.diff(edges**2)).sum())
-    return mean, max(0.0, square - mean**2)
+    return float((curve.share * np.diff(edges)).sum())
 
 
 @dataclass(frozen=True)
@@ -97,13 +94,16 @@ class Survival:
 
 
 def survival(
-    method: Mapping[int, TimeToThreshold], baseline: Mapping[int, TimeToThreshold] | None = None
+    method: Mapping[int, TimeToThreshold],
+    baseline: Mapping[int, TimeToThreshold] | None = None,
+    resolution: float = 0.0,
 ) -> Survival | None:
     r"""Survival summary of a method's runs (by seed); None where no run has a curve.
 
-    The difference :math:`\mu_{CL} - \mu_S` is taken on the common seeds up to the shortest budget among all the runs
-    compared, so no run is censored before it. Its interval is Welch's, from the variances of the two restricted means,
-    and is undefined below two common seeds.
+    The difference of restricted means :math:`\mu_{CL} - \mu_S` is taken on the common seeds up to the shortest budget h among
+    all the runs compared, so no run is censored before it. Both are then means over seeds of :math:`\min(E, h)`, so the
+    difference is paired by seed like AD: a t interval over the seeds' differences, never narrower than ± ``resolution`` (half
+    an evaluation step), and undefined below two common seeds.
 
     >>> sgd = {1: TimeToThreshold(2, 10), 2: TimeToThreshold(4, 10)}
     >>> scratch = {1: TimeToThreshold(8, 10), 2: TimeToThreshold(None, 10)}
@@ -119,28 +119,20 @@ def survival(
     curve = kaplan_meier(list(method.values()))
     difference = MeanDifference()
     if baseline and common:
-        own = curve if len(common) == len(method) else kaplan_meier([method[seed] for seed in common])
-        other = kaplan_meier([baseline[seed] for seed in common])
-        difference = _difference(restricted_mean(own, horizon), restricted_mean(other, horizon), len(common))
+        found = summarise(
+            [_restricted(method[seed], horizon) - _restricted(baseline[seed], horizon) for seed in common],
+            resolution=resolution,
+        )
+        difference = MeanDifference(found.mean, found.ci95)
     return Survival(
         budget=horizon,
         events=sum(run.reached is not None for run in method.values()),
         n=len(method),
         median=curve.median,
-        restricted_mean=restricted_mean(curve, horizon)[0],
+        restricted_mean=restricted_mean(curve, horizon),
         restricted_mean_difference=difference,
     )
 
 
-def _difference(own: tuple[float, float], other: tuple[float, float], n: int) -> MeanDifference:
-    value = own[0] - other[0]
-    if n < 2:
-        return MeanDifference(value)
-    # The variance of a time, estimated from n runs, becomes that of their mean: v n / (n - 1) / n.
-    first, second = own[1] / (n - 1), other[1] / (n - 1)
-    error = math.sqrt(first + second)
-    if error == 0.0:
-        return MeanDifference(value, (value, value))
-    degrees = (first + second) ** 2 * (n - 1) / (first**2 + second**2)
-    half = float(stdtrit(degrees, 0.975)) * error
-    return MeanDifference(value, (value - half, value + half))
+def _restricted(run: TimeToThreshold, horizon: float) -> float:
+    return horizon if run.reached is None else min(run.reached, horizon)

@@ -62,6 +62,42 @@ FACETS = {
         Facet("delta_paired", "Δ paired", "Δ on the seeds that SFR_rel rests on."),
         Facet("delta_S", "Δ_S", "Δ of the baseline on the same seeds."),
         Facet("delta_S_paired", "Δ_S paired", "Δ of the baseline on the seeds that SFR_rel rests on."),
+        Facet("delta_within", "Δ within", "Δ with the choice among the shortcut classes only."),
+        Facet(
+            "SFR_rel_within",
+            "SFR_rel within",
+            "SFR_rel with the choice among the shortcut classes only: what is left to compare at the floor.",
+            "leans less",
+            "more",
+        ),
+        Facet(
+            "PD_NSC", "PD NSC", "The baseline's accuracy on the classes without the cue minus the continual model's."
+        ),
+        Facet(
+            "PD_specific",
+            "PD − PD NSC",
+            "PD on the cue's classes minus PD on the others: what is specific to the cue's classes.",
+            "cue's classes better",
+            "worse",
+        ),
+        Facet(
+            "share_lost",
+            "share lost",
+            "Share of the accuracy with the cue that covering it takes away: 1 − masked / patched.",
+            signed=False,
+        ),
+        Facet(
+            "SC_mask_S",
+            "SC masked, baseline",
+            "The baseline's accuracy on the shortcut classes, cue covered.",
+            signed=False,
+        ),
+        Facet(
+            "SC_patch_within", "SC patched within", "SC patched, choice among the shortcut classes only.", signed=False
+        ),
+        Facet("SC_mask_within", "SC masked within", "SC masked, choice among the shortcut classes only.", signed=False),
+        Facet("NSC_within", "NSC within", "NSC, choice among the classes without the cue only.", signed=False),
+        Facet("NSC_lowest", "NSC, lowest seed", "The lowest NSC accuracy over the seeds.", signed=False),
         Facet("SC_patch", "SC patched", "Accuracy on the shortcut classes with the cue.", signed=False),
         Facet("SC_mask", "SC masked", "Accuracy on the same images with the cue covered.", signed=False),
         Facet("SC_clean", "SC clean", "Accuracy on the same images as they were before the cue.", signed=False),

@@ -19,23 +19,26 @@ from einstellung.report.terminal import Overview, Paragraph
 _MOST_LISTED = 6
 _PATTERNS = {
     "red-flag": "faster than {baseline}, no worse with the cue present, and leaning on the cue more than {baseline}",
+    "saturated": "right with the cue only, and so is {baseline}: at this floor the relative index cannot tell",
     "cue-harmful": "compared where the cue hurts {baseline} itself, so relative reliance reads as relative harm",
     "shared-shortcut": "leaning on the cue just as {baseline} does, so the training history adds nothing",
-    "benign-avoidance": "faster than {baseline}, yet worse with the cue present and leaning on it less",
-    "benign-transfer": "not leaning on the cue more than {baseline}",
+    "benign-avoidance": "faster than {baseline}, yet worse with the cue present and hardly leaning on it",
+    "benign-transfer": "hardly leaning on the cue, and not more than {baseline}",
     "ambiguous": "not decided by these data",
 }
 _SENTENCES = {
-    "holds": "{names} {verb} {words} ({pattern}); every 95 % interval that this needs agrees.",
-    "leans": "By the means {names} {verb} {words} ({pattern}), but not every 95 % interval agrees.",
+    "holds": "{names} {verb} {words} ({pattern}).",
+    "leans": "By the means {names} {verb} {words} ({pattern}), but that is not conclusive.",
     "too few seeds": "By the means alone {names} {verb} {words} ({pattern}): there are too few seeds to tell.",
     None: "{names} {verb} {words} ({pattern}).",
 }
 
 
 def answer(card: RigidityCard) -> list[str]:
-    """Two paragraphs: the patterns with their certainty, and the absolute reliance on the cue."""
-    return [" ".join(_patterns(card)), " ".join(_reliance(card))]
+    """The patterns with their certainty, the absolute reliance on the cue, and what the cue does besides."""
+    specific = [f"{found.text[0].upper()}{found.text[1:]}." for found in card.besides if found.kind == "specific"]
+    paragraphs = (_patterns(card), _reliance(card), specific)
+    return [" ".join(sentences) for sentences in paragraphs if sentences]
 
 
 def _patterns(card: RigidityCard) -> list[str]:
@@ -57,13 +60,6 @@ def _patterns(card: RigidityCard) -> list[str]:
         words = _PATTERNS[str(pattern)].format(baseline=card.baseline)
         verb = "is" if len(members) == 1 else "are"
         sentences.append(_SENTENCES[certainty].format(names=join(members), verb=verb, words=words, pattern=pattern))
-    floored = [method for method in methods if card.methods[method].masked_floor]
-    if floored:
-        among = "all of them" if len(floored) == len(methods) else f"{card.baseline}, {join(floored)}"
-        sentences.append(
-            f"With the cue covered next to nothing is left in {among}: what is said relative to {card.baseline} says "
-            "little there, the reliance itself says more."
-        )
     unlearned = [method for method in methods if card.methods[method].unlearned]
     if unlearned:
         each = f"Neither {card.baseline} nor {' nor '.join(unlearned)}"
@@ -121,7 +117,7 @@ def overview(card: RigidityCard) -> Overview:
     rows = []
     for method, record in card.methods.items():
         pattern = record.pattern or ("baseline" if method == card.baseline else DASH)
-        tone = PATTERNS[pattern].tone if pattern in PATTERNS else "faint"
+        tone = _tone(record) if pattern in PATTERNS else "faint"
         cells = [_compact(key, record) for key in _COLUMNS]
         rows.append((Cell(method), *cells, Cell(pattern, tone=tone), Cell(record.shown_certainty or "")))
     head = ("method", *(_HEADS.get(key, FACETS[key].head) for key in _COLUMNS), "pattern", "certainty")
@@ -144,14 +140,28 @@ def _verdict(card: RigidityCard, method: str) -> list[Paragraph]:
     words = f"{pattern.name} ({pattern.words})" if pattern else DASH
     words += f", {record.shown_certainty}" if record.shown_certainty else ""
     found = [
-        Paragraph(words, f"{method}: ", pattern.tone if pattern else "strong"),
+        Paragraph(words, f"{method}: ", _tone(record)),
         Paragraph(record.verdict or "no verdict", indent=2, after_blank=False),
     ]
+    if record.error_rate:
+        found.append(Paragraph(record.error_rate, tone="faint", indent=2, after_blank=False))
     if record.high_rigidity:
-        found.append(Paragraph("high-rigidity flag: set", tone="bad", indent=2, after_blank=False))
+        certain = record.high_rigidity_certainty
+        tone = "bad" if certain == "holds" else "strong"
+        found.append(Paragraph(f"high-rigidity flag: set, {certain}", tone=tone, indent=2, after_blank=False))
+    for one in card.besides:
+        if one.method == method:
+            found.append(Paragraph(f"{one.text}", "besides: ", indent=2, after_blank=False))
     if record.next_probe:
         found.append(Paragraph(record.next_probe, "next probe: ", indent=2, after_blank=False))
     return found
+
+
+def _tone(record: RigidityMethod) -> str:
+    """A colour for what is certain only."""
+    if record.pattern is None or (PATTERNS[record.pattern].tone == "bad" and record.certainty != "holds"):
+        return "strong"
+    return PATTERNS[record.pattern].tone
 
 
 def _legend(card: RigidityCard) -> str:

@@ -9,6 +9,7 @@ from typing import Literal
 from pydantic import Field
 
 from einstellung.diagnoses.card import Card, CardPart, MethodRecord
+from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Certainty, Comparison, Pattern
 from einstellung.diagnoses.rigidity.settings import FinalRule, Margins
 from einstellung.metrics.curves import Smoothing
@@ -43,7 +44,12 @@ class SeedRecord(CardPart):
     PD: float | None
     SFR_rel: float | None
     CSR_rel: float | None
+    SFR_rel_within: float | None
+    PD_NSC: float | None
+    PD_specific: float | None
     delta: float | None
+    delta_within: float | None
+    share_lost: float | None
     SC_patch: float | None
     SC_mask: float | None
     NSC: float | None
@@ -51,6 +57,7 @@ class SeedRecord(CardPart):
     T1_after_T1: float | None
     NSC_patched: float | None
     SC_clean: float | None
+    SC_elsewhere: float | None
     checkpoint_epoch: Epochs | None
     paired: bool
 
@@ -91,8 +98,14 @@ class ContinualMetrics(CardPart):
 class RigidityMethod(MethodRecord):
     """One method over its seeds. The baseline has no pattern: it is what the others are compared with.
 
-    ``delta_paired`` and ``delta_S_paired`` are there where a verdict needs all deltas on the seeds of SFR_rel, and these are
-    fewer. ``AD_tau`` has the delays by threshold.
+    - ``delta_paired``, ``delta_S_paired``: where a verdict needs all deltas on the seeds of SFR_rel, and these are fewer.
+    - ``AD_tau``: the delays by threshold. ``groups``: the accuracy on every group of test images.
+    - ``_within``: from the largest logit among the split's own classes.
+    - ``PD_specific``: PD minus PD on the classes without the cue. ``share_lost``: 1 - masked / patched.
+    - ``why_undefined``: the reason for what is null.
+    - ``saturated``: neither model is above the floor with the cue covered, so the relative facets say nothing.
+    - ``p``: the largest of the conditions' p; ``p_holm``: corrected for the number of methods.
+    - ``error_rate``: how often a certain verdict of this name is false.
     """
 
     AD: DelaySummary
@@ -108,16 +121,31 @@ class RigidityMethod(MethodRecord):
     T1_after_T1: Summary
     NSC_patched: Summary
     SC_clean: Summary
+    SC_elsewhere: Summary
+    share_lost: Summary | None = None
+    PD_NSC: Summary | None = None
+    PD_specific: Summary | None = None
+    SFR_rel_within: Summary | None = None
+    delta_within: Summary | None = None
+    SC_patch_within: Summary | None = None
+    SC_mask_within: Summary | None = None
+    NSC_within: Summary | None = None
+    groups: Mapping[str, Summary] = Field(default_factory=dict)
+    why_undefined: Mapping[str, str] = Field(default_factory=dict)
     delta_paired: Summary | None = None
     delta_S_paired: Summary | None = None
     task_incremental: TaskIncremental | None = None
     AD_tau: Mapping[str, Delay]
     pattern: Pattern | None = None
     certainty: Certainty | None = None
-    high_rigidity: bool | None = None
-    masked_floor: bool = False
+    p: float | None = None
+    p_holm: float | None = None
+    saturated: bool = False
     unlearned: bool = False
+    high_rigidity: bool | None = None
+    high_rigidity_certainty: Certainty | None = None
     verdict: str | None = None
+    error_rate: str | None = None
     conditions: tuple[Comparison, ...] = ()
     next_probe: str | None = None
     tests: Mapping[str, PairedTest]
@@ -128,8 +156,8 @@ class RigidityMethod(MethodRecord):
 
     def facet(self, key: str) -> Summary:
         """A facet or an accuracy by its name in the card."""
-        summary: Summary = getattr(self, key)
-        return summary
+        summary: Summary | None = getattr(self, key)
+        return Summary(None, None, 0, None, "none") if summary is None else summary
 
     def deciding(self, key: str) -> Summary:
         """A facet as the verdict uses it: Delta and Delta_S on the seeds that SFR_rel rests on."""
@@ -138,7 +166,7 @@ class RigidityMethod(MethodRecord):
 
     @property
     def shown_certainty(self) -> Certainty | None:
-        """How sure the pattern is; where none was found there is nothing to be sure of, unless seeds are what is missing."""
+        """How sure the pattern is; where none was found there is nothing to be sure of, unless seeds are missing."""
         return None if self.pattern == "ambiguous" and self.n_seeds >= FEWEST_SEEDS else self.certainty
 
 
@@ -293,6 +321,29 @@ class StreamFacts(CardPart):
     cue_alone: float | None = None
     phases: tuple[str, ...] = ()
 
+    @property
+    def outputs(self) -> int | None:
+        """The number of classes in the head."""
+        return round(1 / self.chance) if self.chance else None
+
+    @property
+    def t1_classes(self) -> int | None:
+        """The number of classes of T1: with two phases, the rest of the head is T1's."""
+        if self.outputs is None or not self.chance_task or set(self.phases) != {"T1", "T2"}:
+            return None
+        return self.outputs - round(1 / self.chance_task) or None
+
+
+class BesideFinding(CardPart):
+    """One thing that the cue does besides lifting accuracy: a number of a method, its interval, and what it means."""
+
+    method: str
+    kind: Literal["specific", "pull", "placement"]
+    value: float
+    ci95: tuple[float, float] | None
+    n: int
+    text: str
+
 
 class RigidityCard(Card):
     """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked.
@@ -301,7 +352,7 @@ class RigidityCard(Card):
     """
 
     kind: Literal["rigidity"] = "rigidity"
-    schema_version: int = 1
+    schema_version: int = 2
     variant: Literal["paper"] = "paper"
     tau: float
     window: int
@@ -309,7 +360,9 @@ class RigidityCard(Card):
     final: FinalRule
     margins: Margins
     tau_grid: tuple[float, ...]
+    floor: Floor
     methods: Mapping[str, RigidityMethod]
+    besides: tuple[BesideFinding, ...] = ()
     per_image: PerImage | None = None
     attention: AttentionRecord | None = None
     reported: ReportedNumbers | None = None

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
 from einstellung.diagnoses.rigidity.answer import answer, overview
+from einstellung.diagnoses.rigidity.besides import besides
 from einstellung.diagnoses.rigidity.card import RigidityCard, StreamFacts
+from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.family import sweep_page
 from einstellung.diagnoses.rigidity.page import page
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
@@ -45,13 +47,16 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return recognises(splits)
 
     def score(self, evidence: Evidence, settings: RigiditySettings) -> RigidityCard:
-        card = with_run_files(score(evidence.timeline, settings), _run_files(evidence))
+        facts = _stream_facts(evidence.facts)
+        scored = score(evidence.timeline, settings, *((facts.outputs, facts.t1_classes) if facts else ()))
+        card = with_run_files(scored, _run_files(evidence))
+        card = with_error_rates(card.model_copy(update={"besides": besides(card)}))
         papers = evidence.config is not None and follows_paper(evidence.config)
         return card.model_copy(
             update={
                 "warnings": (*evidence.failures, *card.warnings),
                 "reported": reported_numbers(card.methods) if papers else None,
-                "stream_facts": _stream_facts(evidence.facts),
+                "stream_facts": facts,
             }
         )
 
@@ -84,6 +89,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
             "curves": describe_smoothing(card.smoothing, card.window),
             "final values": f"at {describe_rule(card)}",
             "margins": describe_margins(card.margins),
+            "floor of masked accuracies": card.floor.describe(),
         }
 
     def page(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
@@ -105,4 +111,5 @@ def _stream_facts(facts: Mapping[str, Any]) -> StreamFacts | None:
         return None
     levels = {key: facts.get(key) for key in ("chance", "chance_task", "cue_alone")}
     known = {key: value for key, value in levels.items() if isinstance(value, int | float)}
-    return StreamFacts(**known, phases=tuple(facts.get("training_images") or ()))
+    phases = tuple(facts.get("training_images") or ())
+    return StreamFacts(**known, phases=phases)

@@ -10,6 +10,7 @@ import numpy as np
 
 from einstellung.diagnoses.rigidity.checks import starts_fresh
 from einstellung.diagnoses.rigidity.settings import Final, FinalRule, RigiditySettings
+from einstellung.diagnoses.rigidity.splits import GROUP
 from einstellung.errors import InputError
 from einstellung.metrics.continual import pooled_accuracy
 from einstellung.metrics.curves import (
@@ -23,10 +24,21 @@ from einstellung.metrics.curves import (
     unwatched_epochs,
     value_at,
 )
-from einstellung.metrics.eri import cue_delta
-from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Timeline
+from einstellung.metrics.eri import cue_delta, share_lost
+from einstellung.timeline import (
+    NSC,
+    NSC_PATCHED,
+    SC_CLEAN,
+    SC_ELSEWHERE,
+    SC_MASK,
+    SC_PATCH,
+    T1_ALL,
+    VAL,
+    Curve,
+    Timeline,
+)
 
-Field = Literal["acc", "acc_task"]
+Field = Literal["acc", "acc_task", "acc_within"]
 Curves = Mapping[str, Curve]
 
 
@@ -42,12 +54,17 @@ class Accuracies:
     NSC: float | None
     NSC_patched: float | None
     SC_clean: float | None
+    SC_elsewhere: float | None
     T1: float | None
     T1_after_T1: float | None
 
     @property
     def delta(self) -> float | None:
         return cue_delta(self.SC_patch, self.SC_mask)
+
+    @property
+    def share_lost(self) -> float | None:
+        return share_lost(self.SC_patch, self.SC_mask)
 
 
 @dataclass(frozen=True)
@@ -63,6 +80,8 @@ class RunMeasures:
     """Everything that is read from one run's curves.
 
     ``budget`` is None where no patched curve was recorded, or one with gaps: its first crossing would only be the first look.
+    ``step`` is the widest gap between two looks at the patched curve: a time to threshold is known up to one step.
+    ``within`` has the accuracies of the largest logit among the split's own classes.
     """
 
     method: str
@@ -70,8 +89,11 @@ class RunMeasures:
     E: float | None
     E_grid: tuple[float | None, ...]
     budget: float | None
+    step: float
     checkpoint_epoch: float | None
     accuracies: Accuracies
+    within: Accuracies
+    groups: Mapping[str, float | None]
     phases: PhaseAccuracies
     task: tuple[Accuracies, PhaseAccuracies] | None
 
@@ -111,12 +133,13 @@ def measure(
     patched = t2.get(SC_PATCH)
     taus = (settings.tau, *settings.tau_grid)
     times: list[float | None] = [None for _ in taus]
-    budget = None
+    budget, step = None, 0.0
     watched = not (unwatched_epochs(t2) > TOLERANCE).any()
     if patched is not None and watched and patched.epochs[-1] > TOLERANCE:
         smoothed = smooth(patched.epochs, patched.acc, settings.window, settings.smoothing)
         times = times_to_thresholds(patched.epochs, smoothed, taus)
         budget = float(patched.epochs[-1])
+        step = float(np.diff(patched.epochs[patched.epochs > TOLERANCE], prepend=0.0).max())
     epoch = checkpoint_epoch(t2, rule)
     fresh = starts_fresh(timeline, method, seed, baseline)
     has_task = any(curve.acc_task is not None and not np.isnan(curve.acc_task).all() for curve in t2.values())
@@ -126,8 +149,15 @@ def measure(
         E=times[0],
         E_grid=tuple(times[1:]),
         budget=budget,
+        step=step,
         checkpoint_epoch=epoch,
         accuracies=_accuracies(t1, t2, epoch, fresh, "acc"),
+        within=_accuracies(t1, t2, epoch, fresh, "acc_within"),
+        groups={
+            split.removeprefix(GROUP): value_at(curve.epochs, curve.acc, epoch)
+            for split, curve in t2.items()
+            if split.startswith(GROUP)
+        },
         phases=_phase_accuracies(t1, t2, fresh, "acc"),
         task=(
             (_accuracies(t1, t2, epoch, fresh, "acc_task"), _phase_accuracies(t1, t2, fresh, "acc_task"))
@@ -139,7 +169,7 @@ def measure(
 
 def _values(curves: Curves, split: str, field: Field) -> tuple[FloatArray, FloatArray]:
     curve = curves.get(split)
-    values = None if curve is None else (curve.acc if field == "acc" else curve.acc_task)
+    values: FloatArray | None = None if curve is None else getattr(curve, field)
     if curve is None or values is None:
         return np.empty(0), np.empty(0)
     return curve.epochs, values
@@ -152,6 +182,7 @@ def _accuracies(t1: Curves, t2: Curves, epoch: float | None, fresh: bool, field:
         NSC=value_at(*_values(t2, NSC, field), epoch),
         NSC_patched=value_at(*_values(t2, NSC_PATCHED, field), epoch),
         SC_clean=value_at(*_values(t2, SC_CLEAN, field), epoch),
+        SC_elsewhere=value_at(*_values(t2, SC_ELSEWHERE, field), epoch),
         T1=last_value(*_values(t2, T1_ALL, field), after=0.0),
         T1_after_T1=None if fresh else _after_t1(t1, t2, field),
     )

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
-from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Comparison
+from einstellung.diagnoses.rigidity.card import BesideFinding, RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
 from einstellung.report.figures.style import styles_of
 from einstellung.report.notation import FACETS, interval, mean_sd, number, write
 
-_CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S")
-_BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC")
-_GLOSSARY = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S")
+_CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
+_BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
+_GLOSSARY = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
 
@@ -49,6 +49,7 @@ class VerdictCard:
     colour: str
     record: RigidityMethod
     pattern: PatternWords | None
+    is_certain: bool
     certainty_words: str
     facets: list[FacetRow]
     conditions: list[ConditionRow]
@@ -61,6 +62,7 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "cards": [verdict_card(card, method) for method in card.compared],
         "baseline": card.baseline,
         "baseline_facets": baseline,
+        "besides": [_beside_row(found) for found in card.besides],
         "not_proof": NOT_PROOF,
         "statistics": statistics_tables(card),
         "own_tables": NAMES,
@@ -68,6 +70,21 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "patterns": list(PATTERNS.values()),
         "certainties": CERTAINTIES,
     }
+
+
+@dataclass(frozen=True)
+class BesideRow:
+    """A finding as the page lists it."""
+
+    text: str
+    value: str
+    range: str
+    n: int
+
+
+def _beside_row(found: BesideFinding) -> BesideRow:
+    bounds = "" if found.ci95 is None else f"[{', '.join(write('delta', end) for end in found.ci95)}]"
+    return BesideRow(f"{found.text[0].upper()}{found.text[1:]}", write("delta", found.value), bounds, found.n)
 
 
 def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
@@ -78,6 +95,7 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
         colour=styles_of(card)[method].colour,
         record=record,
         pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
+        is_certain=record.certainty == "holds",
         certainty_words=_certainty_words(record),
         facets=[_facet_row(card, method, key) for key in _CARD_FACETS],
         conditions=[_condition_row(condition) for condition in record.conditions],
@@ -87,7 +105,7 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
 def _certainty_words(record: RigidityMethod) -> str:
     """What the certainty means; where seeds are too few, which facet has how many."""
     needed = dict.fromkeys(condition.facet for condition in record.conditions)
-    counts = {FACETS[facet].head: record.deciding(facet).n for facet in needed}
+    counts = {FACETS[facet].head: record.deciding(facet).n for facet in needed if facet in TRIPLET or facet == "delta"}
     few = {head: n for head, n in counts.items() if 0 < n < FEWEST_SEEDS}
     if record.certainty == "too few seeds" and few:
         return ", ".join(f"{head} rests on n = {n}" for head, n in few.items()) + f"; {FEWEST_SEEDS} are needed to tell"

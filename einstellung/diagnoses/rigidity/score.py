@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from einstellung.diagnoses.baseline import resolve_baseline
+from einstellung.diagnoses.rigidity.assessment import assess
 from einstellung.diagnoses.rigidity.attention import attention_summary
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
 from einstellung.diagnoses.rigidity.checks import log_checks
+from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.images import per_image, per_image_checks
 from einstellung.diagnoses.rigidity.measurements import RunMeasures, final_rule, measure
 from einstellung.diagnoses.rigidity.methods import TESTED, score_method
@@ -20,8 +22,15 @@ from einstellung.results.run_files import RunFiles
 from einstellung.timeline import SC_MASK, SC_PATCH, Timeline
 
 
-def score(timeline: Timeline, settings: RigiditySettings | None = None) -> RigidityCard:
+def score(
+    timeline: Timeline,
+    settings: RigiditySettings | None = None,
+    outputs: int | None = None,
+    t1_classes: int | None = None,
+) -> RigidityCard:
     """Score every method of a timeline against the baseline.
+
+    ``outputs`` and ``t1_classes``: the number of classes in the head and in T1, where they are known.
 
     >>> import pandas as pd
     >>> def rows(method, patched, masked):
@@ -41,6 +50,14 @@ def score(timeline: Timeline, settings: RigiditySettings | None = None) -> Rigid
         for method in timeline.methods
     }
     warnings += _warnings(timeline, runs, baseline)
+    floor = Floor.of(settings.classes if settings.classes is not None else outputs)
+    found = {method: assess(method, runs, baseline, settings, floor) for method in runs}
+    p_holm = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
+    flag_p_holm = dict(zip(found, holm([one.flag_p for one in found.values()]), strict=True))
+    methods = {
+        method: score_method(one, baseline, settings, floor, p_holm[method], flag_p_holm[method])
+        for method, one in found.items()
+    }
     return RigidityCard(
         baseline=baseline if baseline is not None else DEFAULT_BASELINE,
         tau=settings.tau,
@@ -49,8 +66,9 @@ def score(timeline: Timeline, settings: RigiditySettings | None = None) -> Rigid
         final=rule,
         margins=settings.margins,
         tau_grid=settings.tau_grid,
-        methods=_with_holm({method: score_method(method, runs, baseline, settings) for method in runs}),
-        checks=tuple(log_checks(timeline, baseline)),
+        floor=floor,
+        methods=_with_holm(methods),
+        checks=tuple(log_checks(timeline, baseline, t1_classes)),
         warnings=tuple(warnings),
     )
 

@@ -80,6 +80,12 @@ class RigiditySettings(Settings):
         default=Margins(), description="Smallest AD, PD and SFR_rel that count."
     )
 
+    classes: int | None = Field(
+        default=None,
+        ge=2,
+        description="Number of classes in the head, for chance and the floor of masked accuracies; a study of ours knows it.",
+    )
+
     @field_validator("tau")
     @classmethod
     def _is_accuracy(cls, value: float) -> float:

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from einstellung.timeline import NSC, NSC_PATCHED, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, T1_ALL, VAL
+from einstellung.timeline import (
+    HABIT_MASK,
+    HABIT_PATCH,
+    NSC,
+    NSC_PATCHED,
+    SC_CLEAN,
+    SC_ELSEWHERE,
+    SC_MASK,
+    SC_PATCH,
+    T1_ALL,
+    VAL,
+)
 
 #: The card's key of an accuracy -> the split that it is measured on.
 SPLIT_OF = {
@@ -25,10 +36,12 @@ MEANING = {
     SC_ELSEWHERE: "the same images, cue put at another place",
     NSC: "phase 2 classes without the cue",
     NSC_PATCHED: "phase 2 classes without the cue, cue put on for the test",
+    HABIT_PATCH: "phase 1 test images of the classes with a habit, cue present",
+    HABIT_MASK: "the same images, cue covered",
     VAL: "held out from phase 2 training; chooses the checkpoint",
     "T1_val": "named for validation in phase 1; shown, not used",
 }
-_GROUP = "T2_group_"
+GROUP = "T2_group_"
 
 
 def recognises(splits: Iterable[str]) -> bool:
@@ -42,8 +55,8 @@ def describe_split(split: str) -> str | None:
     >>> describe_split("T2_group_night"), describe_split("mine")
     ("phase 2 test images of the group 'night'", None)
     """
-    if split.startswith(_GROUP):
-        return f"phase 2 test images of the group '{split.removeprefix(_GROUP)}'"
+    if split.startswith(GROUP):
+        return f"phase 2 test images of the group '{split.removeprefix(GROUP)}'"
     return MEANING.get(split)
 
 

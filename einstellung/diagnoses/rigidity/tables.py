@@ -14,8 +14,24 @@ from einstellung.report.notation import DASH, FACETS, epochs, interval, mean_sd,
 from einstellung.report.tables import Cell, Missing, Table
 
 TABLE_ONE = ("PD", "SFR_rel", "SC_patch", "SC_mask", "T1", "T1_after_T1", "NSC")
-FACET_COLUMNS = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_paired", "delta_S", "delta_S_paired")
-SEED_COLUMNS = ("PD", "SFR_rel", "CSR_rel", "delta", "SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
+FACET_COLUMNS = (
+    *("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_paired", "delta_S", "delta_S_paired"),
+    *("SFR_rel_within", "delta_within", "PD_NSC", "PD_specific", "share_lost"),
+)
+FLOOR_COLUMNS = ("SC_mask", "share_lost", "SC_patch_within", "SC_mask_within", "SFR_rel_within", "PD_specific")
+SEED_COLUMNS = (
+    "PD",
+    "SFR_rel",
+    "CSR_rel",
+    "PD_specific",
+    "delta",
+    "share_lost",
+    "SC_patch",
+    "SC_mask",
+    "NSC",
+    "T1",
+    "T1_after_T1",
+)
 INCREMENTAL_COLUMNS = ("SC_patch", "SC_mask", "NSC", "T1_after_T1", "T1")
 #: The paper's column -> what was measured for it. It does not say when A_T1 was taken, so both moments stand there.
 REPORTED_COLUMNS = {
@@ -42,6 +58,7 @@ def make_tables(card: RigidityCard) -> dict[str, Table | Missing]:
     tables: dict[str, Table | Missing] = {
         "table1": table_one(card),
         "facets": facet_table(card),
+        "floor": floor_table(card),
         "delays": delay_table(card),
         "seeds": seed_table(card),
     }
@@ -49,6 +66,8 @@ def make_tables(card: RigidityCard) -> dict[str, Table | Missing]:
         tables["incremental"] = incremental_table(card)
     else:
         tables["incremental"] = Missing("incremental", _INCREMENTAL, "the timeline has no column acc_task")
+    if any(record.groups for record in card.methods.values()):
+        tables["groups"] = group_table(card)
     for name, (title, make, splits) in _BY_IMAGE.items():
         table = make(card, card.per_image) if card.per_image is not None else None
         if table is not None and table.rows:
@@ -66,7 +85,7 @@ def make_tables(card: RigidityCard) -> dict[str, Table | Missing]:
 
 #: Every name that :func:`make_tables` may use.
 NAMES = (
-    *("table1", "facets", "delays", "seeds", "incremental"),
+    *("table1", "facets", "floor", "delays", "seeds", "incremental", "groups"),
     *_BY_IMAGE,
     *("attention", "attention_heads", "reported"),
 )
@@ -93,9 +112,9 @@ def facet_table(card: RigidityCard) -> Table:
     for method in card.compared:
         record = card.methods[method]
         for key in FACET_COLUMNS:
-            estimate: Summary | None = getattr(record, key)
-            if estimate is None:
+            if key.endswith("_paired") and getattr(record, key) is None:
                 continue
+            estimate = record.facet(key)
             why = why_dash(card, method, key)
             text = (mean_sd(key, estimate), interval(key, estimate), str(estimate.n))
             kind = estimate.interval if estimate.interval in ("t", "resolution") else DASH
@@ -119,6 +138,51 @@ def facet_table(card: RigidityCard) -> Table:
         "Mean ± standard deviation over seeds paired with the baseline (Δ: over all seeds of the method), and the 95 % "
         "interval of the mean.",
         ("method", "facet", "mean ± sd", "95 % interval", "n", "interval by"),
+        tuple(rows),
+        tuple(values),
+    )
+
+
+def floor_table(card: RigidityCard) -> Table:
+    """What is left with the cue covered, over the whole head and among the shortcut classes only."""
+    rows, values = [], []
+    for method, record in card.methods.items():
+        state = (
+            "at the floor" if card.floor.holds(record.SC_mask) else "above" if record.SC_mask.mean is not None else DASH
+        )
+        cells = [Cell(mean_sd(key, record.facet(key)), why_dash(card, method, key)) for key in FLOOR_COLUMNS]
+        rows.append((Cell(method), *cells, Cell(state)))
+        values.append({"method": method, "saturated": record.saturated, **_numbers(record, FLOOR_COLUMNS)})
+    return Table(
+        "With the cue covered",
+        "Mean ± standard deviation over seeds. Within: the choice among the shortcut classes only. At the floor: the upper end "
+        f"of the 95 % interval of masked accuracy is at most {card.floor.describe()}. PD − PD NSC: what is specific to the "
+        "cue's classes.",
+        ("method", *(FACETS[key].head for key in FLOOR_COLUMNS), "masked"),
+        tuple(rows),
+        tuple(values),
+    )
+
+
+def group_table(card: RigidityCard) -> Table:
+    """Accuracy on the groups that a folder's table names."""
+    names = sorted({group for record in card.methods.values() for group in record.groups})
+    rows, values = [], []
+    for method, record in card.methods.items():
+        rows.append(
+            (
+                Cell(method),
+                *(
+                    Cell(mean_sd("SC_patch", record.groups[one])) if one in record.groups else Cell(DASH)
+                    for one in names
+                ),
+            )
+        )
+        values.append({"method": method, **_parts({one: record.groups[one] for one in names if one in record.groups})})
+    return Table(
+        "Accuracy by group",
+        f"Mean ± standard deviation over seeds, on phase 2 test images with their cue, at {describe_rule(card)}.",
+        ("method", *names),
         tuple(rows),
         tuple(values),
     )

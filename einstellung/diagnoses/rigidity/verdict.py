@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from einstellung.diagnoses.rigidity.card import Delay
-from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison, Decision, holds
+from einstellung.diagnoses.rigidity.floor import Floor
+from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Certainty, Comparison, Decision, holds
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.statistics import Summary
-from einstellung.timeline import SC_MASK, SC_PATCH
-
-
-class Ends(NamedTuple):
-    """Mean final accuracies on the shortcut classes over the paired seeds: of the method and of the baseline."""
-
-    patched: tuple[float, float]
-    masked: tuple[float, float]
+from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 
 
 @dataclass(frozen=True)
@@ -36,35 +29,41 @@ class Case:
     tau: float
     budget: float | None
     margins: Margins
+    floor: Floor
     decision: Decision
-    ends: Ends | None = None
+    certainty: Certainty
+    p_holm: float | None = None
+    saturated: bool = False
+    unlearned: bool = False
 
 
 OPENINGS = {
     "red-flag": "Red flag, shortcut-induced rigidity: {method} reaches {tau:g} sooner than {baseline} ({AD}), ends no worse "
     "({PD}) and leans more on the cue ({SFR_rel}).",
     "benign-avoidance": "Benign avoidance, the cue distracts the continual model: {method} reaches {tau:g} sooner than "
-    "{baseline} ({AD}), ends worse ({PD}) and leans less on the cue ({SFR_rel}).",
+    "{baseline} ({AD}), ends worse ({PD}), leans less on the cue ({SFR_rel}) and hardly at all ({delta}); {NSC_lowest}.",
     "shared-shortcut": "Shared shortcut: {method} leans on the cue ({delta}) as {baseline} does ({SFR_rel}); "
     "the history adds nothing to it.",
     "benign-transfer": "Benign transfer: {method} reaches {tau:g} not clearly sooner than {baseline} ({AD}), ends no "
-    "better ({PD}) and leans no more on the cue ({SFR_rel}).",
+    "better ({PD}), leans no more on the cue ({SFR_rel}) and hardly at all ({delta}); {NSC_lowest}.",
 }
-SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S"}
-FLOOR = 0.1  # accuracy on the shortcut classes below which next to nothing is known of them
+SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S", "SC_mask": "masked accuracy", "SC_mask_S": "masked accuracy of {}"}
 
 
 def verdict(case: Case) -> str:
-    """Two or three sentences: what the facets show, the absolute reliance, how sure it is."""
+    """A few sentences: what the facets show, the absolute reliance, what limits it, how sure it is."""
     pattern = case.decision.pattern
     if pattern == "ambiguous":
         opening = _ambiguous(case)
     elif pattern == "cue-harmful":
         opening = _cue_harmful(case)
+    elif pattern == "saturated":
+        opening = _saturated(case)
     else:
         parts = {condition.facet: _compared(case, condition) for condition in case.decision.conditions}
         opening = OPENINGS[pattern].format(method=case.method, baseline=case.baseline, tau=case.tau, **parts)
-    return " ".join(sentence for sentence in (opening, _reliance(case), _floor(case), _sureness(case)) if sentence)
+    sentences = (opening, _reliance(case), *_withheld(case), _near_floor(case), _certainty(case), _resolution(case))
+    return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _shown(facets: Mapping[str, Summary], facet: str) -> str:
@@ -81,6 +80,8 @@ def _shown(facets: Mapping[str, Summary], facet: str) -> str:
 
 
 def _compared(case: Case, condition: Comparison) -> str:
+    if condition.facet == "NSC_lowest":
+        return f"NSC accuracy is above chance in every seed (lowest {condition.value:.3f} > {condition.bound:.3f})"
     if condition.relation == "|.| <":
         return f"{_shown(case.facets, condition.facet)}, within +-{condition.bound:g}"
     return f"{_shown(case.facets, condition.facet)} {condition.relation} {condition.bound:g}"
@@ -105,12 +106,35 @@ def _cue_harmful(case: Case) -> str:
     )
 
 
+def _saturated(case: Case) -> str:
+    own, other = case.facets["SC_mask"], case.facets["SC_mask_S"]
+    text = (
+        f"Saturated: with the cue covered, neither {case.method} ({_accuracy(own)}) nor {case.baseline} ({_accuracy(other)}) "
+        f"is above the floor ({case.floor.describe()}). The cue decides alone in both, so SFR_rel is -PD by algebra and the "
+        f"relative index cannot tell (AD, PD and SFR_rel: {', '.join(_shown(case.facets, facet) for facet in TRIPLET)})."
+    )
+    if case.facets["SFR_rel_within"].mean is None:
+        return text + " Measure acc_within to compare the models on what is left."
+    return text + f" With the choice among the shortcut classes only, {_shown(case.facets, 'SFR_rel_within')}."
+
+
+def _accuracy(summary: Summary) -> str:
+    text = f"{summary.mean:.3f}"
+    return text if summary.ci95 is None else f"{text} [{summary.ci95[0]:.3f}, {summary.ci95[1]:.3f}]"
+
+
 def _ambiguous(case: Case) -> str:
     if not case.baseline_present:
         return f"Ambiguous: there is no baseline {case.baseline} to compare {case.method} with."
     if not case.paired:
         return f"Ambiguous: {case.method} and {case.baseline} have no seed in common."
     undefined = [facet for facet in TRIPLET if case.facets[facet].mean is None]
+    if case.unlearned:
+        own, other = case.facets["SC_patch"].mean, case.facets["SC_patch_S"].mean
+        return (
+            f"Ambiguous: neither {case.method} nor {case.baseline} has learned the shortcut classes ({own:.3f} and {other:.3f} "
+            f"even with the cue; the floor is {case.floor.describe()}): no facet means anything yet."
+        )
     if undefined:
         reasons = [f"AD is undefined ({_censoring(case)})" if case.censored and "AD" in undefined else ""]
         reasons += [f"{facet} is undefined" for facet in undefined if facet != "AD" or not case.censored]
@@ -156,55 +180,67 @@ def _reliance(case: Case) -> str:
     return text + "."
 
 
-def unlearned(case: Case) -> bool:
-    """Neither knows the shortcut classes, with the cue or without: differences of such accuracies are noise."""
-    return case.ends is not None and max(*case.ends.patched, *case.ends.masked) < FLOOR
+def _withheld(case: Case) -> list[str]:
+    """Why a benign name was not given where only the added conditions refuse it."""
+    sentences = []
+    for pattern, refused in (case.decision.withheld or {}).items():
+        if pattern == case.decision.pattern:
+            continue
+        reasons = []
+        for condition in refused:
+            if condition.facet == "delta":
+                reasons.append(f"it leans on the cue itself ({_shown(case.facets, 'delta')} > {condition.bound:g})")
+            elif condition.value is None:
+                reasons.append(f"{NSC} was not measured, so it cannot be told whether the other classes were learned")
+            else:
+                reasons.append(
+                    f"the other classes were not learned in every seed (lowest NSC accuracy {condition.value:.3f}, chance "
+                    f"{condition.bound:.3f})"
+                )
+        sentences.append(f"Not called {pattern}: {'; '.join(reasons)}.")
+    return sentences
 
 
-def at_the_floor(case: Case) -> bool:
-    """SFR_rel = -PD - (masked_CL - masked_S): with both masked accuracies at the floor it only repeats PD.
-
-    Only where the cue is what lifts both above it: Delta is at least half of each accuracy with the cue.
-    """
-    if case.ends is None or unlearned(case):
-        return False
-    carried = all(masked <= patched / 2 for patched, masked in zip(*case.ends, strict=True))
-    return carried and max(case.ends.masked) < FLOOR
-
-
-def _floor(case: Case) -> str:
-    if case.ends is None:
+def _near_floor(case: Case) -> str:
+    """A warning where the masked means are at the floor but not the intervals: SFR_rel may be -PD by algebra."""
+    own, other = case.facets["SC_mask"].mean, case.facets["SC_mask_S"].mean
+    if own is None or other is None or case.saturated or case.unlearned or max(own, other) > case.floor.level:
         return ""
-    if unlearned(case):
-        own, other = case.ends.patched
-        return (
-            f"Neither has learned the shortcut classes ({own:.3f} and {other:.3f} even with the cue): "
-            "no facet means anything yet."
-        )
-    if not at_the_floor(case):
-        return ""
-    own, other = case.ends.masked
     return (
-        f"With the cue covered next to nothing is left in either ({own:.3f} and {other:.3f}): Delta is nearly all of the "
-        "accuracy with the cue, and SFR_rel hardly says more than -PD; read the absolute reliance."
+        f"With the cue covered next to nothing is left in either ({own:.3f} and {other:.3f}, floor {case.floor.level:.3f}), so "
+        "SFR_rel hardly says more than -PD; more seeds would tell whether this is saturated."
     )
 
 
-def _sureness(case: Case) -> str:
+def _certainty(case: Case) -> str:
     decision, facets = case.decision, case.facets
     needed = {condition.facet for condition in decision.conditions}
     censored = (
         f" AD leaves seeds out: {_censoring(case)}." if case.censored and facets["AD"].n and "AD" in needed else ""
     )
-    if decision.certainty == "too few seeds":
-        fewest = len(case.paired) if decision.pattern == "ambiguous" else min(facets[name].n for name in needed)
-        return f"Too few seeds to tell how sure that is (n = {fewest}, {FEWEST_SEEDS} are needed).{censored}"
+    if case.certainty == "too few seeds":
+        return f"Too few seeds to tell how sure that is (n = {decision.fewest}, {FEWEST_SEEDS} are needed).{censored}"
     if decision.pattern == "ambiguous":
         return censored.strip()
-    if decision.certainty == "holds":
-        return f"Every 95 % interval that this needs stays on its side.{censored}"
-    unsure = ", ".join(SYMBOLS.get(c.facet, c.facet) for c in decision.conditions if not c.sure)
-    return f"It leans that way only: the 95 % interval of {unsure} crosses its bound.{censored}"
+    p = "" if case.p_holm is None else f"p = {case.p_holm:.2g} after Holm's correction"
+    if case.certainty == "holds":
+        return f"Conclusive: {p}, and every 95 % interval is on its side of the bound.{censored}"
+    unsure = [_symbol(case, condition.facet) for condition in decision.conditions if not condition.sure]
+    crossing = "" if not unsure else f"the 95 % interval of {', '.join(unsure)} crosses its bound"
+    return f"Not conclusive: {' and '.join(part for part in (crossing, p) if part)}.{censored}"
+
+
+def _symbol(case: Case, facet: str) -> str:
+    return SYMBOLS.get(facet, facet).format(case.baseline)
+
+
+def _resolution(case: Case) -> str:
+    delay = case.facets["AD"]
+    if delay.interval != "resolution" or delay.ci95 is None or delay.mean is None:
+        return ""
+    half = delay.ci95[1] - delay.mean
+    equal = "is equal in all seeds" if delay.sd == 0 else "hardly differs between seeds"
+    return f"AD {equal}: it is judged by its resolution, ±{half:g} epochs (half an evaluation step)."
 
 
 def next_probe(case: Case) -> str | None:

@@ -42,6 +42,13 @@ PATTERNS = {
             "bad",
         ),
         PatternWords(
+            "saturated",
+            "the cue decides alone in both",
+            "With the cue covered neither model is above the floor: SFR_rel is −PD by algebra, and the relative index cannot "
+            "tell what the history adds.",
+            "warning",
+        ),
+        PatternWords(
             "cue-harmful",
             "the cue hurts the baseline",
             "The baseline is better without the cue, so SFR_rel measures relative harm, not reliance.",
@@ -56,13 +63,13 @@ PATTERNS = {
         PatternWords(
             "benign-avoidance",
             "the cue distracts the continual model",
-            "Faster than the baseline, but worse with the cue present and leaning on it less.",
+            "Faster than the baseline, worse with the cue present, leaning on it less, and hardly at all.",
             "info",
         ),
         PatternWords(
             "benign-transfer",
             "no added reliance on the cue",
-            "Not markedly faster, not better with the cue present, and not leaning on it more than the baseline.",
+            "Not markedly faster, not better with the cue present, not leaning on it more than the baseline, and hardly at all.",
             "good",
         ),
         PatternWords(
@@ -75,8 +82,8 @@ PATTERNS = {
 }
 
 CERTAINTIES = {
-    "holds": "the 95 % interval of every facet that the pattern needs stays on its side of the bound",
-    "leans": "the means say so, but at least one 95 % interval crosses its bound",
+    "holds": "every condition is met with p ≤ .05 after Holm's correction over the methods, and with its whole 95 % interval",
+    "leans": "the means say so, but a test or a 95 % interval does not: not conclusive",
     "too few seeds": "a facet that the pattern needs rests on fewer than three seeds: not enough to tell",
 }
 
@@ -121,6 +128,8 @@ def describe_censored(censored: Mapping[int, str], tau: float) -> str:
 def why_undefined(card: RigidityCard, method: str, key: str) -> str:
     """The reason in a few words, for a mean that is null."""
     baseline, record = card.baseline, card.methods[method]
+    if key in record.why_undefined:
+        return record.why_undefined[key]
     if key in _RELATIVE:
         if method == baseline:
             return "the baseline is what the others are compared with"

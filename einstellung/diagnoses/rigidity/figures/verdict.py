@@ -46,7 +46,7 @@ def _draw_column(axes: Axes, key: str, methods: list[str], card: RigidityCard) -
             axes.text(0.03, row - 0.2, f"{DASH} undefined", transform=axes.get_yaxis_transform(), **_ASIDE)
             continue
         if estimate.ci95 is not None:
-            _draw_interval(axes, row, estimate.ci95, limits, style.colour)
+            _draw_interval(axes, row, estimate.ci95, style.colour)
         axes.plot(estimate.mean, row, marker=style.marker, color=style.colour, markersize=5, zorder=4)
         partial = estimate.n < card.methods[method].n_seeds
         text = write(key, estimate.mean) + (f"  n {estimate.n}" if partial else "")
@@ -69,21 +69,18 @@ def _baseline_delta(card: RigidityCard, method: str) -> float | None:
 
 
 def _limits(key: str, methods: list[str], card: RigidityCard) -> tuple[float, float]:
-    """Room for every mean and margin; an interval that reaches more than twice as far ends in an arrow instead."""
+    """Room for every mean, margin and whole interval."""
     estimates = [card.methods[method].deciding(key) for method in methods]
     margin = 1.5 * (card.margins.of(key) or 0.0)
     inner = [0.0, -margin, margin, *(estimate.mean for estimate in estimates if estimate.mean is not None)]
     if key == "delta":
         inner += [value for value in (_baseline_delta(card, method) for method in methods) if value is not None]
-    reach = 2 * max(abs(value) for value in inner) or 1.0
-    bounds = [min(max(bound, -reach), reach) for estimate in estimates for bound in estimate.ci95 or ()]
-    low, high = min([*inner, *bounds]), max([*inner, *bounds])
-    room = 0.14 * (high - low) or 1.0
-    return low - room, high + room
+    inner += [bound for estimate in estimates for bound in estimate.ci95 or ()]
+    room = 0.14 * (max(inner) - min(inner)) or 1.0
+    return min(inner) - room, max(inner) + room
 
 
-def _draw_interval(axes: Axes, row: int, bounds: tuple[float, float], limits: tuple[float, float], colour: str) -> None:
-    low, high = max(bounds[0], limits[0]), min(bounds[1], limits[1])
-    axes.plot([low, high], [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=3)
-    axes.plot(low, row, marker="|" if low == bounds[0] else "<", color=colour, markersize=5, zorder=3, clip_on=False)
-    axes.plot(high, row, marker="|" if high == bounds[1] else ">", color=colour, markersize=5, zorder=3, clip_on=False)
+def _draw_interval(axes: Axes, row: int, bounds: tuple[float, float], colour: str) -> None:
+    axes.plot(bounds, [row, row], color=colour, linewidth=1.6, solid_capstyle="butt", zorder=3)
+    for end in bounds:
+        axes.plot(end, row, marker="|", color=colour, markersize=5, zorder=3)
