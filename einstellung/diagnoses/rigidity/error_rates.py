@@ -17,7 +17,7 @@ FILE = Path(__file__).with_name("error_rates.yaml")
 
 @cache
 def measured_rates() -> Mapping[str, Any]:
-    """The measured rates: ``false`` and ``power`` by verdict and number of seeds, each with its interval."""
+    """The measured rates: ``false_alarms`` and ``power`` by verdict and number of seeds, each with its interval."""
     rates: Mapping[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     return rates
 
@@ -44,7 +44,7 @@ def error_rate(record: RigidityMethod) -> str | None:
     if size is None:
         return f"How often such a verdict is false was measured from {min(measured_rates()['seeds'])} seeds on, not for {seeds}."
     at = measured_rates()["seeds"][size]
-    worst = at["false"].get(str(record.pattern))
+    worst = at["false_alarms"].get(str(record.pattern))
     if worst is not None:
         low, high = worst["ci95"]
         return (
