@@ -54,5 +54,5 @@ def error_rate(record: RigidityMethod) -> str | None:
     found = at["power"]["red-flag"]
     return (
         f"With {size} seeds a red flag is found with certainty in {percent(found['share'])} of positive controls, and falsely in "
-        f"{percent(at['false']['red-flag']['share'])} of null studies."
+        f"{percent(at['false_alarms']['red-flag']['share'])} of null studies."
     )
