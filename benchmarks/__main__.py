@@ -39,9 +39,10 @@ VERBS = {
     "score": "benchmarks.score",
     "start-up": "benchmarks.start_up",
     "attention": "benchmarks.attention",
+    "verdicts": "benchmarks.verdicts",
     "demo": "benchmarks.demo",
 }
-LONG_ONLY = ("demo",)
+LONG_ONLY = ("verdicts", "demo")
 PLACES = {
     "mammoth": ("FOLDER", "a checkout of Mammoth to compare with"),
     "mammoth-python": ("PYTHON", "an interpreter with Mammoth's packages"),

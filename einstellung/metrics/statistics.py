@@ -156,12 +156,14 @@ def p_beyond(values: Sequence[float | None], bound: float, side: Side, resolutio
     >>> round(p_beyond([-3.0, -3.0, -3.0], -1.0, "below", resolution=0.5), 4)
     0.0017
     """
-    x = _defined(values)
-    n = len(x)
-    if n < 2:
-        return None
-    ahead = float(x.mean()) - bound if side == "above" else bound - float(x.mean())
-    error = max(_sd(x) / math.sqrt(n), resolution / float(stdtrit(n - 1, 0.975)))
+    mean, sd, n = mean_and_sd(values)
+    return None if mean is None or sd is None else p_of_moments(mean, sd, n, bound, side, resolution)
+
+
+def p_of_moments(mean: float, sd: float, n: int, bound: float, side: Side, resolution: float = 0.0) -> float:
+    """:func:`p_beyond` from the mean, the standard deviation and the number of the values."""
+    ahead = mean - bound if side == "above" else bound - mean
+    error = max(sd / math.sqrt(n), resolution / float(stdtrit(n - 1, 0.975)) if resolution else 0.0)
     if error == 0.0:
         return 0.0 if ahead > NO_SPREAD else 1.0
     return float(stdtr(n - 1, -ahead / error))

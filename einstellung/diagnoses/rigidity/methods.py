@@ -94,7 +94,7 @@ def score_method(
         saturated=found.saturated,
         unlearned=found.unlearned,
         high_rigidity=all(one.met for one in found.flag) if found.flag else None,
-        high_rigidity_certainty=_flag_certainty(found, flag_p_holm),
+        high_rigidity_certainty=flag_certainty(found, flag_p_holm),
         verdict=verdict(case) if case else None,
         conditions=decision.conditions if decision else (),
         next_probe=next_probe(case) if case else None,
@@ -134,7 +134,7 @@ def _of_fewer(found: Assessment, name: str) -> Summary | None:
     return None if deciding is found.facets[name] else deciding.summary
 
 
-def _flag_certainty(found: Assessment, p_holm: float | None) -> Certainty | None:
+def flag_certainty(found: Assessment, p_holm: float | None) -> Certainty | None:
     if not found.flag or not all(one.met for one in found.flag):
         return None
     fewest = min(found.deciding[one.facet].summary.n for one in found.flag)

@@ -15,7 +15,7 @@ from typing import Literal
 from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.metrics.curves import TOLERANCE
-from einstellung.metrics.statistics import Summary, p_beyond, p_within, summarise
+from einstellung.metrics.statistics import Summary, p_of_moments, summarise
 
 Relation = Literal["<=", "<", ">=", ">", "|.| <"]
 Certainty = Literal["holds", "leans", "too few seeds"]
@@ -49,9 +49,12 @@ class Facet:
         >>> round(Facet((0.1, 0.2, 0.3)).p(">=", 0.0), 4)
         0.0371
         """
+        if self.summary.mean is None or self.summary.sd is None:
+            return None
+        moments = (self.summary.mean, self.summary.sd, self.summary.n)
         if relation == "|.| <":
-            return p_within(self.values, bound)
-        return p_beyond(self.values, bound, "above" if relation in (">", ">=") else "below", self.resolution)
+            return max(p_of_moments(*moments, -bound, "above"), p_of_moments(*moments, bound, "below"))
+        return p_of_moments(*moments, bound, "above" if relation in (">", ">=") else "below", self.resolution)
 
 
 @dataclass(frozen=True)

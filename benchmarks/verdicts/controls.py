@@ -1,0 +1,89 @@
+"""The control studies: what is trained, what is true of it, and its runs as measurements.
+
+Their timelines are kept in ``studies/verdict-controls``; a control that is not there is trained with ``einstellung run``.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from einstellung.diagnoses.rigidity.measurements import RunMeasures, measure
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.timeline import NSC, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH, VAL, Timeline
+
+KEPT = Path(__file__).parents[2] / "studies" / "verdict-controls"
+TRAINED = Path("results") / "verdict-controls"
+BASELINE = "scratch_t2"
+CLASSES = 36  # outputs of the head of drawn shapes
+SPLITS = (SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE)
+
+Runs = Mapping[int, RunMeasures]
+
+
+@dataclass(frozen=True)
+class Control:
+    """A study of drawn shapes with the demo's net and training: settings beyond the demo's, methods, number of seeds."""
+
+    what: str
+    settings: Mapping[str, str]
+    methods: tuple[str, ...]
+    seeds: int
+
+
+CUE = {"cue.share": "0.9"}
+CONTROLS = {
+    "cue": Control("a cue on 90 % of its classes' images", CUE, (BASELINE,), 64),
+    "habit": Control("the same cue, which predicted labels in T1 too", {**CUE, "cue.habit": "same"}, ("sgd",), 32),
+    "no-cue": Control("no cue in training", {"cue.share": "0"}, (BASELINE, "sgd"), 32),
+    "independent": Control(
+        "a cue that is independent of the label",
+        {"cue.share": "0.5", "cue.share_nsc": "0.5"},
+        (BASELINE, "sgd"),
+        32,
+    ),
+    "always": Control("a cue on every image of its classes", {"cue.share": "1"}, (BASELINE,), 24),
+}
+
+
+def command(name: str, python: str = sys.executable) -> list[str]:
+    """How a control is trained."""
+    control = CONTROLS[name]
+    settings = [word for key, value in control.settings.items() for word in ("--set", f"{key}={value}")]
+    seeds = ",".join(str(seed) for seed in range(1, control.seeds + 1))
+    return [
+        *(python, "-m", "benchmarks.einstellung_command", "run", "--preset", "demo"),
+        *("--set", "training.precision=fp32", *settings, "--methods", ",".join(control.methods), "--seeds", seeds),
+        *("--out", str(TRAINED / name)),
+    ]
+
+
+def timeline(name: str) -> Timeline:
+    """The control's timeline, trained now if it was not kept."""
+    file = KEPT / f"{name}.csv.xz"
+    if not file.exists():
+        subprocess.run(command(name), check=True)
+        keep(TRAINED / name / "timeline.csv", file)
+    return Timeline(pd.read_csv(file))
+
+
+def keep(timeline_file: Path, file: Path) -> None:
+    """Keep what verdicts read of a timeline: the splits of phase 2."""
+    frame = pd.read_csv(timeline_file)
+    rows = frame[(frame["phase"] == "T2") & frame["split"].isin(SPLITS)]
+    file.parent.mkdir(parents=True, exist_ok=True)
+    rows.round(6).to_csv(file, index=False)
+
+
+def runs(name: str, settings: RigiditySettings) -> dict[str, Runs]:
+    """The measurements of every run, by method and seed."""
+    table = timeline(name)
+    return {
+        method: {seed: measure(table, method, seed, settings, "best-val", BASELINE) for seed in table.seeds(method)}
+        for method in table.methods
+    }

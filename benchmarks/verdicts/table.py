@@ -1,0 +1,186 @@
+"""``python -m benchmarks verdicts``: the operating characteristic of every verdict word.
+
+It renews ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which reports take the line under a verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import yaml
+
+from benchmarks.measuring import row
+from benchmarks.verdicts.controls import BASELINE, CLASSES, CONTROLS, Runs, runs
+from benchmarks.verdicts.resampling import HIGH_RIGIDITY, UNDECIDED, Pool, Rate, rates, shares
+from einstellung.diagnoses.rigidity.error_rates import FILE
+from einstellung.diagnoses.rigidity.floor import Floor
+from einstellung.diagnoses.rigidity.measurements import RunMeasures
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.files import write_text
+
+SEEDS = (3, 5, 8, 12)
+MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
+STUDIES, RESAMPLES = 2000, 100
+AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
+WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
+SETTINGS = RigiditySettings()
+FLOOR = Floor.of(CLASSES)
+
+
+def measure(short: bool) -> dict[str, Any]:
+    """All rows; the short form draws fewer studies and leaves the file of rates alone."""
+    studies, resamples = (200, 10) if short else (STUDIES, RESAMPLES)
+    found = {name: runs(name, SETTINGS) for name in CONTROLS}
+    nulls, positives = null_pools(found), power_pools(found)
+    wrong = {
+        name: {
+            n: rates(pool, n, (*false_words(name, pool), UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS
+        }
+        for name, pool in nulls.items()
+    }
+    power = {
+        word: {n: rates(pool, n, (word, UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
+        for word, pool in positives.items()
+    }
+    needed = {word: seeds_for(word, pool, power[word], studies) for word, pool in positives.items()}
+    if not short:
+        write_text(FILE, as_yaml(wrong, power, needed, studies))
+    return {"rows": [*_false_rows(wrong, nulls), *_power_rows(power, needed)]}
+
+
+def null_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
+    """Pools in which the history adds nothing, or the cue tells nothing."""
+    scratch = found["cue"][BASELINE]
+    no_cue, independent = found["no-cue"], found["independent"]
+    return {
+        "scratch runs dealt into two arms, with a cue": Pool(scratch, scratch, dealt=True),
+        "scratch runs dealt into two arms, no cue": Pool(no_cue[BASELINE], no_cue[BASELINE], dealt=True),
+        "scratch runs dealt into two arms, cue always": Pool(found["always"][BASELINE], {}, dealt=True),
+        "sgd against scratch, no cue": Pool(no_cue[BASELINE], no_cue["sgd"]),
+        "sgd against scratch, cue independent of the label": Pool(independent[BASELINE], independent["sgd"]),
+    }
+
+
+def false_words(name: str, pool: Pool) -> tuple[str, ...]:
+    """The certain words that are false in a null pool."""
+    words = ["red-flag", "benign-avoidance", HIGH_RIGIDITY]
+    arm = pool.baseline if pool.dealt else pool.method
+    reliance = float(np.mean([run.accuracies.delta or 0.0 for run in arm.values()]))
+    if reliance > SETTINGS.margins.SFR_rel:
+        words.append("benign-transfer")
+    if "no cue" in name:
+        words.append("cue-harmful")
+    return tuple(words)
+
+
+def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
+    """For every word a pool in which it is true: the positive control, or an effect planted in real runs."""
+    scratch, no_cue = found["cue"][BASELINE], found["no-cue"][BASELINE]
+    unpaired = Pool(scratch, scratch, dealt=True)
+    blind = Pool(no_cue, no_cue, dealt=True)
+    halves = blind.planted(lambda run: run)
+    ignoring = {number: replace(run, seed=number) for number, run in enumerate(no_cue.values())}
+    leaning = {number: replace(run, seed=number) for number, run in enumerate(scratch.values())}
+    return {
+        "red-flag": Pool(scratch, found["habit"]["sgd"]),
+        "shared-shortcut": unpaired,
+        "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
+        # later and worse than scratch, no reliance in either
+        "benign-transfer": blind.planted(lambda run: shifted(run, delay=2.0, accuracy=-0.1)),
+        # sooner and worse than a scratch model that leans on the cue, no reliance
+        "benign-avoidance": Pool(leaning, ignoring).planted(lambda run: shifted(run, delay=-4.0, accuracy=-0.15)),
+        # covering the cue helps scratch by 10 points
+        "cue-harmful": Pool({seed: shifted(run, masked=0.1) for seed, run in halves.baseline.items()}, halves.method),
+    }
+
+
+def shifted(run: RunMeasures, delay: float = 0.0, accuracy: float = 0.0, masked: float = 0.0) -> RunMeasures:
+    """A run with an effect planted: later, and with other accuracies on the shortcut classes."""
+
+    def moved(value: float | None, by: float) -> float | None:
+        return None if value is None else min(1.0, max(0.0, value + by))
+
+    own = run.accuracies
+    accuracies = replace(own, SC_patch=moved(own.SC_patch, accuracy), SC_mask=moved(own.SC_mask, accuracy + masked))
+    return replace(run, E=None if run.E is None else max(1.0, run.E + delay), accuracies=accuracies)
+
+
+def seeds_for(word: str, pool: Pool, measured: Mapping[int, Mapping[str, Rate]], studies: int) -> int | None:
+    """The smallest number of seeds of the grid at which the word is found in 80 % of studies; None beyond the grid."""
+    for seeds in SEEDS:
+        if measured[seeds][word].share >= ENOUGH:
+            return seeds
+    rng = np.random.default_rng(7)
+    for seeds in MORE_SEEDS:
+        if shares(pool, seeds, max(100, studies // 20), rng, SETTINGS, FLOOR).get(word, 0.0) >= ENOUGH:
+            return seeds
+    return None
+
+
+def as_yaml(
+    wrong: Mapping[str, Mapping[int, Mapping[str, Rate]]],
+    power: Mapping[str, Mapping[int, Mapping[str, Rate]]],
+    needed: Mapping[str, int | None],
+    studies: int,
+) -> str:
+    """By number of seeds: of every word the highest rate of false alarms over the null pools, and its power."""
+    table: dict[str, Any] = {
+        "source": f"python -m benchmarks verdicts: {studies} studies resampled for every pool and number of seeds",
+        "seeds_for_80_percent": dict(needed),
+        "seeds": {},
+    }
+    for n in SEEDS:
+        false_alarms = {}
+        for word in (*WORDS, HIGH_RIGIDITY):
+            known = [(found[n][word], name) for name, found in wrong.items() if word in found[n]]
+            if known:
+                rate, name = max(known, key=lambda one: (one[0].share, one[0].high))
+                false_alarms[word] = {**_plain(rate), "control": name}
+        table["seeds"][n] = {
+            "false_alarms": false_alarms,
+            "power": {word: _plain(found[n][word]) for word, found in power.items()},
+        }
+    return "# Written by `python -m benchmarks verdicts`.\n" + yaml.safe_dump(table, sort_keys=False, width=120)
+
+
+def _plain(rate: Rate) -> dict[str, Any]:
+    return {"share": round(rate.share, 4), "ci95": [round(rate.low, 4), round(rate.high, 4)]}
+
+
+def _words(rate: Rate) -> str:
+    return f"{100 * rate.share:.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
+
+
+def _false_rows(
+    wrong: Mapping[str, Mapping[int, Mapping[str, Rate]]], nulls: Mapping[str, Pool]
+) -> list[dict[str, Any]]:
+    rows = []
+    for name, by_seeds in wrong.items():
+        for word in by_seeds[SEEDS[0]]:
+            shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+            if word == UNDECIDED:
+                rows.append(row(f"{name} ({nulls[name].size} runs): no certain verdict", shown, "no target", None))
+            else:
+                reached = all(by_seeds[n][word].share <= AT_MOST for n in SEEDS)
+                rows.append(row(f"{name}: false '{word}'", shown, "at most 5 %", reached))
+    return rows
+
+
+def _power_rows(
+    power: Mapping[str, Mapping[int, Mapping[str, Rate]]], needed: Mapping[str, int | None]
+) -> list[dict[str, Any]]:
+    rows = []
+    for word, by_seeds in power.items():
+        shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+        enough = f"80 % with {needed[word]} seeds" if needed[word] else f"80 % needs more than {MORE_SEEDS[-1]} seeds"
+        if word == "red-flag":
+            reached = by_seeds[8][word].share >= AT_LEAST
+            rows.append(
+                row("positive control (habit): 'red-flag' found", f"{shown}; {enough}", "at least 90 % with 8", reached)
+            )
+        else:
+            rows.append(row(f"power of '{word}'", f"{shown}; {enough}", "no target", None))
+    return rows
