@@ -40,7 +40,9 @@ _ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy t
 
 @dataclass(frozen=True)
 class GPMOptions:
-    eps: float = option(0.97, "Saha et al. (2021), CIFAR-100: bound on the share of the energy kept after the first phase")
+    eps: float = option(
+        0.97, "Saha et al. (2021), CIFAR-100: bound on the share of the energy kept after the first phase"
+    )
     eps_step: float = option(0.003, "Saha et al. (2021), CIFAR-100: more of it with every further phase")
     samples: int = option(512, "the ERI experiment: images per phase that inputs are measured on (the authors use 125)")
 

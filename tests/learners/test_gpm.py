@@ -330,7 +330,9 @@ def counts_of_the_authors(matrices, shares):
 def test_as_many_vectors_as_in_the_authors_code(inputs, seed):
     """In the first phase and in later ones, which count in another way."""
     draws = np.random.default_rng(seed)
-    matrices = [draws.normal(size=(20, 20)) * np.logspace(0, -2, 20) @ draws.normal(size=(20, inputs)) for _ in range(3)]
+    matrices = [
+        draws.normal(size=(20, 20)) * np.logspace(0, -2, 20) @ draws.normal(size=(20, inputs)) for _ in range(3)
+    ]
     shares, basis, counts = [0.9, 0.93, 0.96], None, []
     for matrix, share in zip(map(torch.from_numpy, matrices), shares, strict=True):
         if inputs < 20:
