@@ -220,3 +220,13 @@ def test_a_missing_baseline_is_a_warning(monkeypatch, capsys, tmp_path):
             ]
             assert len(told["warnings"]) == warned
     assert not (tmp_path / "out").exists()
+
+
+def test_validate_says_what_it_did_not_check(monkeypatch, capsys):
+    """A cue of 12 of 20 pixels has no second place, which is no failure."""
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--set", "cue.size=12") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("--  ")] == [
+        "--    the displaced cue is there, and not at its usual place: not checked: no split shows the cue elsewhere"
+    ]
+    assert sum(line.startswith("ok  ") for line in lines) == 8

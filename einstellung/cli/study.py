@@ -39,6 +39,8 @@ WORKERS = click.option(
 )
 LAUNCHER = click.option("--launcher", help="Where jobs run; see 'einstellung ls launchers'.  [default: local]")
 
+_MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it could not be made
+
 
 @click.command()
 @CONFIG
@@ -162,7 +164,7 @@ def validate(
             if name:
                 click.echo(f"{name}:")
             for check in proof.checks:
-                click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
+                click.echo(f"{_MARKS[check.passed]}  {check.name}: {check.detail}")
             shared = sum(job.kind == "first_phase" for job in jobs)
             click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
             proof.require()
