@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
@@ -39,6 +41,10 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"training": {"lr": 0.5}}, True, True),
         ({"stream": {"seed": 3}}, True, True),
         ({"cue": {"share": 0.5}}, True, False),  # T1 neither learns nor is measured with the cue here
+        ({"cue": {"share_nsc": 0.5}}, True, False),
+        ({"cue": {"habit": "same"}}, True, True),  # T1 learns it
+        ({"cue": {"habit": "other"}}, True, True),
+        ({"cue": {"share_nsc": 0.0, "habit": "none"}}, False, False),
         ({"training": {"milestones": [[1], [2]]}}, True, True),
         ({"training": {"epochs": [1, 4]}}, True, False),
         ({"learners": {"ewc_on": {"e_lambda": 3.0}}}, False, False),
@@ -74,6 +80,16 @@ def test_a_first_phase_that_is_measured_with_the_cue_depends_on_it():
         )
     ]
     assert set(keys[0]).isdisjoint(keys[1])
+
+
+def test_first_phases_are_shared_between_shares_but_not_between_habits():
+    def first_phases(**cue):
+        return {job.key for job in jobs({"cue": cue}) if job.kind == "first_phase"}
+
+    plain = first_phases()
+    assert plain == first_phases(share=0.5) == first_phases(share=0.5, share_nsc=0.5) == first_phases(share_nsc=1.0)
+    habits = [plain, first_phases(habit="same"), first_phases(habit="other")]
+    assert all(one.isdisjoint(other) for one, other in itertools.combinations(habits, 2))
 
 
 def test_milestones_of_later_phases_do_not_touch_the_first():
