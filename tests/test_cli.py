@@ -197,3 +197,36 @@ def test_validate_shows_the_proof(monkeypatch, capsys):
     text = capsys.readouterr().out
     assert "12 runs, 6 first phases to train" in text
     assert text.count("ok  ") == 9
+
+
+def test_a_missing_baseline_is_a_warning(monkeypatch, capsys, tmp_path):
+    """One line on stderr and one in the JSON, and no error: the baseline can be added later."""
+    tiny = {
+        "stream": {"name": "shapes", "size": 12, "train_per_class": 8, "test_per_class": 2},
+        "backbone": {"name": "resnet18", "width": 8},
+        "training": {"epochs": [1, 1], "batch_size": 8, "precision": "fp32"},
+        "seeds": [1],
+    }
+    line = "warning: no baseline 'scratch_t2' among the methods: AD, PD, SFR_rel and the verdicts will be undefined"
+    for methods, warned in ((["sgd"], True), (["scratch_t2", "sgd"], False)):
+        (tmp_path / "tiny.yaml").write_text(json.dumps({**tiny, "methods": methods}))
+        for words in (("validate",), ("run", "--dry-run", "--workers", "1", "--out", tmp_path / "out")):
+            assert typed(monkeypatch, *words, tmp_path / "tiny.yaml", "--json") == 0
+            shown, said = capsys.readouterr()
+            told = json.loads(shown)
+            told = told if words[0] == "validate" else told["studies"]["tiny"]
+            assert [f"warning: {warning}" for warning in told["warnings"]] == [
+                one for one in said.splitlines() if line in one
+            ]
+            assert len(told["warnings"]) == warned
+    assert not (tmp_path / "out").exists()
+
+
+def test_validate_says_what_it_did_not_check(monkeypatch, capsys):
+    """A cue of 12 of 20 pixels has no second place, which is no failure."""
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--set", "cue.size=12") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line for line in lines if line.startswith("--  ")] == [
+        "--    the displaced cue is there, and not at its usual place: not checked: no split shows the cue elsewhere"
+    ]
+    assert sum(line.startswith("ok  ") for line in lines) == 8

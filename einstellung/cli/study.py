@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +38,8 @@ WORKERS = click.option(
     help="Runs at a time; auto: by a short measurement.  [default: cores / threads per run, 1 on a GPU]",
 )
 LAUNCHER = click.option("--launcher", help="Where jobs run; see 'einstellung ls launchers'.  [default: local]")
+
+_MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it could not be made
 
 
 @click.command()
@@ -150,12 +153,18 @@ def validate(
         proof = prepared.proof
         jobs = plan(prepared.config, prepared.stream)
         resolved = prepared.config.model_dump(mode="json")
-        shown[name] = {"configuration": resolved, "proof": proof.to_dict(), "holds": proof.holds}
+        shown[name] = {
+            "configuration": resolved,
+            "proof": proof.to_dict(),
+            "holds": proof.holds,
+            "warnings": list(prepared.warnings),
+        }
+        _log_warnings(name, prepared.warnings)
         if not as_json:
             if name:
                 click.echo(f"{name}:")
             for check in proof.checks:
-                click.echo(f"{'ok  ' if check.passed else 'FAIL'}  {check.name}: {check.detail}")
+                click.echo(f"{_MARKS[check.passed]}  {check.name}: {check.detail}")
             shared = sum(job.kind == "first_phase" for job in jobs)
             click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
             proof.require()
@@ -205,6 +214,7 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
 
     prepared = prepare_study(config, results.path, about_to_run=True)
     prepared.proof.require()
+    _log_warnings("", prepared.warnings)
     with results.in_use():
         ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _log)
         outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
@@ -241,8 +251,9 @@ def _run_group(
     studies = with_choices_of_existing(root, studies)
     prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
     group.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
-    for study in prepared.values():
+    for name, study in prepared.items():
         study.proof.require()
+        _log_warnings(name, study.warnings)
     outcomes = []
     with ResultsFolder(root).in_use():
         ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _log)
@@ -270,6 +281,8 @@ def _dry_run(
     if group:
         group.check()
     planned = dry_run(root, studies, workers, _log, group.check_diagnoses if group else None)
+    for name, study in planned["studies"].items():
+        _log_warnings(name if group else "", study["warnings"])
     if as_json:
         print_json(planned)
     else:
@@ -279,6 +292,11 @@ def _dry_run(
 
 def _log(line: str) -> None:
     click.echo(line, err=True)
+
+
+def _log_warnings(study: str, warnings: Sequence[str]) -> None:
+    for warning in warnings:
+        _log(f"warning: {study}: {warning}" if study else f"warning: {warning}")
 
 
 def _log_reused(outcome: Outcome) -> None:

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
 from einstellung.timeline import Timeline
+
+
+def alike(name: str, methods: Sequence[str]) -> list[str]:
+    """The methods of that name; case matters only where one is written exactly so.
+
+    >>> alike("scratch_t2", ["sgd", "Scratch_T2"]), alike("sgd", ["sgd", "SGD"])
+    (['Scratch_T2'], ['sgd'])
+    """
+    return [name] if name in methods else [method for method in methods if method.lower() == name.lower()]
 
 
 def resolve_baseline(timeline: Timeline, asked: str | None, default: str) -> str | None:
@@ -13,13 +24,11 @@ def resolve_baseline(timeline: Timeline, asked: str | None, default: str) -> str
     A baseline that was asked for by name and is not there is an error: another one would answer another question.
     """
     wanted = asked if asked is not None else default
-    if wanted in timeline.methods:
-        return wanted
-    alike = [method for method in timeline.methods if method.lower() == wanted.lower()]
-    if len(alike) == 1:
-        return alike[0]
-    if len(alike) > 1:
-        raise InputError(f"baseline '{wanted}' may be any of {', '.join(alike)}: write it exactly")
+    found = alike(wanted, timeline.methods)
+    if len(found) == 1:
+        return found[0]
+    if len(found) > 1:
+        raise InputError(f"baseline '{wanted}' may be any of {', '.join(found)}: write it exactly")
     if asked is not None:
         raise InputError(f"no baseline '{asked}' in the timeline: {suggestion(asked, timeline.methods)}")
     return None

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
+from einstellung.diagnoses.baseline import alike
 from einstellung.diagnoses.card import Card
 from einstellung.diagnoses.settings import Settings
 from einstellung.report.family import FamilyPage
@@ -67,6 +68,8 @@ class Diagnosis(ABC, Generic[S, C]):
     whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
     which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``needs_own_splits``:
     whether only splits that it recognises can be scored, so that a study of another stream is refused before training.
+    ``default_baseline``: the method that others are compared with unless the settings name another one; None: there is none.
+    ``undefined_without``: what is undefined without a baseline.
     """
 
     name: ClassVar[str]
@@ -77,11 +80,23 @@ class Diagnosis(ABC, Generic[S, C]):
     grouped: ClassVar[frozenset[str]] = frozenset()
     configured_order: ClassVar[bool] = True
     needs_own_splits: ClassVar[bool] = False
+    default_baseline: ClassVar[str | None] = None
+    undefined_without: ClassVar[str] = "comparisons"
     template: ClassVar[Path | None] = None
 
     @abstractmethod
     def recognises(self, splits: Sequence[str]) -> bool:
         """Whether a foreign log with these splits was made for this diagnosis."""
+
+    def missing_baseline(self, settings: S, methods: Sequence[str], n_phases: int) -> str | None:
+        """A warning before training where none of a study's methods is the baseline; None where one is or none is needed."""
+        wanted = settings.baseline or self.default_baseline
+        if wanted is None or alike(wanted, methods):
+            return None
+        return (
+            f"no baseline '{wanted}' among the methods: {self.undefined_without} will be undefined; add it to methods, now or "
+            "later, or name another one in score.baseline"
+        )
 
     @abstractmethod
     def score(self, evidence: Evidence, settings: S) -> C:

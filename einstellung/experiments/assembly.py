@@ -122,6 +122,7 @@ def build_learner(config: StudyConfig, method: str, seed: int, stream: Stream) -
         device=precision.device,
         phases=stream.phases,
         initial=lambda: fresh().state_dict(),
+        batch_size=training.batch_size,
     )
     return make_learner(method, config.learners.get(method, {}), net, context, methods_of(config))
 

@@ -62,6 +62,7 @@ def dry_run(
                 "evaluation": estimated.throughput.evaluation,
             },
             "seconds": estimated.total,
+            "warnings": list(prepared.warnings),
         }
     planned["seconds"] = sum(study["seconds"] for study in planned["studies"].values())
     return planned

@@ -46,7 +46,8 @@ def plan(config: StudyConfig, stream: Stream, first_phases: str = "first_phases"
 
 def methods_of(config: StudyConfig) -> Methods:
     """The learners that a study can name, its own combinations included."""
-    return Methods({name: Composition(made.kind, made.names) for name, made in config.combinations.items()})
+    compositions = {name: Composition(made.kind, made.names) for name, made in config.combinations.items()}
+    return Methods(compositions, config.training.batch_size)
 
 
 def _jobs(config: StudyConfig, stream: Stream, first_phases: str) -> Iterator[Job]:

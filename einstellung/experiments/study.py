@@ -53,7 +53,8 @@ class Outcome:
 class Prepared:
     """A study that is ready to run: everything is checked, nothing is written.
 
-    ``config`` has the methods and seeds to run now; ``recorded`` also those that the folder already holds.
+    ``config`` has the methods and seeds to run now; ``recorded`` also those that the folder already holds. ``warnings`` is
+    about what the study will not be able to say.
     """
 
     config: StudyConfig
@@ -61,6 +62,7 @@ class Prepared:
     stream: Stream
     proof: Proof
     diagnosis: Diagnosis[Any, Any]
+    warnings: tuple[str, ...] = ()
 
 
 def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bool = False) -> Prepared:
@@ -94,7 +96,9 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
     if about_to_run:
         ready_kernels(config)
         launcher.warm_up()
-    return Prepared(config, recorded, stream, prove(stream), diagnosis)
+    settings = diagnosis.Settings.model_validate(config.score)
+    missing = diagnosis.missing_baseline(settings, recorded.methods, len(stream.phases))
+    return Prepared(config, recorded, stream, prove(stream), diagnosis, (missing,) if missing else ())
 
 
 def with_diagnosis(config: StudyConfig, stream: Stream) -> tuple[StudyConfig, Diagnosis[Any, Any]]:

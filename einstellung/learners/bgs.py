@@ -24,7 +24,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
 from einstellung.learners.last_layer import RetrainsLastLayer
-from einstellung.learners.learner import Batch, Stage, learners, option
+from einstellung.learners.learner import Batch, Stage, batch_sized_option, learners, option
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
@@ -36,13 +36,16 @@ BALANCE = "balance"
 @dataclass(frozen=True)
 class BGSOptions:
     buffer: int = option(100, "the ConCon paper")
-    draw: int = option(64, "the authors' code and that of the ConCon paper: as many as a batch")
+    draw: int | None = batch_sized_option(
+        "the authors' code and that of the ConCon paper; null: as many images as training has in a batch"
+    )
     last_layer_epochs: int = option(50, "the ConCon paper's code: as many as a phase has; 0: no last-layer training")
 
     def __post_init__(self) -> None:
         for key, least in (("buffer", 1), ("draw", 1), ("last_layer_epochs", 0)):
-            if getattr(self, key) < least:
-                raise InputError(f"learners.bgs.{key} is {getattr(self, key)}: it must be at least {least}")
+            value = getattr(self, key)
+            if value is not None and value < least:
+                raise InputError(f"learners.bgs.{key} is {value}: it must be at least {least}")
 
 
 @dataclass(frozen=True)
@@ -52,6 +55,7 @@ class BGSWorkload(Workload):
     def extra_images_per_step(
         self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
     ) -> float:
+        assert options.draw is not None, "Methods.options resolves it"
         return 0.0 if number == 0 or stage == BALANCE else float(min(options.draw, options.buffer))
 
     def share(self, options: BGSOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:

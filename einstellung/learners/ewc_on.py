@@ -6,12 +6,14 @@ log p(y | x) at the true label. Later: loss = CE + e_lambda sum_i F_i (p_i - p*_
 Differs from the original in that the Fisher information is empirical (true labels, not labels drawn from the net), and in
 the penalty's factor, e_lambda instead of lambda / 2. Gradients are taken per sample, with batch norm in evaluation mode and
 without augmentation.
-``fisher = "mammoth"`` computes it as that framework does: batches of one in training mode, each square weighted by p(y | x).
+``fisher = "mammoth"`` computes it as that framework's code does: augmented images in random order, one at a time in training
+mode (batch norm sees one image, and its running statistics move on), each square weighted by p(y | x), and the sum divided by
+the number of batches times their size: less than the mean where the last batch is not full.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -24,7 +26,7 @@ from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.planning import Workload
 from einstellung.learners.selection import some_of
 from einstellung.randomness import generator
-from einstellung.streams.stream import Phase
+from einstellung.streams.stream import ImageSet, Phase
 
 
 @dataclass(frozen=True)
@@ -90,14 +92,22 @@ class OnlineEWC(Learner):
     def end_phase(self, phase: Phase) -> None:
         draws = generator(self.context.seed, "fisher", phase.name)
         images = some_of(phase.train, self.options.fisher_images, draws)
-        shown, labels = Shown(images, self.context), images.labels.to(self.context.device)
         if self.options.fisher == "mammoth":
-            fresh = fisher_of_single_images(self.net, shown, labels)
+            images = images.take(torch.randperm(len(images), generator=draws))
+            labels = images.labels.to(self.context.device)
+            fresh = fisher_of_single_images(self.net, self._augmented(images, phase), labels, self.context.batch_size)
         else:
+            shown, labels = Shown(images, self.context), images.labels.to(self.context.device)
             fresh = fisher_per_sample(self.net, shown, labels, autocast=self.context.autocast)
         for name, value in fresh.items():
             self.fisher[name] = self.options.gamma * self.fisher[name] + value if name in self.fisher else value
         self.anchor = {name: parameter.detach().clone() for name, parameter in self.net.named_parameters()}
+
+    def _augmented(self, images: ImageSet, phase: Phase) -> Iterator[Tensor]:
+        """The images one by one, as training shows them."""
+        augmentation, cue = (generator(self.context.seed, f"fisher-{what}", phase.name) for what in ("crop", "cue"))
+        for row in torch.arange(len(images)).split(1):
+            yield self.context.presentation.training(images.take(row), augmentation, cue)
 
     def state_dict(self) -> dict[str, Any]:
         return {"fisher": dict(self.fisher), "anchor": dict(self.anchor)}

@@ -12,6 +12,7 @@ full precision, and with all gradients of a few images in memory at a time.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -71,19 +72,25 @@ def fisher_per_sample(
     return {name: value.detach() / len(labels) for name, value in sums.result().items()}
 
 
-def fisher_of_single_images(net: nn.Module, inputs: Tensor | Shown, labels: Tensor) -> dict[str, Tensor]:
-    """mean_i p(y_i | x_i) (d log p(y_i | x_i) / d theta)^2, one image at a time in training mode."""
+def fisher_of_single_images(
+    net: nn.Module, inputs: Iterable[Tensor], labels: Tensor, batch_size: int
+) -> dict[str, Tensor]:
+    """sum_i p(y_i | x_i) (d log p(y_i | x_i) / d theta)^2 / (B b), with B batches of b images, the last of which may be smaller.
+
+    ``inputs`` are single images [1, C, H, W], shown in training mode, so that running statistics follow them.
+    """
     was_training = net.training
     net.train()
     parameters = dict(net.named_parameters())
     total = {name: torch.zeros_like(parameter) for name, parameter in parameters.items()}
-    for row in range(len(labels)):
-        log_likelihood = -F.cross_entropy(net(inputs[row : row + 1]), labels[row : row + 1])
+    for image, label in zip(inputs, labels.split(1), strict=True):
+        log_likelihood = -F.cross_entropy(net(image), label)
         gradients = torch.autograd.grad(log_likelihood, list(parameters.values()))
         for name, gradient in zip(parameters, gradients, strict=True):
             total[name] += log_likelihood.detach().exp() * gradient.square()
     net.train(was_training)
-    return {name: value.detach() / len(labels) for name, value in total.items()}
+    places = math.ceil(len(labels) / batch_size) * batch_size
+    return {name: value.detach() / places for name, value in total.items()}
 
 
 def images_at_a_time(net: nn.Module, most: int = _MOST) -> int:

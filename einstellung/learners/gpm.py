@@ -1,9 +1,13 @@
 """Gradient projection memory, GPM (Saha et al., 2021).
 
 After phase t, for every layer with inputs x (of a convolution: the patches under its kernel), R = sum x x^T over some images
-of the phase. With M the layer's basis so far and R' = (I - M M^T) R (I - M M^T), the leading eigenvectors of R' join M until
-tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). Later, every update of the layer's weights becomes
+of the phase. After the first one, M is the leading eigenvectors of R, as many as hold together less than eps tr(R); eps = 1:
+all. Later, with M the layer's basis so far and R' = (I - M M^T) R (I - M M^T), the leading eigenvectors of R' join M until
+tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). From T2 on, every update of the layer's weights becomes
 dW <- dW - dW M M^T, so that its outputs on the old inputs stay.
+
+Both counts are those of the authors' code. Their paper (eq. 5) also takes the vector that reaches eps in the first phase, one
+more; without it, a layer with a single direction of more than eps of the energy is not protected.
 
 Differs from the original in that the *applied* update is projected (after momentum and weight decay), that only R is
 accumulated and never the matrix of all inputs (unless these are fewer than their size), and that what cannot be projected
@@ -36,7 +40,9 @@ _ROUNDING = {torch.float64: 1e-12, torch.float32: 1e-5}  # share of the energy t
 
 @dataclass(frozen=True)
 class GPMOptions:
-    eps: float = option(0.97, "Saha et al. (2021), CIFAR-100: share of the energy kept after the first phase")
+    eps: float = option(
+        0.97, "Saha et al. (2021), CIFAR-100: bound on the share of the energy kept after the first phase"
+    )
     eps_step: float = option(0.003, "Saha et al. (2021), CIFAR-100: more of it with every further phase")
     samples: int = option(512, "the ERI experiment: images per phase that inputs are measured on (the authors use 125)")
 
@@ -137,7 +143,7 @@ class Projection:
         if weights.dim() == 4 and not weights.is_contiguous():  # channels last: a matrix without copying
             sides = weights.shape[1:]
             weights = weights.permute(0, 2, 3, 1)
-            basis = basis.view(*sides, -1).permute(1, 2, 0, 3).reshape(basis.shape)
+            basis = basis.view(*sides, basis.shape[1]).permute(1, 2, 0, 3).reshape(basis.shape)
         matrix = weights.view(len(weights), -1)
         return Projection(matrix, basis, torch.empty_like(matrix))
 
@@ -255,12 +261,17 @@ def _add_upper_triangle(total: Tensor, columns: Tensor) -> None:
 
 
 def grown_basis(covariance: Tensor, basis: Tensor | None, share: float) -> Tensor:
-    """``basis`` and as many leading eigenvectors of what it leaves of the covariance as hold ``share`` of the energy.
+    """``basis`` and as many leading eigenvectors of what it leaves of the covariance as reach ``share`` of the energy.
 
-    >>> grown_basis(torch.diag(torch.tensor([1.0, 6.0, 3.0], dtype=torch.float64)), None, 0.9).abs()
-    tensor([[0., 0.],
-            [1., 0.],
-            [0., 1.]], dtype=torch.float64)
+    Without a basis, as many as stay below ``share``: the authors count the first phase in that way.
+
+    >>> covariance = torch.diag(torch.tensor([1.0, 6.0, 3.0], dtype=torch.float64))
+    >>> first = grown_basis(covariance, None, 0.9)
+    >>> first.abs().T
+    tensor([[0., 1., 0.]], dtype=torch.float64)
+    >>> grown_basis(covariance, first, 0.9).abs().T
+    tensor([[0., 1., 0.],
+            [0., 0., 1.]], dtype=torch.float64)
     """
     size, precision = len(covariance), _precision(len(covariance))
     known = covariance.new_zeros(size, 0) if basis is None else basis.to(covariance)
@@ -273,7 +284,7 @@ def grown_basis(covariance: Tensor, basis: Tensor | None, share: float) -> Tenso
         return known
     values, vectors = torch.linalg.eigh(rest.to(precision))
     reached = covered + values.flip(0).to(total.dtype).clamp(min=0).cumsum(0)
-    count = min(int((reached < goal).sum()) + 1, size - known.shape[1])
+    count = min(_added(reached, goal, basis is None and share < 1), size - known.shape[1])
     fresh = vectors.flip(1)[:, :count].to(covariance)
     return torch.linalg.qr(torch.cat((known, fresh), dim=1)).Q
 
@@ -281,10 +292,9 @@ def grown_basis(covariance: Tensor, basis: Tensor | None, share: float) -> Tenso
 def grown_basis_of_few(columns: Tensor, basis: Tensor | None, share: float) -> Tensor:
     """The same from fewer inputs [size, n] than their size: the eigenvectors of X X^T are X v / |X v| with those v of X^T X.
 
-    >>> grown_basis_of_few(torch.tensor([[1.0, 0.0], [0.0, 3.0], [0.0, 0.0]]), None, 0.9).abs()
-    tensor([[0.],
-            [1.],
-            [0.]])
+    >>> columns = torch.tensor([[1.0, 0.0], [0.0, 3.0], [0.0, 0.0]])
+    >>> grown_basis_of_few(columns, None, 0.95).abs().T
+    tensor([[0., 1., 0.]])
     """
     known = columns.new_zeros(len(columns), 0) if basis is None else basis.to(columns)
     total = columns.double().square().sum()
@@ -298,9 +308,14 @@ def grown_basis_of_few(columns: Tensor, basis: Tensor | None, share: float) -> T
     values, vectors = torch.linalg.eigh((rest.T @ rest).double())
     reached = covered + values.flip(0).clamp(min=0).cumsum(0)
     rank = int((values > _ROUNDING[torch.float64] * values[-1]).sum())
-    count = min(int((reached < goal).sum()) + 1, rank, len(columns) - known.shape[1])
+    count = min(_added(reached, goal, basis is None and share < 1), rank, len(columns) - known.shape[1])
     fresh = rest @ vectors.flip(1)[:, :count].to(rest)
     return torch.linalg.qr(torch.cat((known, fresh / fresh.norm(dim=0)), dim=1)).Q
+
+
+def _added(reached: Tensor, goal: Tensor, stay_below: bool) -> int:
+    """How many vectors to add, by the energy that they reach together: up to the goal, or with the one that reaches it."""
+    return int((reached < goal).sum()) + (0 if stay_below else 1)
 
 
 def _precision(size: int) -> torch.dtype:

@@ -20,7 +20,7 @@ from einstellung.randomness import generator
 from einstellung.registry import Registry
 from einstellung.streams.stream import Phase
 
-__all__ = ["Batch", "Context", "Learner", "NoOptions", "Stage", "learners", "option"]
+__all__ = ["Batch", "Context", "Learner", "NoOptions", "Stage", "batch_sized_option", "learners", "option"]
 
 T = TypeVar("T")
 
@@ -34,6 +34,11 @@ _TRAINS |= {name for name in vars(GradientSteps) if not name.startswith("__")}
 def option(default: T, source: str) -> T:
     """A hyper-parameter with its default and where that comes from; ``einstellung ls learners`` shows both."""
     return field(default=default, metadata={"source": source})  # type: ignore[no-any-return,call-overload]
+
+
+def batch_sized_option(source: str) -> int | None:
+    """A number whose default, null, stands for the batch size of the training: learners get that number."""
+    return field(default=None, metadata={"source": source, "batch_sized": True})
 
 
 @dataclass(frozen=True)

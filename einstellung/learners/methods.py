@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
 from torch import nn
@@ -69,11 +69,14 @@ def short_name_composition(name: str) -> Composition | None:
 class Methods:
     """The learners that one study can name: all registered ones, its own ``compositions``, and short names.
 
+    ``batch_size`` is that of the study's training, which options may refer to.
+
     >>> Methods({"mine": Composition("of", ("sgd",))})["mine"].__mro__[1] is learners["sgd"]
     True
     """
 
     compositions: Mapping[str, Composition] = field(default_factory=dict)
+    batch_size: int = 32
 
     def composition(self, name: str) -> Composition | None:
         """How the method is made of others; None for a registered learner."""
@@ -184,7 +187,7 @@ class Methods:
         """A method's checked options, by part for a pair; a wrong key or value is named with its place in ``learners``."""
         place, kind, made = place or name, self[name], self.composition(name)
         if made is None:
-            return _checked(kind, place, given)
+            return _checked(kind, place, given, self.batch_size)
         if made.kind == "of":
             return self.options(made.names[0], given, place)
         _check_parts(place, made.names, given)
@@ -225,8 +228,11 @@ def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
     return result
 
 
-def _checked(kind: type[Learner], place: str, given: Mapping[str, Any]) -> Any:
+def _checked(kind: type[Learner], place: str, given: Mapping[str, Any], batch_size: int) -> Any:
     values = checked_options(kind.Options, f"learners.{place}", given)
+    for one in fields(kind.Options):
+        if one.metadata.get("batch_sized") and values[one.name] is None:
+            values[one.name] = batch_size
     try:
         return kind.Options(**values)
     except InputError as error:  # it names the method itself, but the options may be given under another name
@@ -250,7 +256,7 @@ def make_learner(
     name: str, given: Mapping[str, Any], net: nn.Module, context: Context, methods: Methods | None = None
 ) -> Learner:
     """A learner for ``net``, from a method's name and the options given to it."""
-    methods = methods or Methods()
+    methods = methods or Methods(batch_size=context.batch_size)
     return methods[name](net, methods.options(name, given), context)
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.learners.learner import Batch, Learner, option
+from einstellung.learners.learner import Batch, Learner, batch_sized_option, option
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.reservoir import Reservoir
 from einstellung.randomness import generator
@@ -35,7 +35,7 @@ class ReplayOptions:
 
     method: ClassVar[str]
     buffer: int = option(500, "the ERI experiment; one of the sizes in Buzzega et al. (2020)")
-    draw: int = option(32, "the authors' code: as many as a batch")
+    draw: int | None = batch_sized_option("the authors' code; null: as many images as training has in a batch")
     replay: str = option("within", "the authors' code; 'earlier': only images of earlier phases")
 
     def __post_init__(self) -> None:
@@ -46,7 +46,7 @@ class ReplayOptions:
     def require_at_least(self, least: int, *keys: str) -> None:
         for key in keys:
             value = getattr(self, key)
-            if not value >= least:
+            if value is not None and not value >= least:
                 raise InputError(f"learners.{self.method}.{key} is {value}: it must be at least {least}")
 
 
@@ -59,6 +59,7 @@ class ReplayWorkload(Workload):
     def extra_images_per_step(
         self, options: ReplayOptions, sizes: Sequence[int], number: int, stage: str = TRAIN
     ) -> float:
+        assert options.draw is not None, "Methods.options resolves it"
         nothing = options.replay == "earlier" and number == 0
         return 0.0 if nothing else float(self.draws * min(options.draw, options.buffer))
 

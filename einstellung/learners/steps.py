@@ -29,7 +29,7 @@ class Context:
     """What surrounds a learner: the seed, the stream's phases, and where inputs, precision and optimisers come from.
 
     ``initial`` returns the weights that the run's net started with. ``report_progress`` takes a few words on a step that takes
-    long, such as the training of a generator.
+    long, such as the training of a generator. ``batch_size`` is that of the training; the last batch of an epoch may be smaller.
     """
 
     seed: int
@@ -40,6 +40,7 @@ class Context:
     phases: tuple[Phase, ...] = ()
     initial: Callable[[], Mapping[str, Tensor]] | None = None
     report_progress: Callable[[str], None] = lambda _: None
+    batch_size: int = 32
 
     def earlier(self, phase: Phase) -> tuple[Phase, ...]:
         """The phases before ``phase`` in the stream."""

@@ -30,14 +30,15 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        return all(check.passed for check in self.checks)
+        """Whether no check failed; one that could not be made (``passed`` is None) has not."""
+        return all(check.passed is not False for check in self.checks)
 
     def to_dict(self) -> dict[str, object]:
         return {"stream": self.stream, "facts": self.facts, "checks": [check.to_dict() for check in self.checks]}
 
     def require(self) -> None:
         """Raise an error with the reasons if a check failed."""
-        failed = [f"{check.name}: {check.detail}" for check in self.checks if not check.passed]
+        failed = [f"{check.name}: {check.detail}" for check in self.checks if check.passed is False]
         if failed:
             raise InputError(f"the stream '{self.stream}' fails its checks ({'; '.join(failed)}); nothing was trained")
 

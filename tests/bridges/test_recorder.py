@@ -67,6 +67,7 @@ def test_the_timeline_holds_our_own_evaluators_numbers(stream, net):
     for one in ours:
         row = frame.loc[one.split]
         assert (row.acc, row.acc_task, row.top5, row.loss, row.n) == (one.acc, one.acc_task, one.top5, one.loss, one.n)
+        assert row.acc_within == one.acc_within
         assert accuracies[one.split] == one.acc
 
 
@@ -88,7 +89,7 @@ def test_every_form_of_a_split_gives_the_same_numbers(stream, net, form):
         theirs.evaluate(net, {"T2_val": splits}, epoch=0, classes=classes)
     expected = ours.timeline().frame.set_index("split").loc["T2_val"]
     found = theirs.timeline().frame.set_index("split").loc["T2_val"]
-    for column in ("acc", "acc_task", "top5", "n"):
+    for column in ("acc", "acc_task", "acc_within", "top5", "n"):
         assert found[column] == expected[column]
     assert found["loss"] == pytest.approx(expected["loss"], rel=1e-6)
 
@@ -369,6 +370,23 @@ def test_tensors_of_one_number_are_recorded_as_numbers():
         recorder.record("T1_all", torch.tensor(0.5), loss=torch.tensor(2.0), n=torch.tensor(10))
     row = recorder.timeline().frame.iloc[0]
     assert (row["epoch"], row["acc"], row["loss"], row["n"]) == (0.5, 0.5, 2.0, 10)
+
+
+def test_accuracy_within_a_splits_classes_is_recorded_where_there_are_two(tmp_path):
+    logits, _ = batch(4, classes=3)
+    recorder = Recorder("mine", 1, folder=tmp_path)
+    with recorder.phase("T1"):
+        recorder.evaluate(lambda x: x, {"T1_all": (logits, torch.tensor([0, 1, 0, 1]))}, epoch=0)
+        recorder.evaluate(lambda x: x, {"one": (logits, torch.zeros(4, dtype=torch.long))}, epoch=0)
+        recorder.record("given", 0.25, acc_within=0.75, epoch=0)
+        with pytest.raises(InputError, match="acc_within"):
+            recorder.record("wrong", 0.25, acc_within=75, epoch=0)
+    curves = Timeline.read_many([tmp_path]).curves("mine", 1, "T1")
+    right = [max((0, 1), key=lambda one, row=row: row[one]) for row in logits.tolist()]
+    by_class = [sum(right[row] == label for row in rows) / 2 for label, rows in ((0, (0, 2)), (1, (1, 3)))]
+    assert curves["T1_all"].acc_within.tolist() == [sum(by_class) / 2]
+    assert np.isnan(curves["one"].acc_within).tolist() == [True]
+    assert curves["given"].acc_within.tolist() == [0.75]
 
 
 @pytest.mark.parametrize("seed", [1.5, "1", None, True, float("nan")])

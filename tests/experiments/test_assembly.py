@@ -8,7 +8,7 @@ import torch
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, build_stream, resolve
 from einstellung.experiments.plan import plan
-from einstellung.results.config import build_config, merged
+from einstellung.results.config import build_config, merged, preset_names, read_preset
 from einstellung.results.folder import ResultsFolder
 from einstellung.training import acceleration
 
@@ -103,3 +103,28 @@ def test_a_folder_keeps_the_meaning_of_auto_and_its_keys(tmp_path):
     assert [job.key for job in plan(again, stream)] == [job.key for job in plan(config, stream)]
     own = again.model_copy(update={"training": again.training.model_copy(update={"kernels": "own"})})
     assert not {job.key for job in plan(own, stream)} & {job.key for job in plan(config, stream)}
+
+
+def test_a_draw_of_the_batch_size_is_written_out_and_has_the_key_of_the_number():
+    shape = {"training": {"batch_size": 8}, "methods": ["derpp"]}
+    open_, given, other = (
+        resolve(build_config(merged(SMALL, merged(shape, {"learners": {"derpp": {"draw": draw}}}))))
+        for draw in (None, 8, 32)
+    )
+    assert open_ == given
+    assert open_.learners["derpp"]["draw"] == 8
+    keys = [[job.key for job in plan(config, build_stream(config))] for config in (open_, given, other)]
+    assert keys[0] == keys[1]
+    assert keys[0] != keys[2]
+
+
+def test_presets_say_how_much_they_draw_unless_their_batches_have_32_images():
+    """So far 32 was the default whatever the batch size: no preset may get another draw by the change."""
+    for preset in preset_names():
+        whole = read_preset(preset)
+        for study in (whole.pop("studies", None) or {"": {}}).values():
+            values = merged(whole, study)
+            if values.get("training", {}).get("batch_size", 32) == 32:
+                continue
+            replaying = {part for name in values["methods"] for part in name.split("+")} & {"er", "der", "derpp", "bgs"}
+            assert all("draw" in values["learners"].get(name, {}) for name in replaying), preset

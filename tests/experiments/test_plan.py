@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from einstellung.experiments.assembly import build_stream, resolve
@@ -39,6 +41,10 @@ def test_a_first_phase_comes_before_what_needs_it():
         ({"training": {"lr": 0.5}}, True, True),
         ({"stream": {"seed": 3}}, True, True),
         ({"cue": {"share": 0.5}}, True, False),  # T1 neither learns nor is measured with the cue here
+        ({"cue": {"share_nsc": 0.5}}, True, False),
+        ({"cue": {"habit": "same"}}, True, True),  # T1 learns it
+        ({"cue": {"habit": "other"}}, True, True),
+        ({"cue": {"share_nsc": 0.0, "habit": "none"}}, False, False),
         ({"training": {"milestones": [[1], [2]]}}, True, True),
         ({"training": {"epochs": [1, 4]}}, True, False),
         ({"learners": {"ewc_on": {"e_lambda": 3.0}}}, False, False),
@@ -76,6 +82,16 @@ def test_a_first_phase_that_is_measured_with_the_cue_depends_on_it():
     assert set(keys[0]).isdisjoint(keys[1])
 
 
+def test_first_phases_are_shared_between_shares_but_not_between_habits():
+    def first_phases(**cue):
+        return {job.key for job in jobs({"cue": cue}) if job.kind == "first_phase"}
+
+    plain = first_phases()
+    assert plain == first_phases(share=0.5) == first_phases(share=0.5, share_nsc=0.5) == first_phases(share_nsc=1.0)
+    habits = [plain, first_phases(habit="same"), first_phases(habit="other")]
+    assert all(one.isdisjoint(other) for one, other in itertools.combinations(habits, 2))
+
+
 def test_milestones_of_later_phases_do_not_touch_the_first():
     keys = [
         [job.key for job in jobs({"training": {"milestones": [[1], later]}}) if job.kind == "first_phase"]
@@ -106,9 +122,9 @@ def test_a_stage_without_replay_is_not_charged_for_it():
     assert phase_work(config, "bgs", [40, 40], 1) == pytest.approx(2 * 40 * 1.5 + 10 * 12)
 
 
-SHARES = "cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on fromp gpm naive scratch sgd sgd-then-fromp"
+SHARES = "cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm naive scratch sgd sgd-then-fromp"
 OWN = (
-    "augmix bg_aug bgs cff_aug cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle er~large gdro "
+    "augmix bg_aug bgs cff_aug cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle er~large fromp gdro "
     "gdro~background gdumb gdumb-then-naive jtt jtt~2 lff lle mixup sd subg txt_aug wtm_aug"
 )
 ALONE = "interleaved joint scratch_t2"
@@ -122,15 +138,15 @@ ALONE = "interleaved joint scratch_t2"
             {
                 "bgs": {"last_layer_epochs": 0},
                 **{name: {"replay": "earlier"} for name in ("er", "der", "derpp")},
-                "fromp": {"epochs": 3},
+                "fromp": {"clip": None},
             },
-            "bgs er der derpp er~large",
-            "fromp",
+            "bgs er der derpp er~large fromp",
+            "",
         ),
     ],
 )
 def test_which_built_in_methods_share_a_first_phase(options, now_shared, now_own):
-    """What was shared before learners declared it."""
+    """By their defaults, and with options that make T1 plain."""
     shared = {*SHARES.split(), *now_shared.split()} - {*now_own.split()}
     own = {*OWN.split(), *now_own.split()} - {*now_shared.split()}
     methods = [*learners, *sorted({*shared, *own} - {*learners})]

@@ -43,13 +43,13 @@ def test_every_split_as_it_was(finished):
     rows = table[(table.phase == "T2") & (table.epoch == again.epoch)].set_index("split")
     assert {m.split for m in again.measurements} == {split.name for split in prepared.stream.splits} == set(rows.index)
     for measured in again.measurements:
-        for name in ("acc", "acc_task", "top5", "loss"):
+        for name in ("acc", "acc_task", "acc_within", "top5", "loss"):
             assert getattr(measured, name) == pytest.approx(rows.loc[measured.split, name], abs=1e-12)
     assert f"{len(rows)} splits agree with its timeline" in again.describe()
     assert torch.get_num_threads() == threads
 
 
-@pytest.mark.parametrize("measure", ["acc", "loss", "acc_task", "top5"])
+@pytest.mark.parametrize("measure", ["acc", "loss", "acc_task", "acc_within", "top5"])
 def test_a_difference_is_named_with_both_numbers(finished, tmp_path, measure):
     prepared, out, job = finished
     copy = shutil.copytree(out, tmp_path / "out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,11 +11,12 @@ import torch.nn.functional as F
 
 from einstellung.backbones import build_backbone
 from einstellung.errors import InputError
+from einstellung.learners import make_learner
 from einstellung.learners.ewc_on import EWCOptions, fisher_of_single_images, fisher_per_sample
 
 
-def explicit_fisher(net, inputs, labels, training, weighted):
-    """One backward pass per image, squares added up one parameter at a time."""
+def explicit_fisher(net, inputs, labels, training, weighted, divisor=None):
+    """One backward pass per image, squares added up one parameter at a time; their mean, unless a divisor is given."""
     net = copy.deepcopy(net)
     net.train(training)
     total = {name: torch.zeros_like(p) for name, p in net.named_parameters()}
@@ -25,7 +27,7 @@ def explicit_fisher(net, inputs, labels, training, weighted):
         weight = log_p.detach().exp() if weighted else 1.0
         for name, p in net.named_parameters():
             total[name] += weight * p.grad**2
-    return {name: value / len(labels) for name, value in total.items()}
+    return {name: value / (divisor or len(labels)) for name, value in total.items()}
 
 
 def test_fisher_per_sample_is_an_explicit_loop_in_evaluation_mode(make, batch_of, stream):
@@ -45,17 +47,46 @@ def test_fisher_per_sample_is_an_explicit_loop_in_evaluation_mode(make, batch_of
 def test_fisher_of_single_images_is_an_explicit_loop_in_training_mode(make, batch_of, stream):
     net = make("ewc_on").net
     batch = batch_of(stream.phases[0], range(6))
-    theirs = explicit_fisher(net, batch.inputs, batch.labels, training=True, weighted=True)
-    ours = fisher_of_single_images(net, batch.inputs, batch.labels)
+    theirs = explicit_fisher(net, batch.inputs, batch.labels, training=True, weighted=True, divisor=2 * 4)
+    ours = fisher_of_single_images(net, batch.inputs.split(1), batch.labels, batch_size=4)  # a batch of 4, one of 2
     for name, value in theirs.items():
         assert torch.allclose(ours[name], value, rtol=1e-4, atol=1e-9), name
+
+
+def test_mammoths_fisher_sees_every_image_once_augmented_and_fills_the_last_batch(make, stream, monkeypatch):
+    """Against that framework's sum: images as training shows them, shuffled, one by one; divided by batches times their size."""
+    t1, t2 = stream.phases
+    size = len(t2.train) - 3  # two batches, the second of three images
+    context = replace(make("sgd").context, batch_size=size)
+    learner = make_learner("ewc_on", {"fisher": "mammoth", "gamma": 0.5}, make("sgd").net, context)
+    learner.end_phase(t1)
+    before = {name: value.clone() for name, value in learner.fisher.items()}
+    net, shown, show = copy.deepcopy(learner.net), [], context.presentation.training
+
+    def seen(images, *generators):
+        shown.append((images, show(images, *generators)))
+        return shown[-1][1]
+
+    monkeypatch.setattr(context.presentation, "training", seen)
+    learner.end_phase(t2)
+    index, labels = (torch.cat([getattr(raw, name) for raw, _ in shown]) for name in ("index", "labels"))
+    inputs = torch.cat([image for _, image in shown])
+    assert all(len(raw) == 1 for raw, _ in shown)
+    assert sorted(index.tolist()) == sorted(t2.train.index.tolist())
+    assert index.tolist() != t2.train.index.tolist()
+    plain = torch.cat([context.presentation.unaugmented(raw) for raw, _ in shown])
+    assert (inputs != plain).flatten(1).any(dim=1).float().mean() > 0.5
+    theirs = explicit_fisher(net, inputs, labels, training=True, weighted=True, divisor=2 * size)
+    for name, value in theirs.items():
+        assert torch.allclose(learner.fisher[name], 0.5 * before[name] + value, rtol=1e-4, atol=1e-9), name
+    assert torch.equal(learner.anchor["conv.weight"], learner.net.conv.weight)
 
 
 def test_the_two_ways_differ(make, batch_of, stream):
     net = make("ewc_on").net
     batch = batch_of(stream.phases[0], range(6))
     one = fisher_per_sample(net, batch.inputs, batch.labels)
-    other = fisher_of_single_images(copy.deepcopy(net), batch.inputs, batch.labels)
+    other = fisher_of_single_images(copy.deepcopy(net), batch.inputs.split(1), batch.labels, batch_size=6)
     assert not torch.allclose(one["head.weight"], other["head.weight"], rtol=1e-2)
 
 
@@ -130,15 +161,13 @@ def test_wrong_options_are_named(options):
         EWCOptions(**options)
 
 
-@pytest.mark.parametrize("fisher", ["per-sample", "mammoth"])
-def test_only_a_few_images_are_shown_at_a_time(make, stream, fisher, monkeypatch):
+def test_only_a_few_images_are_shown_at_a_time(make, stream, monkeypatch):
     """A phase shown at 224x224 would not fit into memory at once; what comes out is that of all images together."""
-    learner = make("ewc_on", fisher=fisher)
+    learner = make("ewc_on")
     images = stream.phases[0].train
     presentation = learner.context.presentation
     whole = presentation.unaugmented(images)
-    measure = fisher_per_sample if fisher == "per-sample" else fisher_of_single_images
-    expected = measure(copy.deepcopy(learner.net), whole, images.labels)
+    expected = fisher_per_sample(copy.deepcopy(learner.net), whole, images.labels)
     shown, show = [], presentation.unaugmented
     monkeypatch.setattr(presentation, "unaugmented", lambda some: shown.append(len(some)) or show(some))
     learner.end_phase(stream.phases[0])

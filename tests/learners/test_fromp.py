@@ -229,8 +229,18 @@ def test_a_draw_of_all_is_no_draw(make, batch_of, tasks):
     assert values[0] == values[1] == values[2] > 0
 
 
-def test_the_first_phase_is_plain(make, batch_of, tasks):
-    learner, plain = make("fromp", phases=tasks, clip=1e-3), make("sgd", phases=tasks)
+def test_the_first_phase_is_plain_but_for_the_clip(make, batch_of, tasks):
+    """In the authors' code the norm of the gradient is limited in every phase."""
+    learner = make("fromp", lr=0.05, phases=tasks, clip=0.01)
+    twin, batch = copy.deepcopy(learner.net), batch_of(tasks[0])
+    twin.train()
+    F.cross_entropy(twin(batch.inputs), batch.labels).backward()
+    norm = torch.cat([value.grad.flatten() for value in twin.parameters()]).norm()
+    assert norm > 0.01
+    learn(learner, batch_of, tasks[0])
+    for ours, theirs in zip(learner.net.parameters(), twin.parameters(), strict=True):
+        assert torch.allclose(ours, theirs - 0.05 * 0.01 / norm * theirs.grad, rtol=1e-4, atol=1e-7)
+    learner, plain = make("fromp", phases=tasks, clip=None), make("sgd", phases=tasks)
     for one in (learner, plain):
         learn(one, batch_of, tasks[0])
     for ours, theirs in zip(learner.net.parameters(), plain.net.parameters(), strict=True):
@@ -257,11 +267,13 @@ def test_memory_survives_a_file_and_its_order_does_not_matter(make, batch_of, ta
     assert torch.equal(learner.means, other.means)
 
 
-def test_epochs_of_its_own_make_a_first_phase_of_its_own():
-    kind, own, others = learners["fromp"], *(learner_options("fromp", {"epochs": epochs}) for epochs in (30, None))
+def test_epochs_or_a_clip_of_its_own_make_a_first_phase_of_its_own():
+    kind = learners["fromp"]
+    own, others = (learner_options("fromp", {"epochs": epochs, "clip": None}) for epochs in (30, None))
     assert [stage.passes for stage in kind.stages(own, [10, 10], [50, 40], 1)] == [30]
     assert [stage.passes for stage in kind.stages(others, [10, 10], [50, 40], 1)] == [40]
     assert (kind.shares_first_phase(own), kind.shares_first_phase(others)) == (False, True)
+    assert not kind.shares_first_phase(learner_options("fromp", {}))
 
 
 def test_what_it_costs():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
@@ -270,8 +271,10 @@ def test_the_basis_is_that_of_the_whole_matrix(settings, monkeypatch):
     assert torch.allclose(ours, tall.T @ tall)
     _, singular, rows = torch.linalg.svd(tall, full_matrices=False)
     energy = singular.square().cumsum(0) / singular.square().sum()
-    share = float(energy[1:3].mean())  # between two and three directions: three are needed
-    assert torch.allclose(projector(grown_basis(ours, None, share)), rows[:3].T @ rows[:3])
+    share = float(energy[1:3].mean())  # two directions stay below, three reach it
+    assert torch.allclose(projector(grown_basis(ours, None, share)), rows[:2].T @ rows[:2])
+    later = grown_basis(ours, rows[:1].T, share)
+    assert torch.allclose(projector(later), rows[:3].T @ rows[:3])
 
 
 def test_inputs_of_a_linear_layer_are_those_of_all_its_calls(stream):
@@ -288,11 +291,12 @@ def test_inputs_of_a_linear_layer_are_those_of_all_its_calls(stream):
 
 
 def test_the_energy_rule_by_hand():
-    """Eigenvalues 6, 3, 1: nine tenths take two; then 5 of 9 is covered, and 3 more make 8 of 9."""
+    """Eigenvalues 6, 3, 1: below nine tenths there is one; then 5 of 9 is covered, and 3 more make 8 of 9."""
     first = torch.diag(torch.tensor([1.0, 6.0, 3.0], dtype=torch.float64))
-    assert grown_basis(first, None, 0.59).shape == (3, 1)
-    assert grown_basis(first, None, 0.9).shape == (3, 2)
-    assert grown_basis(first, None, 0.91).shape == (3, 3)
+    shares = (0.59, 0.61, 0.9, 0.91, 1.0)
+    assert [grown_basis(first, None, share).shape[1] for share in shares] == [0, 1, 1, 2, 3]
+    nothing = first[:, :0]  # of an earlier phase
+    assert [grown_basis(first, nothing, share).shape[1] for share in shares] == [1, 2, 2, 3, 3]
     known = torch.tensor([[0.0], [1.0], [0.0]], dtype=torch.float64)
     second = torch.tensor([[2.0, 0, 1], [0, 5, 0], [1, 0, 2]], dtype=torch.float64)
     assert torch.equal(grown_basis(second, known, 5 / 9), known)
@@ -301,6 +305,43 @@ def test_the_energy_rule_by_hand():
     assert torch.allclose(projector(grown), half)
     assert grown_basis(second, known, 0.9).shape == (3, 3)
     assert grown_basis(torch.zeros(3, 3, dtype=torch.float64), None, 0.97).shape == (3, 0)
+
+
+def counts_of_the_authors(matrices, shares):
+    """The number of vectors after every phase, by singular values of whole matrices [inputs, n]."""
+    basis, counts = None, []
+    for matrix, share in zip(matrices, shares, strict=True):
+        rest = matrix if basis is None else matrix - basis @ (basis.T @ matrix)
+        left, singular, _ = np.linalg.svd(rest, full_matrices=False)
+        total, ratios = (matrix**2).sum(), singular**2 / (matrix**2).sum()
+        if basis is None:
+            count, basis = int((np.cumsum(ratios) < share).sum()), left[:, :0]
+        else:
+            kept, count = 1 - (rest**2).sum() / total, 0
+            while kept < share and count < len(ratios):
+                kept, count = kept + ratios[count], count + 1
+        basis = np.hstack((basis, left[:, :count]))[:, : len(matrix)]
+        counts.append(basis.shape[1])
+    return counts
+
+
+@pytest.mark.parametrize("inputs", [8, 200], ids=["few", "many"])
+@pytest.mark.parametrize("seed", range(5))
+def test_as_many_vectors_as_in_the_authors_code(inputs, seed):
+    """In the first phase and in later ones, which count in another way."""
+    draws = np.random.default_rng(seed)
+    matrices = [
+        draws.normal(size=(20, 20)) * np.logspace(0, -2, 20) @ draws.normal(size=(20, inputs)) for _ in range(3)
+    ]
+    shares, basis, counts = [0.9, 0.93, 0.96], None, []
+    for matrix, share in zip(map(torch.from_numpy, matrices), shares, strict=True):
+        if inputs < 20:
+            basis = grown_basis_of_few(matrix, basis, share)
+        else:
+            basis = grown_basis(matrix @ matrix.T, basis, share)
+        counts.append(basis.shape[1])
+    assert counts == counts_of_the_authors(matrices, shares)
+    assert counts[0] < counts[1] < counts[2]
 
 
 @pytest.mark.parametrize("wide", [1500, 4], ids=["double", "single"])
@@ -342,7 +383,7 @@ def test_few_inputs_are_kept_as_they_are_and_many_are_added_up():
 
 @pytest.mark.parametrize("wide", [1500, 4], ids=["double", "single"])
 def test_a_basis_grows_orthonormal(monkeypatch, wide):
-    """It keeps what it held, covers what it must and not one direction more, in either precision."""
+    """It keeps what it held, covers what it must and not one direction more, in either precision; the first stays below."""
     monkeypatch.setattr(gpm, "_WIDE", wide)
     torch.manual_seed(1)
     basis = None
@@ -353,10 +394,12 @@ def test_a_basis_grows_orthonormal(monkeypatch, wide):
         basis = grown_basis(covariance, old, share)
         assert torch.allclose(basis.T @ basis, torch.eye(basis.shape[1], dtype=torch.float64), atol=1e-12)
         covered = (basis.T @ covariance @ basis).trace() / covariance.trace()
+        if old is None:
+            assert covered < share
+            continue
         assert covered >= share - 2e-5
-        if old is not None:
-            assert basis.shape[1] > old.shape[1]
-            assert torch.allclose(projector(basis) @ old, old, atol=1e-6)
+        assert basis.shape[1] > old.shape[1]
+        assert torch.allclose(projector(basis) @ old, old, atol=1e-6)
         fewer = basis[:, :-1]
         assert (fewer.T @ covariance @ fewer).trace() / covariance.trace() < share
 

@@ -22,7 +22,7 @@ SHARING = {
     "ewc_on": {},
     "gpm": {},
     "dgr": {},
-    "fromp": {},
+    "fromp": {"clip": None},
     "bgs": {"last_layer_epochs": 0},
     "er": {"replay": "earlier"},
     "der": {"replay": "earlier"},

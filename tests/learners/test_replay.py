@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
@@ -13,7 +14,7 @@ from scipy.stats import chisquare, hypergeom
 from einstellung.backbones import VisionTransformer
 from einstellung.errors import InputError
 from einstellung.learners import learners, make_learner
-from einstellung.learners.methods import learner_options
+from einstellung.learners.methods import Methods, learner_options
 from einstellung.randomness import generator
 
 METHODS = ["er", "der", "derpp"]
@@ -312,3 +313,26 @@ def test_batch_norm_sees_all_images_together(make, batch_of, stream, method):
 @pytest.mark.parametrize("method", WEIGHTS)
 def test_one_after_the_other_is_the_default(method):
     assert learner_options(method, {}).joined is False
+
+
+@pytest.mark.parametrize("method", [*METHODS, "bgs"])
+def test_a_draw_is_as_large_as_a_batch_unless_given(method):
+    for size in (8, 64):
+        methods = Methods(batch_size=size)
+        assert methods.options(method, {}).draw == methods.options(method, {"draw": None}).draw == size
+        assert methods.options(method, {"draw": 5}).draw == 5
+    assert Methods(batch_size=8).options("er+erm", {})["er"].draw == 8
+
+
+def test_a_learner_draws_as_many_as_the_batch_size_says(make, batch_of, stream, monkeypatch):
+    """That of the training, also where the last batch of an epoch is smaller."""
+    context = replace(make("sgd").context, batch_size=5)
+    learner = make_learner("er", {"buffer": 50}, make("sgd").net, context)
+    drawn, draw = [], learner.buffer.draw
+    monkeypatch.setattr(learner.buffer, "draw", lambda count, draws: drawn.append(count) or draw(count, draws))
+    phase = stream.phases[0]
+    learner.begin_phase(phase)
+    learner.begin_epoch(phase, 1)
+    for rows in (range(8), range(8, 11)):
+        learner.observe(batch_of(phase, rows))
+    assert drawn == [5]

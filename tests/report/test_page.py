@@ -78,7 +78,7 @@ def test_failed_checks_come_first_and_loud():
     assert "1 check failed: read this before the numbers." in text
     section = text[text.index("Proof of the stream") :]
     assert section.index("FAILED") < section.index("passed")
-    assert "not measurable log is whole" in section
+    assert "not checked log is whole" in section
 
 
 def test_what_is_not_there_is_not_announced():

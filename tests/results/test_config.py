@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import asdict
+from pathlib import Path
+
 import click
 import pytest
+import yaml
 
 from einstellung.cli import cli
 from einstellung.diagnoses import diagnoses
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.study import prepare_study
+from einstellung.learners import learners
 from einstellung.results.config import (
+    StudyConfig,
     build_config,
     merged,
     preset_names,
@@ -205,3 +213,31 @@ def test_one_of_a_kind_needs_no_list():
     config = build_config({"training": {"epochs": 3}, "seeds": 7, "methods": "sgd", "logging": "csv"})
     assert config.training.epochs == (3, 3)
     assert (config.seeds, config.methods, config.logging) == ((7,), ("sgd",), ("csv",))
+
+
+def documented_defaults():
+    """The configuration that docs/configuration.md says holds the defaults."""
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    return yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+
+
+def test_the_documented_defaults_are_the_defaults():
+    documented = documented_defaults()
+    ours = StudyConfig().model_dump(mode="json")
+    assert set(documented) == {*ours, "guide_files"} - {"format"}
+    for key in ("training", "evaluation"):
+        assert documented[key] == ours[key]
+    written_out = resolve(build_config({})).model_dump(mode="json")
+    for key in ("stream", "cue", "backbone"):
+        assert documented[key] == written_out[key], key
+    for method, given in documented["learners"].items():
+        assert given == asdict(learners[method].Options()), method
+    assert RigiditySettings(**documented["score"]) == RigiditySettings()
+    for key in ("methods", "seeds", "cover", "attention", "combinations", "companions", "launcher", "logging"):
+        assert documented[key] == ours[key], key
+
+
+def test_the_documentation_of_the_demo_has_its_penalty():
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text(encoding="utf-8")
+    said = re.search(r"\| `demo` \|.*`e_lambda` ([\d.]+)", page)
+    assert float(said[1]) == read_preset("demo")["learners"]["ewc_on"]["e_lambda"]

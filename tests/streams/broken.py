@@ -8,7 +8,7 @@ from einstellung.streams import ImageSet, Stream, prove
 
 
 def failed(stream: Stream) -> list[str]:
-    return [check.name for check in prove(stream).checks if not check.passed]
+    return [check.name for check in prove(stream).checks if check.passed is False]
 
 
 def with_train(stream: Stream, number: int, train: ImageSet) -> Stream:

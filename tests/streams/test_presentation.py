@@ -8,9 +8,10 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from einstellung.cues import PatchCue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
-from einstellung.streams import ImageSet, Presentation
+from einstellung.streams import ImageSet, Presentation, shapes
 from einstellung.streams.presentation import crop_and_flip
 
 
@@ -89,3 +90,24 @@ def test_images_of_a_set_are_prepared_on_the_cpu_and_shown_on_the_device(small_s
     assert presentation.training_pixels(train, generator(1, "a"), generator(1, "b")).device.type == "cpu"
     assert presentation.training(train, generator(1, "a"), generator(1, "b")).device.type == "meta"
     assert presentation.unaugmented(train).device.type == "meta"
+
+
+@pytest.mark.parametrize("habit", ["none", "same", "other"])
+def test_a_batch_of_both_phases_gets_the_cue_of_each(habit):
+    """As in replay: T1's habit, here green at the bottom right, and T2's magenta patch at the top left."""
+    stream = shapes(PatchCue(habit=habit), train_per_class=4, test_per_class=2)
+    t1, t2 = (phase.train for phase in stream.phases)
+    order = torch.randperm(len(t1) + len(t2), generator=torch.Generator().manual_seed(0))
+    batch = ImageSet.joined((t1, t2)).take(order)
+    presentation = Presentation(stream)
+    for pixels in (
+        presentation.training_pixels(batch, generator(1, "a"), generator(1, "b")),
+        presentation.painted(batch.images, batch),
+    ):
+        magenta, green = (torch.tensor(one, dtype=torch.uint8).view(1, 3, 1, 1) for one in ((255, 0, 255), (0, 255, 0)))
+        top_left = (pixels[:, :, :4, :4] == magenta).flatten(1).all(dim=1)
+        bottom_right = (pixels[:, :, 28:, 28:] == green).flatten(1).all(dim=1)
+        of_t1 = torch.isin(batch.labels, torch.tensor(stream.phases[0].classes))
+        assert torch.equal(top_left, batch.has_cue & ~of_t1 if habit == "other" else batch.has_cue)
+        assert torch.equal(bottom_right, batch.has_cue & of_t1 if habit == "other" else torch.zeros_like(of_t1))
+        assert bool((batch.has_cue & of_t1).any()) == (habit != "none")

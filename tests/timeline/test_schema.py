@@ -88,7 +88,7 @@ def test_a_column_under_another_name_is_pointed_at(tmp_path):
     assert message.endswith("; did you mean 'Method' for 'method', 'epochs' for 'epoch', 'Acc' for 'acc'?")
 
 
-@pytest.mark.parametrize("column", ["acc_task", "top5"])
+@pytest.mark.parametrize("column", ["acc_task", "acc_within", "top5"])
 def test_optional_accuracies_are_checked_where_given(tmp_path, column):
     header = f"{HEADER},{column}"
     assert read(tmp_path, f"{GOOD},0.9", header=header).frame[column].tolist() == [0.9]

@@ -10,7 +10,7 @@ import pytest
 
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
-from tests.timeline.rows import row, write
+from tests.timeline.rows import HEADER, row, write
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
@@ -27,6 +27,7 @@ def test_what_is_written_is_read_back_exactly(tmp_path, suffix):
             "loss": np.where(np.arange(50) % 2, rng.random(50), np.nan),
             "n": np.where(np.arange(50) % 3, 500, np.nan),
             "acc_task": rng.random(50),
+            "acc_within": np.where(np.arange(50) % 5, rng.random(50), np.nan),
             "note": "x",
         }
     )
@@ -76,3 +77,12 @@ def test_parquet_without_its_library_is_said(tmp_path, monkeypatch):
         Timeline.read(path)
     with pytest.raises(InputError, match=r"needs pyarrow; pip install 'einstellung\[parquet\]'"):
         timeline.write(path)
+
+
+def test_a_curve_has_the_accuracy_within_its_split_where_the_file_does(tmp_path):
+    lines = (f"{row(epoch=2)},0.9", f"{row(epoch=1)},0.7", f"{row(method='er')},")
+    timeline = Timeline.read(write(tmp_path / "a.csv", *lines, header=f"{HEADER},acc_within"))
+    assert timeline.curves("sgd", 1, "T2")["T1_all"].acc_within.tolist() == [0.7, 0.9]
+    assert np.isnan(timeline.curves("er", 1, "T2")["T1_all"].acc_within).all()
+    without = Timeline.read(write(tmp_path / "b.csv", row())).curves("sgd", 1, "T2")["T1_all"]
+    assert without.acc_within is None

@@ -5,11 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 
 from einstellung.experiments.assembly import build_learner
 from einstellung.training import Evaluator
+from einstellung.training.evaluator import split_metrics
 
 
 def test_every_figure_against_a_loop_over_images(config, stream):
@@ -23,20 +28,22 @@ def test_every_figure_against_a_loop_over_images(config, stream):
 
     images = stream.split("T2_val").images
     net.eval()
-    right: dict[int, list[tuple[int, int, int]]] = {}
+    right: dict[int, list[tuple[int, ...]]] = {}
     losses = []
     for image, label in zip(images.images, images.labels.tolist(), strict=True):
         with torch.no_grad():
             logits = net(presentation.normalised(image[None]))[0].double().tolist()
         ranked = sorted(range(len(logits)), key=lambda c: -logits[c])
         own = max(stream.phases[1].classes, key=lambda c: logits[c])
-        right.setdefault(label, []).append((ranked[0] == label, own == label, label in ranked[:5]))
+        within = max(set(images.labels.tolist()), key=lambda c: logits[c])
+        right.setdefault(label, []).append((ranked[0] == label, own == label, within == label, label in ranked[:5]))
         top = max(logits)
         losses.append(top + math.log(sum(math.exp(value - top) for value in logits)) - logits[label])
     by_class = [[sum(column) / len(rows) for column in zip(*rows, strict=True)] for rows in right.values()]
-    acc, acc_task, top5 = (sum(column) / len(by_class) for column in zip(*by_class, strict=True))
+    acc, acc_task, acc_within, top5 = (sum(column) / len(by_class) for column in zip(*by_class, strict=True))
     assert measured.acc == pytest.approx(acc)
     assert measured.acc_task == pytest.approx(acc_task)
+    assert measured.acc_within == pytest.approx(acc_within)
     assert measured.top5 == pytest.approx(top5)
     assert measured.loss == pytest.approx(sum(losses) / len(losses), rel=1e-5)
     assert measured.n == len(images)
@@ -82,3 +89,28 @@ def test_an_image_in_two_splits_of_a_phase_is_shown_once(config, stream):
 def test_no_split_no_measurement(config, stream):
     learner = build_learner(config, "sgd", 3, stream)
     assert Evaluator(stream, learner.context.presentation, learner.context.autocast).measure(learner.net, []) == []
+
+
+@given(
+    logits=arrays(np.float64, (12, 5), elements=st.integers(-8, 8), unique=False),
+    labels=st.lists(st.integers(0, 4), min_size=12, max_size=12),
+)
+def test_accuracy_within_the_classes_of_a_split_against_a_loop(logits, labels):
+    """The first of the largest logits among the classes that the split holds; None where it holds one."""
+    held = sorted(set(labels))
+    measured = split_metrics(torch.from_numpy(logits), torch.tensor(labels), (0, 1, 2, 3, 4))
+    if len(held) == 1:
+        assert measured.acc_within is None
+        return
+    shares = []
+    for label in held:
+        own = [row for row, other in zip(logits.tolist(), labels, strict=True) if other == label]
+        shares.append(sum(max(held, key=lambda one, row=row: row[one]) == label for row in own) / len(own))
+    assert measured.acc_within == pytest.approx(sum(shares) / len(shares))
+    assert measured.acc_within >= measured.acc_task == measured.acc
+
+
+def test_a_split_of_one_class_has_no_accuracy_within():
+    metrics = split_metrics(torch.eye(3), torch.zeros(3, dtype=torch.long), (0, 1))
+    assert metrics.acc_within is None
+    assert metrics.acc_task is not None

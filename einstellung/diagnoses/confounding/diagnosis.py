@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from einstellung.diagnoses.confounding import answer, family, page, tables
 from einstellung.diagnoses.confounding.card import ConfoundingCard
 from einstellung.diagnoses.confounding.score import score_tasks
-from einstellung.diagnoses.confounding.settings import ConfoundingSettings
+from einstellung.diagnoses.confounding.settings import DEFAULT_BASELINE, ConfoundingSettings
 from einstellung.diagnoses.confounding.splits import describe_split, has_confounded_tasks, split_order
 from einstellung.diagnoses.confounding.study import describe_tasks
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
@@ -31,10 +31,15 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
     Card = ConfoundingCard
     grouped = frozenset({FAMILY})
     needs_own_splits = True
+    default_baseline = DEFAULT_BASELINE
+    undefined_without = "AD, PD and SFR_rel of the tasks after the first"
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits: Sequence[str]) -> bool:
         return has_confounded_tasks(splits)
+
+    def missing_baseline(self, settings: ConfoundingSettings, methods: Sequence[str], n_phases: int) -> str | None:
+        return None if n_phases == 1 else super().missing_baseline(settings, methods, n_phases)
 
     def score(self, evidence: Evidence, settings: ConfoundingSettings) -> ConfoundingCard:
         return score_tasks(

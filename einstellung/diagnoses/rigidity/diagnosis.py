@@ -16,7 +16,7 @@ from einstellung.diagnoses.rigidity.family import sweep_page
 from einstellung.diagnoses.rigidity.page import page
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
-from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
 from einstellung.diagnoses.rigidity.splits import describe_split, recognises, split_order
 from einstellung.diagnoses.rigidity.tables import make_tables
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
@@ -41,6 +41,8 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     Card = RigidityCard
     grouped: ClassVar[frozenset[str]] = frozenset({SWEEP})
     configured_order: ClassVar[bool] = False
+    default_baseline: ClassVar[str] = DEFAULT_BASELINE
+    undefined_without: ClassVar[str] = "AD, PD, SFR_rel and the verdicts"
     template: ClassVar[Path] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits: Sequence[str]) -> bool:

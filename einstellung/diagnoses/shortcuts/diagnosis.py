@@ -10,7 +10,7 @@ from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
 from einstellung.diagnoses.shortcuts import answer, family, page, splits, tables
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
-from einstellung.diagnoses.shortcuts.settings import SelectionRule, ShortcutsSettings
+from einstellung.diagnoses.shortcuts.settings import DEFAULT_BASELINE, SelectionRule, ShortcutsSettings
 from einstellung.metrics.image_pairs import Predictions
 from einstellung.report.family import FAMILY, FamilyPage
 from einstellung.report.tables import Table
@@ -30,6 +30,8 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
     Card: ClassVar[type[ShortcutsCard]] = ShortcutsCard
     grouped: ClassVar[frozenset[str]] = frozenset({FAMILY})
     needs_own_splits: ClassVar[bool] = True
+    default_baseline: ClassVar[str] = DEFAULT_BASELINE
+    undefined_without: ClassVar[str] = "amplification and the verdicts"
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits_of_log: Sequence[str]) -> bool:

@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-# Okabe and Ito's colour-blind-safe colours. Black is the baseline's; their yellow is left out: it vanishes on white.
-PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colour-blind-safe colours and three dark ones of Tol's. Black is the baseline's; Okabe and Ito's yellow is left
+# out: it vanishes on white.
+PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#332288", "#882255", "#661100")
 BASELINE_COLOUR = "#000000"
-DASHES: tuple[Any, ...] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)), (0, (8, 1.5, 1, 1.5, 1, 1.5)))
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (8, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (2.5, 1.2)),
+    (0, (8, 3)),
+    (0, (3, 1.5, 3, 1.5, 1, 1.5)),
+)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 INK = "#1a1a1a"
 GREY = "#6b6b6b"
 FAINT = "#d9d9d9"
 
-# The methods of the paper keep their place in every report, whatever else is compared with them.
-FAMILIAR = ("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved", "er", "der", "ewc", "joint", "cumulative")
+# Every built-in method keeps its look in every report, whatever else is compared with it. Methods that are often compared have
+# different colours: those of the ERI paper (the first six), and those of ConCon (from er to gdumb).
+FAMILIAR = (
+    *("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved", "er", "der", "ewc", "joint", "cumulative"),
+    *(
+        "naive",
+        "fromp",
+        "bgs",
+        "gdumb",
+        "scratch",
+        "scratch_t2",
+        "erm",
+        "gdro",
+        "lff",
+        "jtt",
+        "dfr",
+        "lle",
+        "eiil",
+        "debian",
+    ),
+    *("sd", "di", "subg", "mixup", "cutmix", "cutout", "augmix", "bg_aug", "txt_aug", "wtm_aug", "cff_aug"),
+)
 
 WIDTH = 7.0  # inches: the text width of a two-column paper
 
@@ -68,11 +99,18 @@ class MethodStyle:
 
 
 def _slot(index: int) -> MethodStyle:
-    return MethodStyle(PALETTE[index % len(PALETTE)], DASHES[index % len(DASHES)], MARKERS[index % len(MARKERS)])
+    """A style for each number from 0; colour and dash together are unique, since 9 and 8 have no common factor."""
+    round_, place = divmod(index, len(PALETTE) * len(DASHES))
+    dash = DASHES[place % len(DASHES)]
+    if round_:  # a pattern with more dots than any of the list
+        dash = (0, (4 + place % len(DASHES), 1.5, *(1, 1.5) * (round_ + 2)))
+    return MethodStyle(PALETTE[index % len(PALETTE)], dash, MARKERS[index % len(MARKERS)])
 
 
 def method_styles(methods: Sequence[str], baseline: str | None) -> dict[str, MethodStyle]:
-    """Colour, dash and marker for every method; colour and dash together are unique for up to 30 methods.
+    """Colour, dash and marker for every method; no two have the same colour and dash.
+
+    Methods that are not built in take colours that are free, as far as there are any.
 
     >>> styles = method_styles(["scratch_t2", "sgd", "mine"], "scratch_t2")
     >>> styles["scratch_t2"].colour, styles["sgd"].colour, styles["mine"].colour
@@ -80,11 +118,19 @@ def method_styles(methods: Sequence[str], baseline: str | None) -> dict[str, Met
     """
     others = [method for method in methods if method != baseline]
     slot_of = {name: slot for slot, name in enumerate(FAMILIAR) if name in others}
-    free = iter(slot for slot in range(len(FAMILIAR) + len(others)) if slot not in set(slot_of.values()))
-    styles = {method: _slot(slot_of[method] if method in slot_of else next(free)) for method in others}
+    for method in others:
+        if method not in slot_of:
+            slot_of[method] = _free_slot(slot_of.values(), len(FAMILIAR) + len(others))
+    styles = {method: _slot(slot) for method, slot in slot_of.items()}
     if baseline in methods:
         styles[str(baseline)] = MethodStyle(BASELINE_COLOUR, (0, (3, 1.2)), "*")
     return {method: styles[method] for method in methods}
+
+
+def _free_slot(taken: Collection[int], count: int) -> int:
+    """One of ``count`` slots that is not taken, of the colour that is used least."""
+    used = Counter(slot % len(PALETTE) for slot in taken)
+    return min(set(range(count)) - set(taken), key=lambda slot: (used[slot % len(PALETTE)], slot))
 
 
 class Compared(Protocol):

@@ -43,7 +43,8 @@ def scenes(tables):
 
 
 def test_the_checks_pass_on_what_the_stream_is_made_of(tables, scenes):
-    assert all(checked(number, tables, scenes).passed for number in range(len(CHECKS)))
+    passed = [checked(number, tables, scenes).passed for number in range(len(CHECKS))]
+    assert passed == [True, True, True, None, True, True]  # tables have no pictures to compare
 
 
 def test_a_flipped_label_breaks_its_rule(tables, scenes):
@@ -172,7 +173,7 @@ def test_a_training_picture_among_the_test_pictures_of_a_folder_is_found_in_tabl
 
 def test_tables_without_pictures_are_not_compared_and_the_proof_says_so(tables, scenes):
     found = checked(3, tables, scenes)
-    assert found.passed
+    assert found.passed is None
     assert found.detail.startswith("not checked: scenes without pictures are alike by chance")
 
 

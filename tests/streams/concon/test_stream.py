@@ -115,7 +115,8 @@ def test_pictures_without_a_record_have_no_twins_and_the_proof_says_what_it_did_
     assert stream.phases[0].train.features is None
     proof = prove(stream)
     assert proof.holds
-    assert sum("not checked" in check.detail for check in proof.checks) == 3
+    assert sum(check.passed is None for check in proof.checks) == 4
+    assert all(("not checked" in check.detail) == (check.passed is None) for check in proof.checks)
     with pytest.raises(InputError, match=r"has no scenes\.jsonl"):
         concon(**few, input_modality="attributes")
 
