@@ -116,13 +116,14 @@ def run(
 @OUT
 @JSON
 def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_json: bool) -> None:
-    """Four learners, three seeds, drawn shapes, a planted cue: a report in a few minutes, without any download."""
-    from einstellung.results.config import build_config
-    from einstellung.results.folder import ResultsFolder
+    """Three learners after a history with and without the cue, five seeds, drawn shapes: a report in a few minutes."""
+    from einstellung.cli.study_groups import SweepGroup
+    from einstellung.results.sweep import Sweep
 
-    config = build_config(*_values(None, "demo", None, None, (), launcher))
-    folder = ResultsFolder(out or Path("results") / config.name)
-    _study(config, folder, workers, as_json)
+    values, where = _values(None, "demo", None, None, (), launcher)
+    sweep = Sweep("cue.habit", ("none", "same"))
+    root = out or Path("results") / values["name"]
+    _run_group(root, sweep.studies(values, where), workers, SweepGroup(root, sweep), as_json)
 
 
 @click.command()
