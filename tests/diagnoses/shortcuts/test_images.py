@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from einstellung.checks import Check
-from einstellung.diagnoses.shortcuts.card import GapEstimate
+from einstellung.diagnoses.shortcuts.estimates import GapEstimate
 from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, shares_drawn
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from einstellung.diagnoses.shortcuts.card import GapEstimate
+from einstellung.diagnoses.shortcuts.estimates import GapEstimate
 from einstellung.diagnoses.shortcuts.gaps import in_terms_of_labels
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.verdict import agreed, judge_gap, judge_method
