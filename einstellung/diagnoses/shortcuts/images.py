@@ -138,7 +138,7 @@ def hits_of_runs(
                 for label, rows in by_class.items():
                     images = rows.index.to_numpy(dtype=np.int64)
                     if not np.array_equal(identities.setdefault((split, label), images), images):
-                        why = f"other images in {split}"
+                        why = why or f"other images in {split}"
                     hits[split, label] = right[label]
             if why is not None:
                 amiss.append(f"{run_name((method, seed))}: {why}")

@@ -178,8 +178,8 @@ def gap_difference_table(card: ShortcutsCard) -> Table:
     note = (
         "Points. Gaps stand beside the verdicts and decide nothing: on images where all other cues are common, accuracy is "
         f"bounded by the ceiling. Minus {card.baseline}: paired by seed; above 0 the gap is smaller. Seeds: t interval. "
-        f"{_over_images(card)}Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless the "
-        f"gap of {card.baseline} is below {pts(-SMALLEST_GAP, digits=0)} point. Intervals are not corrected for many comparisons."
+        f"{_over_images(card)}Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless "
+        f"the gap of {card.baseline} is below {pts(-SMALLEST_GAP, digits=0)} point. Intervals are not corrected for many tests."
     )
     return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
 

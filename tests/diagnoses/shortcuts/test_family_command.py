@@ -53,7 +53,7 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     assert typed(monkeypatch, *run) == 0
     said = capsys.readouterr()
     printed = said.out
-    assert "A single seed, so nothing is certain, in switch and joined." in printed
+    assert "Fewer than 3 seeds, so nothing is certain, in switch and joined." in printed
     assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
     assert f"report: {root / 'family.html'}" in printed
     page = (root / "family.html").read_text(encoding="utf-8")
