@@ -31,7 +31,7 @@ from einstellung.diagnoses.shortcuts.settings import (
 )
 from einstellung.diagnoses.shortcuts.splits import patterns_of, subsets_of
 from einstellung.diagnoses.shortcuts.verdict import judge_methods
-from einstellung.diagnoses.wording import listed_seeds
+from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.clusters import RESAMPLES
 from einstellung.metrics.image_pairs import Predictions
 from einstellung.results.config import StudyConfig
@@ -93,7 +93,7 @@ def score_shortcuts(
             warnings += odd
             if images is None:
                 warnings.append(f"verdicts go by the intervals over seeds alone: {check.detail}")
-        warnings += unread
+        warnings += unread if found else [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
 
     def end_of(method: str, phase: str) -> PhaseEnd:
         over_images = images if phase == design.last else None
