@@ -193,4 +193,4 @@ def test_the_level_and_the_names_of_cues_on_the_command_line(tmp_path, said):
         assert code == 2
         assert complaint in printed.err
     code, printed = said("score", "--help")
-    assert "How much a gap must differ from the baseline's to count." in " ".join(printed.out.split())
+    assert "How much the reliance on a cue must differ from the baseline's to count." in " ".join(printed.out.split())
