@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -63,6 +64,13 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     shown = json.loads(capsys.readouterr().out)
     assert shown["studies"]["switch"]["correlations"] == {"T1": [0.75, 0.5], "T2": [0.5, 0.75]}
     assert (root / "family.html").read_text(encoding="utf-8") == page
+    # what was run stores which test images share a co-object, and the report draws them together
+    objects = pd.read_csv(root / "switch" / "sources.csv")
+    assert shown["studies"]["switch"]["basis"]["co-object"] == {"by": "twins", "why": None}
+    assert shown["studies"]["switch"]["image_clusters"] == {
+        "by": "source object",
+        "clusters": objects["source"].nunique(),
+    }
 
 
 def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkeypatch, capsys):
