@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from einstellung.diagnoses.contract import Diagnosis
 from einstellung.diagnoses.registry import applies, get_diagnosis
 from einstellung.diagnoses.settings import parse_settings
@@ -26,7 +28,7 @@ from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.rehearsal import rehearse
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.experiments.samples import stream_samples
-from einstellung.files import write_bytes, write_json
+from einstellung.files import write_bytes, write_json, write_text
 from einstellung.registry import suggestion
 from einstellung.results.config import StudyConfig
 from einstellung.results.folder import ResultsFolder
@@ -166,6 +168,8 @@ def run_study(
     write_json(folder.proof_file, proof.to_dict())
     if not folder.samples_file.exists() and (samples := stream_samples(stream)):
         write_bytes(folder.samples_file, samples)
+    if stream.shared_sources:
+        write_text(folder.sources_file, pd.DataFrame(stream.shared_sources).to_csv(index=False, lineterminator="\n"))
     failures: Sequence[Failure] = ()
     if todo:
         record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]

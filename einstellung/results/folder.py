@@ -23,7 +23,7 @@ _SHAPING = ("stream", "cue", "cover", "backbone", "training", "evaluation", "att
 
 @dataclass(frozen=True)
 class ResultsFolder:
-    """``config.yaml``, ``proof.json``, ``provenance.json``, ``samples.npz``, ``first_phases/``, ``runs/``, and the report."""
+    """``config.yaml``, ``proof.json``, ``provenance.json``, ``samples.npz``, ``sources.csv``, ``first_phases/``, ``runs/``."""
 
     path: Path
 
@@ -42,6 +42,10 @@ class ResultsFolder:
     @property
     def samples_file(self) -> Path:
         return self.path / "samples.npz"
+
+    @property
+    def sources_file(self) -> Path:
+        return self.path / "sources.csv"
 
     @property
     def timeline_file(self) -> Path:

@@ -15,6 +15,8 @@ from einstellung.errors import InputError
 from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
 from einstellung.timeline import Run
 
+SOURCE_COLUMNS = ("index", "source", "value")
+
 
 @dataclass(frozen=True)
 class RunPictures:
@@ -37,6 +39,10 @@ class RunFiles:
     ) -> tuple[Predictions, list[str]]:
         """See :func:`read_predictions`."""
         return ({}, []) if self.folder is None else read_predictions(self.folder, self.runs, last, so)
+
+    def sources(self) -> tuple[pd.DataFrame | None, list[str]]:
+        """See :func:`read_sources`."""
+        return (None, []) if self.folder is None else read_sources(self.folder)
 
     def pictures(self) -> list[RunPictures]:
         """See :func:`find_pictures`."""
@@ -95,6 +101,25 @@ def read_prediction_file(path: Path) -> pd.DataFrame:
         if not pd.api.types.is_integer_dtype(frame[column]):
             raise InputError(f"has something else than whole numbers in column '{column}'")
     return frame[list(PREDICTION_COLUMNS)]
+
+
+def read_sources(results: Path) -> tuple[pd.DataFrame | None, list[str]]:
+    """The ``source`` that test images share and its ``value``, by the images' index; and a sentence where the file is invalid.
+
+    None where the stream did not know the sources, or did not store them yet.
+    """
+    path = results / "sources.csv"
+    if not path.exists():
+        return None, []
+    try:
+        frame = read_run_table(path, SOURCE_COLUMNS, "sources")[list(SOURCE_COLUMNS)]
+        if not all(pd.api.types.is_integer_dtype(frame[column]) for column in SOURCE_COLUMNS):
+            raise InputError("has something else than whole numbers")
+        if frame["index"].duplicated().any():
+            raise InputError(f"has image {frame['index'][frame['index'].duplicated()].iloc[0]} twice")
+    except InputError as error:
+        return None, [f"{path.name} {error}; test images are drawn one by one"]
+    return frame.set_index("index"), []
 
 
 def find_pictures(results: Path, runs: Iterable[Run]) -> list[RunPictures]:

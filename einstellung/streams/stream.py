@@ -134,6 +134,8 @@ class Stream:
     - ``cue_names``: names of the bits in the images' ``features``, lowest bit first.
     - ``interventions``: how to change a cue in an image, by the cue's name.
     - ``target_boxes``: where the object to recognise is, as rows of top, left, bottom, right (the last two exclusive).
+    - ``shared_sources``: of evaluation images that share a source, the images' ``index``, the ``source`` and its ``value``, in
+      columns; empty where sources are not known. Intervals over images draw all images of a source together.
     - ``selected_by``: splits that select the epoch of the last phase: the one whose lowest accuracy over them is highest.
       Without any, the phase's validation split decides.
     """
@@ -162,6 +164,7 @@ class Stream:
     interventions: Mapping[str, Intervention] = field(default_factory=dict)
     target_boxes: Callable[[ImageSet], Tensor] | None = None
     selected_by: tuple[str, ...] = ()
+    shared_sources: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     diagnosis: str = "rigidity"
     habit: Habit | None = None
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.results.run_files import find_pictures, read_pictures, read_predictions
+from einstellung.results.run_files import RunFiles, find_pictures, read_pictures, read_predictions, read_sources
 from tests.diagnoses.rigidity.hand_made import prediction_frame, write_pictures
 
 HEAD = "split,index,label,prediction\n"
@@ -105,3 +105,32 @@ def test_odd_pictures_are_refused_in_one_line(tmp_path, content, words):
         read_pictures(tmp_path / "pictures.npz")
     assert words in str(caught.value)
     assert "pickle" not in str(caught.value)
+
+
+SOURCES = "index,source,value\n"
+
+
+def test_the_sources_that_test_images_share_are_read_by_image(tmp_path):
+    assert read_sources(tmp_path) == (None, [])  # the stream did not know them
+    (tmp_path / "sources.csv").write_text(SOURCES + "7,3,0\n9,3,0\n8,4,1\n")
+    frame, problems = read_sources(tmp_path)
+    assert problems == []
+    assert frame.loc[[7, 8, 9], "source"].tolist() == [3, 4, 3]
+    assert RunFiles(tmp_path).sources()[0].equals(frame)
+    assert RunFiles().sources() == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (SOURCES, "holds no sources"),
+        ("index,source\n1,2\n", "has no column 'value'"),
+        (SOURCES + "1,a,0\n", "has something else than whole numbers"),
+        (SOURCES + "1,2,0\n1,3,0\n", "has image 1 twice"),
+    ],
+)
+def test_an_odd_file_of_sources_is_a_warning(tmp_path, content, words):
+    (tmp_path / "sources.csv").write_text(content)
+    frame, (problem,) = read_sources(tmp_path)
+    assert frame is None
+    assert problem == f"sources.csv {words}; test images are drawn one by one"

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.certainty import LEAST_SEEDS
 from einstellung.diagnoses.shortcuts.findings import carried_over, decided, loses_a_correlation
 from einstellung.diagnoses.shortcuts.notation import (
+    DOWN,
     UP,
     describe_card_seeds,
     describe_final,
     describe_intervals,
     describe_turned,
     gap_head,
+    loss_head,
 )
-from einstellung.diagnoses.shortcuts.tables import gap_cells
+from einstellung.diagnoses.shortcuts.tables import gap_cells, loss_cells
 from einstellung.diagnoses.shortcuts.verdict import (
     AMPLIFIES,
     BASELINE,
@@ -30,6 +33,7 @@ from einstellung.diagnoses.shortcuts.verdict import (
     VERDICTS,
     WHAC_A_MOLE,
     WORSE,
+    describe_basis,
 )
 from einstellung.diagnoses.wording import counted, percent, points
 from einstellung.report.notation import join, per_cent
@@ -40,11 +44,11 @@ _MAX_NAMED = 9  # methods; of more, the table says enough
 _TERMINAL_TONES = {"worse": "bad", "better": "good"}
 
 _SENTENCES = {
-    AMPLIFIES: "{names} {amplify} a gap and {reduce} none, as far as results are conclusive.",
-    CURES_ALL: "{names} {cure} every gap.",
-    REDUCES_ALL: "{names} {reduce} every gap.",
-    REDUCES_SOME: "{names} {reduce} a gap and {amplify} none, as far as results are conclusive.",
-    UNCHANGED: "{names} {change} no gap.",
+    AMPLIFIES: "{names} {amplify} the reliance on a cue and {reduce} it on none, as far as results are conclusive.",
+    CURES_ALL: "{names} {cure} the reliance on every cue.",
+    REDUCES_ALL: "{names} {reduce} the reliance on every cue.",
+    REDUCES_SOME: "{names} {reduce} the reliance on a cue and {amplify} it on none, as far as results are conclusive.",
+    UNCHANGED: "{names} {change} the reliance on no cue.",
     UNDECIDED: "Not conclusive: {names}.",
     NOT_LEARNED: "{names} did not learn the task, so nothing can be concluded.",
 }
@@ -72,12 +76,13 @@ def make_answer(card: ShortcutsCard) -> list[str]:
 
 
 def whac_a_mole_sentence(card: ShortcutsCard, methods: Sequence[str], compared: Sequence[str]) -> str:
-    """How many methods reduce one gap and amplify another, and which.
+    """How many methods reduce the reliance on one cue and amplify that on another, and which.
 
     Only conclusive methods count: those that do, and those with a verdict on every cue.
     """
     if not card.has_baseline:
         return f"Whac-A-Mole cannot be judged: there is no baseline '{card.baseline}'."
+    by = describe_basis(card.basis)
     known = [method for method in compared if method in decided(card)]
     if not known:
         return _nothing_decided(card, compared)
@@ -87,34 +92,43 @@ def whac_a_mole_sentence(card: ShortcutsCard, methods: Sequence[str], compared: 
     else:
         of += f" with a conclusive result ({len(compared)} compared with {card.baseline})"
     if not methods:
-        return f"No Whac-A-Mole: of {of}, none reduces one gap and amplifies another beyond the margin."
+        return f"No Whac-A-Mole by {by}: of {of}, none reduces the reliance on one cue and amplifies that on another."
     described = []
     for method in methods:
-        words = {cue: card.methods[method].verdict.gaps[cue].name for cue in card.cues}
+        words = {cue: judged.name for cue, judged in card.methods[method].verdict.cues.items()}
         better = [cue for cue, word in words.items() if word in BETTER]
         worse = [cue for cue, word in words.items() if word in WORSE]
         described.append(f"{method} ({join(better)} down, {join(worse)} up)")
-    return f"Whac-A-Mole in {len(methods)} of {of}: {join(described)}."
+    return f"Whac-A-Mole by {by} in {len(methods)} of {of}: {join(described)}."
 
 
 def _nothing_decided(card: ShortcutsCard, compared: Sequence[str]) -> str:
-    if all(card.end(method).own.difference[cue].n == 1 for method in compared for cue in card.cues):
-        return "Not conclusive with one seed: a verdict on Whac-A-Mole needs at least two."
-    return f"Whac-A-Mole: not conclusive. No method compared with {card.baseline} has a verdict on every cue."
+    most = max(card.end(method).judged[cue].difference.n for method in compared for cue in card.cues)
+    if 0 < most < LEAST_SEEDS:
+        return f"Not conclusive with {counted(most, 'seed')}: a verdict on Whac-A-Mole needs at least {LEAST_SEEDS}."
+    return (
+        f"Whac-A-Mole by {describe_basis(card.basis)}: not conclusive. No method compared with {card.baseline} has a verdict on "
+        "every cue."
+    )
 
 
 def baseline_sentence(card: ShortcutsCard) -> str:
     """What the baseline relies on, at the end of the last phase."""
     if not card.has_baseline:
         return ""
-    own = card.end(card.baseline).own
+    end = card.end(card.baseline)
+    own = end.own
     if own.ID.mean is None:
         return ""
+    lost = [
+        f"{points(found.loss.mean)} on the {cue}" for cue, found in end.judged.items() if found.loss.mean is not None
+    ]
     named = [f"{points(gap.mean)} where {_uncommon(name)}" for name, gap in own.gaps.items() if gap.mean is not None]
     when = f" after {card.last}" if len(card.phases) > 1 else ""
     turned = describe_turned(card, card.last)
+    relies = f"; points lost by {describe_basis(card.basis)}: {join(lost)}" if lost else ""
     return (
-        f"{card.baseline}{when}: {percent(own.ID.mean)} on images as in training; in points, {join(named)}."
+        f"{card.baseline}{when}: {percent(own.ID.mean)} on images as in training{relies}. Gaps: {join(named)}."
         f"{f' {turned}' if turned else ''}"
     )
 
@@ -125,29 +139,30 @@ def _uncommon(gap: str) -> str:
 
 
 def carry_over_sentence(card: ShortcutsCard) -> str:
-    """In which methods a gap certainly persists after its correlation is gone; empty where no correlation ever goes.
+    """Which methods certainly rely on a cue after its correlation is gone; empty where no correlation ever goes.
 
-    With the gaps of the baseline and of a net without a history: a gap that they have too needs no history.
+    With what the baseline and a net without a history lose: what they lose too needs no history.
     """
     if not loses_a_correlation(card):
         return ""
     found = carried_over(card)
     if not found:
-        return "Carry-over: no gap certainly persists after its correlation is gone."
+        return "Carry-over: no reliance on a cue certainly persists after its correlation is gone."
     parts = []
     for (cue, had, phase), who in found.items():
-        left = {method: _gap_left(card, method, cue, had, phase) for method in card.methods}
+        left = {method: _left(card, method, cue, had, phase) for method in card.methods}
+        by = next(entry.judged.by for entry in card.methods[who[0]].carry_over if entry.cue == cue)
         carriers = join(f"{method} ({left[method]})" for method in who)
         references = [name for name in (card.baseline, card.scratch) if name in left and name not in who]
         others = f", compared with {join(f'{left[name]} in {name}' for name in references)}" if references else ""
-        parts.append(f"the {cue} gap of {had} persists after {phase} in {carriers}{others}")
-    return f"Carry-over: {'; '.join(parts)} (points from where all cues are common)."
+        parts.append(f"by {by}, reliance on the {cue} of {had} persists after {phase} in {carriers}{others}")
+    return f"Carry-over: {'; '.join(parts)} (points lost where it is uncommon)."
 
 
-def _gap_left(card: ShortcutsCard, method: str, cue: str, had: str, phase: str) -> str:
-    """The gap of a cue at the end of a phase in which its correlation is gone."""
+def _left(card: ShortcutsCard, method: str, cue: str, had: str, phase: str) -> str:
+    """What is lost at the end of a phase in which the correlation of a cue is gone."""
     (mean,) = [
-        entry.common.gap.mean
+        entry.judged.left.mean
         for entry in card.methods[method].carry_over
         if (entry.cue, entry.had, entry.phase) == (cue, had, phase)
     ]
@@ -156,12 +171,15 @@ def _gap_left(card: ShortcutsCard, method: str, cue: str, had: str, phase: str) 
 
 def judged_by(card: ShortcutsCard) -> str:
     """What a verdict compares with, and by which margin and level."""
+    why = [f"{cue}: {found.why}" for cue, found in card.basis.items() if found.why]
+    not_twins = f" Not by twins ({'; '.join(why)})." if why else ""
     return (
-        f"Judged at the end of {card.last} against {card.baseline}, paired by seed: a gap more than "
-        f"{points(card.margin)} points larger is amplified if it is itself below {points(-card.margin)}, one as much "
-        f"smaller is reduced, if the 95 % interval of the difference {describe_intervals(card)} excludes 0; cured if moreover "
-        "that of the gap itself stays within the margin of 0. All that must hold from ID accuracy and from accuracy where all "
-        f"cues are common. A method whose ID accuracy is below {percent(card.level)} is not judged."
+        f"Judged at the end of {card.last} against {card.baseline}, paired by seed, by {describe_basis(card.basis)}.{not_twins} "
+        f"Reliance more than {points(card.margin)} points larger is amplified if it is itself above {points(card.margin)}, "
+        f"as much smaller is reduced, if the 95 % interval of the difference {describe_intervals(card)} excludes 0 and p is at "
+        f"most .05 after Holm's correction over methods, with at least {LEAST_SEEDS} seeds; cured if moreover its own interval "
+        "stays within the margin of 0. Gaps decide nothing: where the other cues are common, the ceiling bounds them. A method "
+        f"whose ID accuracy is below {percent(card.level)} is not judged."
     )
 
 
@@ -170,14 +188,15 @@ def make_overview(card: ShortcutsCard) -> Overview:
     rows = []
     for method, record in card.methods.items():
         end = card.end(method)
-        gaps = [replace(cell, tone=_TERMINAL_TONES.get(cell.tone or "")) for cell in gap_cells(card, method)]
         whole, worst = (Cell(per_cent(estimate, spread=False)) for estimate in (end.own.ID, end.worst_group))
-        rows.append((Cell(method), whole, *gaps, worst, Cell(record.verdict.name)))
+        losses = [replace(cell, tone=_TERMINAL_TONES.get(cell.tone or "")) for cell in loss_cells(card, method)]
+        rows.append((Cell(method), whole, *losses, *gap_cells(card, method), worst, Cell(record.verdict.name)))
     note = (
         f"Per cent and points, mean over seeds; {describe_card_seeds(card)}; {describe_final(card)} of {card.last}. "
-        f"(×2.94): so many times the gap of {card.baseline}; {UP}: the interval agrees."
+        f"{UP}, {DOWN}: reliance certainly more or less than that of {card.baseline}; (×2.94): so many times its gap."
     )
-    head = ("method", "ID", *map(gap_head, card.gaps), "worst", "verdict")
+    losses_of = [loss_head(card, cue) for cue in card.cues]
+    head = ("method", "ID", *losses_of, *map(gap_head, card.gaps), "worst", "verdict")
     verdicts: list[Paragraph | str] = [
         Paragraph(record.verdict.sentence, lead=f"{method}: ") for method, record in card.methods.items()
     ]

@@ -2,76 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 from pydantic import Field
 
 from einstellung.diagnoses.card import Card, CardPart, MethodRecord
+from einstellung.diagnoses.shortcuts.estimates import (
+    Amplification,
+    Basis,
+    GapDifference,
+    GapEstimate,
+    RelianceDifference,
+    Trade,
+    Weighting,
+)
 from einstellung.diagnoses.shortcuts.settings import SelectionRule
 from einstellung.metrics.curves import Smoothing
 from einstellung.metrics.ratios import Ratio
 from einstellung.metrics.statistics import Summary
 
-#: What a gap is measured from. ``own`` and ``fixed``: ID accuracy with the weights of the phase, or with those that all phases
-#: share. ``common``: accuracy where every cue goes with the label. ``alone``: accuracy where every cue is as is common in the
-#: phase, which is the same unless a cue is turned there.
-Weighting = Literal["own", "fixed", "common", "alone"]
-WEIGHTINGS: tuple[Weighting, ...] = ("own", "fixed", "common", "alone")
-
 WITH_LABEL, AGAINST_LABEL, NEITHER = "with the label", "against the label", "neither"
-
-
-@dataclass(frozen=True)
-class GapEstimate(Summary):
-    """A gap over seeds. ``images95``: its 95 % interval over test images, None where predictions are not known."""
-
-    images95: tuple[float, float] | None = None
-
-    @classmethod
-    def of(cls, summary: Summary, images95: tuple[float, float] | None = None) -> Self:
-        """A gap from its summary over seeds."""
-        return cls(**vars(summary), images95=images95)
-
-    @property
-    def bounds(self) -> tuple[float, float] | None:
-        """The interval that allows for seeds and, where predictions are known, for images; None with a single seed.
-
-        What seeds and what images do to a mean over seeds is independent of each other, so that variances add up, and with
-        them the squares of an interval's half widths.
-
-        >>> GapEstimate(0.0, 0.1, 3, (-0.3, 0.3), "t", images95=(-0.4, 0.4)).bounds
-        (-0.5, 0.5)
-        >>> GapEstimate(0.0, 0.1, 3, (-0.3, 0.3), "t").bounds
-        (-0.3, 0.3)
-        """
-        if self.ci95 is None or self.images95 is None or self.mean is None:
-            return self.ci95
-        (low, high), (least, most), mean = self.ci95, self.images95, self.mean
-        return mean - math.hypot(mean - low, mean - least), mean + math.hypot(high - mean, most - mean)
-
-
-@dataclass(frozen=True)
-class GapDifference(GapEstimate):
-    """A method's gap minus the baseline's, paired by seed, with the p of a paired t test."""
-
-    p: float | None = None
-
-
-@dataclass(frozen=True)
-class Amplification(Ratio):
-    """A gap over the baseline's: the ratio of their means, and beside it a summary of the ratios seed by seed."""
-
-    per_seed: Summary
-
-
-@dataclass(frozen=True)
-class Trade(Summary):
-    """How much of one cue's gap went over to another's. ``certain``: beyond the margin, and its interval above 0."""
-
-    certain: bool
 
 
 class MeasuredGaps(CardPart):
@@ -94,6 +45,25 @@ class CueReliance(CardPart):
     delta_covered: Summary
     SFR_rel_covered: Summary
     images: int | None
+
+
+class JudgedBasis(CardPart):
+    """What verdicts rest on; ``why``: why not on twins."""
+
+    by: Basis
+    why: str | None = None
+
+
+class Reliance(CardPart):
+    """What a method loses where a cue alone is uncommon, as verdicts measure it; above 0, it relies on the cue.
+
+    ``ceiling``: by main effects, the patterns whose accuracy cannot be told from 1, with that accuracy.
+    """
+
+    by: Basis
+    loss: GapEstimate
+    difference: RelianceDifference
+    ceiling: Mapping[str, float]
 
 
 class HistoryFacets(CardPart):
@@ -120,6 +90,7 @@ class PhaseEnd(CardPart):
     common: MeasuredGaps
     alone: MeasuredGaps
     reliance: Mapping[str, CueReliance]
+    judged: Mapping[str, Reliance]
     facets: HistoryFacets
 
     def measured_from(self, weighting: Weighting) -> MeasuredGaps:
@@ -137,8 +108,25 @@ class GapLeft(CardPart):
     minus_fresh: Summary | None
 
 
+class RelianceLeft(CardPart):
+    """The reliance on a cue whose correlation is gone, what it was before, and minus a fresh net's.
+
+    ``p``: of a t test that ``minus_fresh`` is 0 or, without a fresh net, that what is left is; ``p_holm``: over all methods.
+    """
+
+    by: Basis
+    left: Summary
+    before: Summary
+    minus_fresh: Summary | None
+    p: float | None
+    p_holm: float | None
+
+
 class CarryOver(CardPart):
-    """A cue's gap after the phase that ``had`` its correlation. ``certain``: it was carried over."""
+    """A cue's gap after the phase that ``had`` its correlation, and the reliance that decides.
+
+    ``certain``: it was carried over; ``why``: why that is not certain.
+    """
 
     cue: str
     phase: str
@@ -146,28 +134,32 @@ class CarryOver(CardPart):
     own: GapLeft
     fixed: GapLeft
     common: GapLeft
+    judged: RelianceLeft
     certain: bool
+    why: str | None
 
 
 class PhaseTrade(CardPart):
-    """T of every ordered pair of cues from one phase to the next."""
+    """T of every ordered pair of cues from one phase to the next: of gaps, and of the reliance that decides."""
 
     before: str = Field(serialization_alias="from")
     after: str = Field(serialization_alias="to")
-    own: Mapping[str, Trade]
-    fixed: Mapping[str, Trade]
-    common: Mapping[str, Trade]
-    alone: Mapping[str, Trade]
+    own: Mapping[str, Summary]
+    fixed: Mapping[str, Summary]
+    common: Mapping[str, Summary]
+    alone: Mapping[str, Summary]
+    judged: Mapping[str, Trade]
 
 
 class BaselineTrade(CardPart):
     """T of every ordered pair of cues from the baseline to the method, within one phase."""
 
     phase: str
-    own: Mapping[str, Trade]
-    fixed: Mapping[str, Trade]
-    common: Mapping[str, Trade]
-    alone: Mapping[str, Trade]
+    own: Mapping[str, Summary]
+    fixed: Mapping[str, Summary]
+    common: Mapping[str, Summary]
+    alone: Mapping[str, Summary]
+    judged: Mapping[str, Trade]
 
 
 class Trades(CardPart):
@@ -177,21 +169,21 @@ class Trades(CardPart):
     against_baseline: tuple[BaselineTrade, ...]
 
 
-class GapVerdict(CardPart):
-    """The word for one gap, those for it measured from ID accuracy and from all cues common, and its corrected p."""
+class CueVerdict(CardPart):
+    """The word for the reliance on one cue, what it rests on, its corrected p, and why it is undecided."""
 
     name: str
-    from_id: str | None = Field(default=None, serialization_alias="from_ID")
-    alone: str | None = None
+    by: Basis | None = None
     p_holm: float | None = None
+    why: str | None = None
 
 
 class MitigationVerdict(CardPart):
-    """The word for a method, the sentence behind it, and the word for every gap; none for the baseline and a fresh net."""
+    """The word for a method, the sentence behind it, and the word for every cue; none for the baseline and a fresh net."""
 
     name: str
     sentence: str
-    gaps: Mapping[str, GapVerdict]
+    cues: Mapping[str, CueVerdict]
 
 
 class ShortcutsRecord(MethodRecord):
@@ -219,6 +211,13 @@ class GroupSizes(CardPart):
     test: int | None
 
 
+class ImageClusters(CardPart):
+    """How test images were drawn again: in how many clusters, by their source object or one by one."""
+
+    by: Literal["source object", "image"]
+    clusters: int
+
+
 class PublishedGaps(CardPart):
     """What a paper reports of a method, as shares."""
 
@@ -238,11 +237,12 @@ class ShortcutsCard(Card):
     """All that is said of a study of several shortcuts.
 
     ``common_values``: what is common of every cue in a phase's training images. ``scratch``: the method that starts fresh in
-    every phase. ``informed_of``: the methods that know of some cues only, and of which.
+    every phase. ``basis``: what verdicts on every cue at the end of the last phase rest on. ``informed_of``: the methods that
+    know of some cues only, and of which.
     """
 
     kind: Literal["shortcuts"] = "shortcuts"
-    schema_version: int = 1
+    schema_version: int = 2
     cues: tuple[str, ...]
     labels: tuple[str, ...]
     patterns: tuple[str, ...]
@@ -262,6 +262,8 @@ class ShortcutsCard(Card):
     final_by_phase: Mapping[str, SelectionRule]
     images: GroupSizes
     image_resamples: int | None
+    image_clusters: ImageClusters | None
+    basis: Mapping[str, JudgedBasis]
     methods: Mapping[str, ShortcutsRecord]
     informed_of: Mapping[str, tuple[str, ...]] = Field(serialization_alias="told_some")
     reported: PublishedStudy

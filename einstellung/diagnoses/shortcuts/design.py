@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from einstellung.diagnoses.shortcuts.card import AGAINST_LABEL, NEITHER, WITH_LABEL, Weighting
+from einstellung.diagnoses.shortcuts.card import AGAINST_LABEL, NEITHER, WITH_LABEL
+from einstellung.diagnoses.shortcuts.estimates import Weighting
 from einstellung.diagnoses.shortcuts.gaps import (
     EQUAL,
     Turned,

@@ -47,6 +47,7 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
             cues=evidence.facts.get("cues"),
             correlations=evidence.facts.get("correlations"),
             predictions=predictions,
+            sources=evidence.runs.sources,
             config=evidence.config,
             failures=evidence.failures,
         )

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from einstellung.diagnoses.contract import Members
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
-from einstellung.diagnoses.shortcuts.family_tables import Cards, describe_images, family_tables
+from einstellung.diagnoses.shortcuts.certainty import LEAST_SEEDS
+from einstellung.diagnoses.shortcuts.family_tables import Cards, describe_bases, describe_images, family_tables
 from einstellung.diagnoses.shortcuts.findings import carried_over, decided, loses_a_correlation, traded, whac_a_moles
 from einstellung.diagnoses.shortcuts.notation import describe_card_seeds
 from einstellung.diagnoses.shortcuts.page import GLOSSARY, PILLS
@@ -23,9 +24,9 @@ _LISTED = 5  # from so many names on, those that are missing may be named instea
 _CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label
 minus accuracy where all do. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over
 seeds, which may leave the picture. Behind the name of a cue: the share of training images in which it goes with the label, phase
-by phase; on grey ground it tells nothing any more, and what is left of its gap is carried over (diamond: for certain). Where one
-gap moves towards 0 and another away from it (triangle: for certain), one is traded for the other. Dashed: {baseline} at the end.
-Right of 0, the model expects the cue to go against the label. {seeds}; {images}."""
+by phase; on grey ground it tells nothing any more, and what is left is carried over (diamond: for certain, by {basis}). Where
+one gap moves towards 0 and another away from it (triangle: for certain, by {basis}), one is traded for the other. Dashed:
+{baseline} at the end. Right of 0, the model expects the cue to go against the label. {seeds}; {images}."""
 
 
 def family_page(members: Members[ShortcutsCard], title: str) -> FamilyPage:
@@ -74,8 +75,8 @@ def _whac_a_mole(cards: Cards) -> str:
         words = [f"Whac-A-Mole {_of(found, cards)}, at the end of the last phase: {listed}."]
     elif known:
         words = [
-            "No Whac-A-Mole: at the end of the last phase, no method with a conclusive result reduces one gap and amplifies "
-            "another beyond the margin."
+            "No Whac-A-Mole: at the end of the last phase, no method with a conclusive result reduces the reliance on one cue "
+            "and amplifies that on another."
         ]
     else:
         words = ["Whac-A-Mole: not conclusive. No method has a verdict on every cue."]
@@ -92,17 +93,17 @@ def _carry_over(cards: Cards) -> str:
     if not continual:
         return ""
     if not asked:
-        return "No cue loses its correlation, so that no gap can be carried over."
+        return "No cue loses its correlation, so that no reliance can be carried over."
     found = {name: who for name in asked if (who := carried_over(cards[name]))}
     if found:
         parts = [
-            f"{name} (the {cue} gap of {had} persists after {phase} in {_who(methods, cards[name])})"
+            f"{name} (reliance on the {cue} of {had} persists after {phase} in {_who(methods, cards[name])})"
             for name, who in found.items()
             for (cue, had, phase), methods in who.items()
         ]
-        words = f"A gap persists after its correlation is gone {_of(found, cards)}: {'; '.join(parts)}."
+        words = f"Reliance on a cue persists after its correlation is gone {_of(found, cards)}: {'; '.join(parts)}."
     else:
-        words = f"In {join(asked)} no gap certainly persists after its correlation is gone."
+        words = f"In {join(asked)} no reliance on a cue certainly persists after its correlation is gone."
     rest = [name for name in cards if name not in asked]
     return f"{words} In {join(rest)} no cue loses its correlation." if rest else words
 
@@ -113,13 +114,13 @@ def _trade(cards: Cards) -> str:
         return ""
     found = {name: who for name in asked if (who := traded(cards[name]))}
     if not found:
-        return "From phase to phase, no gap certainly shrinks while another grows."
+        return "From phase to phase, no reliance on a cue certainly shrinks while another grows."
     parts = [
         f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {_who(methods, cards[name])})"
         for name, who in found.items()
         for (pair, before, after), methods in who.items()
     ]
-    return f"From phase to phase, one gap is traded for another {_of(found, cards)}: {'; '.join(parts)}."
+    return f"From phase to phase, reliance on one cue is traded for another {_of(found, cards)}: {'; '.join(parts)}."
 
 
 def _who(methods: Sequence[str], card: ShortcutsCard) -> str:
@@ -135,11 +136,12 @@ def _of(found: Mapping[str, Any], cards: Cards) -> str:
 
 
 def _rests_on(cards: Cards) -> str:
-    single = [name for name, card in cards.items() if all(one.n_seeds == 1 for one in card.methods.values())]
-    nothing = f" A single seed, so nothing is certain, in {join(single)}." if single else ""
+    few = [name for name, card in cards.items() if all(one.n_seeds < LEAST_SEEDS for one in card.methods.values())]
+    nothing = f" Fewer than {LEAST_SEEDS} seeds, so nothing is certain, in {join(few)}." if few else ""
     too = " (Whac-A-Mole: over test images, too)" if all(card.image_resamples for card in cards.values()) else ""
     return (
-        f"Certain: beyond the margin and confirmed by 95 % intervals over seeds{too}. "
+        f"Judged by {describe_bases(cards)}. Certain: beyond the margin, confirmed by 95 % intervals over seeds{too}, and p at "
+        "most 0.05 after Holm's correction over methods. "
         f"{_capitalised(_seeds(cards))}; {describe_images(cards)}.{nothing}"
     )
 
@@ -161,5 +163,7 @@ def _capitalised(text: str) -> str:
 def _caption(cards: Cards) -> str:
     baselines: Iterable[str] = dict.fromkeys(card.baseline for card in cards.values())
     seeds = _capitalised(_seeds(cards))
-    text = _CAPTION.format(baseline=join(baselines), seeds=seeds, images=describe_images(cards))
+    text = _CAPTION.format(
+        baseline=join(baselines), seeds=seeds, images=describe_images(cards), basis=describe_bases(cards)
+    )
     return " ".join(text.split())

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import permutations
 
-from einstellung.diagnoses.shortcuts.card import ShortcutsCard, Trade
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.estimates import Trade
 from einstellung.diagnoses.shortcuts.notation import (
     CUE_HEADS,
     NOT_MEASURED,
@@ -14,10 +15,18 @@ from einstellung.diagnoses.shortcuts.notation import (
     describe_turned,
     gap_cell,
     gap_head,
+    loss_cell,
     pair_head,
     pts,
 )
-from einstellung.diagnoses.shortcuts.phase_tables import FRESH_NET, MINUS_FRESH, carried_cell, gap_left_cells
+from einstellung.diagnoses.shortcuts.phase_tables import (
+    carried_cell,
+    describe_carried,
+    gap_left_cells,
+    reliance_left_cells,
+    trade_cell,
+)
+from einstellung.diagnoses.shortcuts.verdict import describe_basis
 from einstellung.report.notation import DASH, join, per_cent
 from einstellung.report.tables import Cell, Table
 
@@ -25,7 +34,7 @@ Cards = Mapping[str, ShortcutsCard]
 _OTHER_CUES = "this study has other cues"
 _ONE_PHASE = "there is one phase only"
 _UNCOMPARED = "it is the baseline, or has no seed in common with it"
-_UNKNOWN = Trade(None, None, 0, None, "none", certain=False)
+_UNKNOWN = Trade(None, None, 0, None, "none", by="main effects", certain=False)
 
 
 def family_tables(cards: Cards) -> dict[str, Table]:
@@ -49,6 +58,16 @@ def describe_images(cards: Cards) -> str:
     counts = ["not recorded" if count is None else f"{count:,}" for count in where]
     parts = [f"{count} in {join(names)}" for count, names in zip(counts, where.values(), strict=True)]
     return f"test images a pattern: {', '.join(parts)}"
+
+
+def describe_bases(cards: Cards) -> str:
+    """What the verdicts of the studies rest on."""
+    where: dict[str, list[str]] = {}
+    for name, card in cards.items():
+        where.setdefault(describe_basis(card.basis), []).append(name)
+    if len(where) == 1:
+        return next(iter(where))
+    return "; ".join(f"{by} in {join(names)}" for by, names in where.items())
 
 
 def describe_correlations(card: ShortcutsCard) -> str:
@@ -87,6 +106,7 @@ def studies_table(cards: Cards) -> Table:
 def last_phase_table(cards: Cards) -> Table:
     """ID accuracy, every gap, the worst group and the verdict of every method at the end of every study."""
     gaps = list(dict.fromkeys(gap for card in cards.values() for gap in card.gaps))
+    cues = list(dict.fromkeys(cue for card in cards.values() for cue in card.cues))
     rows, values = [], []
     for name, card in cards.items():
         for method, record in card.methods.items():
@@ -100,21 +120,25 @@ def last_phase_table(cards: Cards) -> Table:
                 low, high = (estimate.ci95 if estimate is not None else None) or (None, None)
                 numbers |= {f"{gap} gap": estimate.mean if estimate is not None else None}
                 numbers |= {f"{gap} low95": low, f"{gap} high95": high, f"{gap} amplification": ratio}
-                judged = record.verdict.gaps.get(gap)
-                cells.append(
-                    Cell(DASH, _OTHER_CUES)
-                    if estimate is None
-                    else gap_cell(estimate.mean, ratio, judged.name if judged else None)
+                cells.append(Cell(DASH, _OTHER_CUES) if estimate is None else gap_cell(estimate.mean, ratio))
+            losses = []
+            for cue in cues:
+                judged, word = end.judged.get(cue), record.verdict.cues.get(cue)
+                numbers |= {f"{cue} reliance": judged.loss.mean if judged else None}
+                losses.append(
+                    loss_cell(judged.loss.mean, word.name if word else None) if judged else Cell(DASH, _OTHER_CUES)
                 )
             whole = Cell(per_cent(own.ID, spread=False), None if own.ID.mean is not None else NOT_MEASURED)
             worst, verdict = Cell(per_cent(end.worst_group, spread=False)), record.verdict.name
-            rows.append((Cell(name), Cell(method), whole, *cells, worst, Cell(str(record.n_seeds)), Cell(verdict)))
+            seeds = Cell(str(record.n_seeds))
+            rows.append((Cell(name), Cell(method), whole, *losses, *cells, worst, seeds, Cell(verdict)))
             values.append(
                 {"study": name, "method": method, "phase": card.last, "ID": own.ID.mean, **numbers}
                 | {"worst_group": end.worst_group.mean, "n_seeds": record.n_seeds}
                 | {"images_pattern": card.images.pattern, "verdict": verdict}
             )
-    head = ("study", "method", "ID acc", *map(gap_head, gaps), "worst group", "seeds", "verdict")
+    heads = [f"{CUE_HEADS.get(cue, cue)} reliance" for cue in cues]
+    head = ("study", "method", "ID acc", *heads, *map(gap_head, gaps), "worst group", "seeds", "verdict")
     return Table(
         "All studies at the end of their last phase", _last_note(cards), head, tuple(rows), tuple(values), words=2
     )
@@ -123,48 +147,47 @@ def last_phase_table(cards: Cards) -> Table:
 def _last_note(cards: Cards) -> str:
     words = [
         f"Per cent and points, mean over seeds; {describe_images(cards)}. ID: accuracy on patterns weighted as in the training "
-        "images of the last phase. Gap: accuracy where just these cues are uncommon, minus ID. ×: the gap is so many times that "
-        f"of {_baselines(cards)} in the same study (shown above 1); ↑: amplified, and the 95 % intervals agree. "
-        "Intervals: tables/last_phase.csv."
+        "images of the last phase. Reliance: points lost where the cue is uncommon, by "
+        f"{describe_bases(cards)}; ↑, ↓: certainly more or less than {_baselines(cards)}; verdicts rest on it. Gap: accuracy "
+        "where just these cues are uncommon, minus ID, which decides nothing; ×: so many times that of "
+        f"{_baselines(cards)} in the same study (shown above 1). Intervals: tables/last_phase.csv."
     ]
     words += [f"{name}: {turned}" for name, card in cards.items() if (turned := describe_turned(card, card.last))]
     return " ".join(words)
 
 
 def carry_over_table(cards: Cards) -> Table:
-    """Gaps that are left where their correlation is gone, each of one cue alone."""
+    """What is left of the reliance on a cue where its correlation is gone, and of its gap, from all cues common."""
     rows, values = [], []
     for name, card in cards.items():
         for method, record in card.methods.items():
             for entry in record.carry_over:
-                found, carried = entry.common, carried_cell(card, method, entry)
+                judged, carried = entry.judged, carried_cell(card, method, entry)
+                before, left, bounds, _, minus_fresh, p = reliance_left_cells(card, method, entry)
+                gap = gap_left_cells(card, method, entry.common)[1]
                 rows.append(
                     (
-                        *map(Cell, (name, method, entry.cue, f"{entry.had} to {entry.phase}")),
-                        *gap_left_cells(card, method, found),
-                        Cell(str(found.gap.n)),
-                        carried,
+                        *map(Cell, (name, method, entry.cue, f"{entry.had} to {entry.phase}", judged.by)),
+                        *(before, left, bounds, minus_fresh, p, gap, Cell(str(judged.left.n)), carried),
                     )
                 )
-                low, high = found.gap.ci95 or (None, None)
+                low, high = judged.left.ci95 or (None, None)
                 values.append(
                     {"study": name, "method": method, "cue": entry.cue, "had": entry.had, "phase": entry.phase}
-                    | {"gap_before": found.gap_before.mean, "gap": found.gap.mean, "low95": low}
-                    | {"high95": high, "share": found.share.value, "n": found.gap.n}
-                    | {"minus_fresh": found.minus_fresh.mean if found.minus_fresh else None}
-                    | {"carried_over": carried.text}
+                    | {"by": judged.by, "before": judged.before.mean, "left": judged.left.mean, "low95": low}
+                    | {"high95": high, "n": judged.left.n}
+                    | {"minus_fresh": judged.minus_fresh.mean if judged.minus_fresh else None}
+                    | {"p": judged.p, "p_holm": judged.p_holm, "gap_before": entry.common.gap_before.mean}
+                    | {"gap": entry.common.gap.mean, "share": entry.common.share.value, "carried_over": carried.text}
                 )
     note = (
-        "Points, mean ± standard deviation over seeds, from the pattern in which all cues are common, so that a gap is of its "
-        f"own cue alone; {describe_images(cards)}. Before: at the end of the last phase in which the cue had a correlation with "
-        "the label; left: at the end of a phase in which it has none (.5). Share left: left / before, Fieller's 95 % interval. "
-        f"Yes: the whole interval of the gap before is below {_margins(cards, -1)} points, and the gap left is below that too "
-        f"with its interval below 0, and so is what is left minus what {FRESH_NET} has in that phase, if there is one: "
-        "it carries nothing over, and its gap needs no history."
+        f"Points, mean ± standard deviation over seeds; {describe_images(cards)}. Before: at the end of the last phase in which "
+        "the cue had a correlation with the label; left: at the end of a phase in which it has none (.5). "
+        f"{describe_carried(_margins(cards, 1))} Gap left: from the pattern in which all cues are common; it decides nothing."
     )
-    shown = ("gap before", "gap left", "95 %", "share left", MINUS_FRESH, "seeds", "carried over")
-    head = ("study", "method", "cue", "phases", *shown)
-    return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
+    shown = ("before", "left", "95 %", "minus fresh net", "p (Holm)", "gap left", "seeds", "carried over")
+    head = ("study", "method", "cue", "phases", "by", *shown)
+    return Table("Carry-over: reliance that outlives its correlation", note, head, tuple(rows), tuple(values), words=5)
 
 
 def trade_table(cards: Cards) -> Table:
@@ -174,10 +197,10 @@ def trade_table(cards: Cards) -> Table:
     for name, card in cards.items():
         for method, record in card.methods.items():
             between = {entry.after: entry for entry in record.trade.between_phases}
-            against = {entry.phase: entry.alone for entry in record.trade.against_baseline}
+            against = {entry.phase: entry.judged for entry in record.trade.against_baseline}
             for phase in (between or against) if _pairs(card) else ():
                 before = between[phase].before if between else None
-                moved: Mapping[str, Trade] = between[phase].common if between else {}
+                moved: Mapping[str, Trade] = between[phase].judged if between else {}
                 moves = {
                     "phases": (moved, "not measured in both phases" if between else _ONE_PHASE),
                     "baseline": (against[phase], _UNCOMPARED),
@@ -192,19 +215,21 @@ def trade_table(cards: Cards) -> Table:
                         values.append(
                             {"study": name, "method": method, "from": before if move == "phases" else card.baseline}
                             | {"to": phase if move == "phases" else method, "phase": phase, "pair": pair}
-                            | {"T": estimate.mean, "low95": low, "high95": high, "n": estimate.n}
-                            | {"trade": estimate.certain}
+                            | {"by": estimate.by, "T": estimate.mean, "low95": low, "high95": high, "n": estimate.n}
+                            | {"p": estimate.p, "p_holm": estimate.p_holm, "trade": estimate.certain}
                         )
     note = (
-        f"Points, mean over seeds; {describe_images(cards)}. T = min(what the first cue's gap shrank by, what the second's grew "
-        f"by): above 0 only if one shrank while the other grew; 'trade' where T is above {_margins(cards, 1)} points and the "
-        "whole 95 % interval over seeds above 0; never from phase to phase in a net that starts fresh. Gaps are measured from "
-        "the pattern in which all cues are common: from phase to phase, all with the label; from the baseline to the method "
-        "(vs), at the end of the later phase, as is common in it. Intervals: tables/trade.csv."
+        f"Points, mean over seeds; {describe_images(cards)}. T = min(what the reliance on the first cue shrank by, what that on "
+        f"the second grew by), by {describe_bases(cards)}: above 0 only if one shrank while the other grew; 'trade' where T is "
+        f"above {_margins(cards, 1)} points, the whole 95 % interval over seeds above 0, and p at most .05 after Holm's "
+        "correction over methods, with at least three seeds; never from phase to phase in a net that starts fresh. From phase to "
+        "phase, common is what goes with the label; from the baseline to the method (vs), at the end of the later phase, what is "
+        "common in it. "
+        "Intervals and p: tables/trade.csv."
     )
     heads = [pair_head(pair) for pair in pairs]
     head = ("study", "method", "phases", *heads, *(f"vs {_baselines(cards)}: {pair}" for pair in heads), "seeds")
-    return Table("Trade: one gap shrinks, another grows", note, head, tuple(rows), tuple(values), words=3)
+    return Table("Trade: one reliance shrinks, another grows", note, head, tuple(rows), tuple(values), words=3)
 
 
 def _margins(cards: Cards, sign: int) -> str:
@@ -226,7 +251,4 @@ def _trade(card: ShortcutsCard, pair: str, found: Mapping[str, Trade], why: str)
     if pair not in _pairs(card):
         return Cell(DASH, _OTHER_CUES)
     estimate = found.get(pair, _UNKNOWN)
-    if estimate.mean is None:
-        return Cell(DASH, why)
-    mean = pts(estimate.mean)
-    return Cell(f"{mean} trade", tone="worse") if estimate.certain else Cell(mean)
+    return Cell(DASH, why) if estimate.mean is None else trade_cell(estimate, bounds=False)

@@ -1,7 +1,7 @@
-"""What the phases of a study of several shortcuts show for certain: gaps carried over, and one gap traded for another.
+"""What a study of several shortcuts shows for certain: Whac-A-Mole, reliance carried over, and one reliance traded for another.
 
-Certain is what is beyond the margin and confirmed by the 95 % intervals over seeds; with a single seed nothing is. A net that
-starts fresh in every phase has no history: whatever gap it shows was not carried over.
+Certain is what is beyond the margin and confirmed by the 95 % interval and by p at most .05 after Holm's correction over methods;
+with fewer than three seeds nothing is. A net that starts fresh in every phase has no history: it carries nothing over.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Found = dict[tuple[str, str, str], list[str]]
 
 
 def whac_a_moles(card: ShortcutsCard) -> list[str]:
-    """The methods that reduce one gap and amplify another, at the end of the last phase."""
+    """The methods that reduce the reliance on one cue and amplify that on another, at the end of the last phase."""
     return [method for method, record in card.methods.items() if record.verdict.name == WHAC_A_MOLE]
 
 
@@ -21,7 +21,7 @@ def decided(card: ShortcutsCard) -> list[str]:
     """The methods of which it is decided whether they play Whac-A-Mole: those that do, and those with a verdict for every cue."""
     found = []
     for method, record in card.methods.items():
-        words = [record.verdict.gaps[cue].name for cue in card.cues if record.verdict.gaps]
+        words = [judged.name for judged in record.verdict.cues.values()]
         if record.verdict.name == WHAC_A_MOLE or (words and UNDECIDED not in words):
             found.append(method)
     return found
@@ -33,7 +33,7 @@ def loses_a_correlation(card: ShortcutsCard) -> bool:
 
 
 def carried_over(card: ShortcutsCard) -> Found:
-    """Who still has a gap after its correlation is gone: methods by (cue, phase that had it, phase after)."""
+    """Who still relies on a cue after its correlation is gone: methods by (cue, phase that had it, phase after)."""
     found: Found = {}
     for method, record in card.methods.items():
         for entry in record.carry_over if method != card.scratch else ():
@@ -43,11 +43,11 @@ def carried_over(card: ShortcutsCard) -> Found:
 
 
 def traded(card: ShortcutsCard) -> Found:
-    """Who traded one gap for another from phase to phase: methods by (pair of cues, phase before, phase after)."""
+    """Who traded one reliance for another from phase to phase: methods by (pair of cues, phase before, phase after)."""
     found: Found = {}
     for method, record in card.methods.items():
         for entry in record.trade.between_phases:
-            for pair, trade in entry.common.items():
+            for pair, trade in entry.judged.items():
                 if trade.certain:
                     found.setdefault((pair, entry.before, entry.after), []).append(method)
     return found

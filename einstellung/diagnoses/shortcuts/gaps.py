@@ -109,6 +109,25 @@ def shortcut_gaps(
     }
 
 
+def main_effect(accuracies: Accuracies, place: int) -> float | None:
+    r"""What a cue is worth over all patterns of the other cues: the mean of what is lost where it alone goes against the label.
+
+    .. math:: M_k = mean_q\, [A_{q, k = 1} - A_{q, k = 0}]
+
+    A gap sees only the images on which all other cues are common, where a model may be right whatever cue k shows.
+
+    >>> A = {"11": 1.0, "10": 1.0, "01": 0.8, "00": 0.3}
+    >>> round(main_effect(A, 0), 3), round(main_effect(A, 1), 3)
+    (0.45, 0.25)
+    """
+    lost = [
+        difference(acc, accuracies.get(f"{pattern[:place]}0{pattern[place + 1 :]}"))
+        for pattern, acc in accuracies.items()
+        if pattern[place] == "1"
+    ]
+    return mean_of(lost)
+
+
 def cue_preference(groups: Mapping[tuple[str, str], float | None], cues: Sequence[str]) -> dict[str, float | None]:
     r"""The share of predictions on the balanced test that agree with the label, and with the value of every cue.
 

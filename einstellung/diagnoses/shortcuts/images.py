@@ -1,9 +1,11 @@
-"""The uncertainty of gaps due to the test images: intervals over images, in addition to those over seeds.
+"""The uncertainty of gaps and reliance due to the test images: intervals over images, in addition to those over seeds.
 
-Seeds say how much training varies; they all answer about the same images, and another test would have others. So images are drawn
-again with replacement within every group (class x pattern), the same ones for every run, and whatever is a mean over seeds stays
-the mean over those seeds: 2,000 times, of which the middle 95 % are the interval. It knows nothing of seeds, as the interval over
-seeds knows nothing of images; :attr:`~einstellung.diagnoses.shortcuts.card.GapEstimate.bounds` puts them together.
+Seeds say how much training varies; they all answer about the same images, and another test would have others. So test images are
+drawn again with replacement, the same ones for every run, and whatever is a mean over seeds stays the mean over those seeds:
+2,000 times, of which the middle 95 % are the interval. Where the sources are stored, all images with the same source object are
+drawn together, among the objects of one value; otherwise images are drawn one by one within every group (class x pattern). A
+twin is drawn with its original. It knows nothing of seeds, as the interval over seeds knows nothing of images;
+:attr:`~einstellung.diagnoses.shortcuts.estimates.GapEstimate.bounds` puts them together.
 """
 
 from __future__ import annotations
@@ -13,34 +15,40 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from einstellung.checks import Check
-from einstellung.diagnoses.shortcuts.card import WEIGHTINGS, Weighting
+from einstellung.diagnoses.shortcuts.card import ImageClusters, JudgedBasis
 from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.estimates import WEIGHTINGS, Weighting
 from einstellung.diagnoses.shortcuts.gaps import in_terms_of_labels
 from einstellung.diagnoses.shortcuts.runs import Runs, pairs_with
 from einstellung.diagnoses.shortcuts.splits import group_split, subsets_of
 from einstellung.diagnoses.wording import listed, run_name
+from einstellung.metrics.clusters import cluster_bootstrap, percentile_interval
 from einstellung.metrics.curves import SAME_ACCURACY
 from einstellung.metrics.image_pairs import Predictions, of_split
 from einstellung.timeline import Run
 
-RESAMPLES = 2000
 CHECK = "predictions are those of the scored epoch, on the same images in every run"
-_SEED = 0
 
 Floats = npt.NDArray[np.float64]
-#: By the split of a group, 1 for every image that is classified correctly, in the order of identities.
-Hits = Mapping[str, Floats]
-Bounds = Mapping[str, tuple[float, float]]
+Ints = npt.NDArray[np.int64]
+#: By (split, class), 1 for every image that is classified correctly, in the order of identities.
+Cell = tuple[str, int]
+Hits = Mapping[Cell, Floats]
+Bounds = Mapping[str, tuple[float, float] | None]
 
 
 @dataclass(frozen=True)
 class ImageIntervals:
-    """The 95 % interval over images of every gap, and of its difference from the baseline's, at the end of the last phase."""
+    """95 % intervals over images at the end of the last phase: of gaps, of reliance, and of both minus the baseline's."""
 
     by_gaps: Mapping[tuple[str, Weighting], Bounds]
     by_differences: Mapping[tuple[str, Weighting], Bounds]
+    by_reliance: Mapping[str, Bounds]
+    by_reliance_differences: Mapping[str, Bounds]
+    clusters: ImageClusters
 
     def gaps(self, method: str, weighting: Weighting) -> Bounds:
         """Of a method's gaps, by name; empty where these are undefined."""
@@ -50,88 +58,125 @@ class ImageIntervals:
         """Of what a method's gaps differ by from the baseline's, by name; empty where there is nothing to compare."""
         return self.by_differences.get((method, weighting), {})
 
+    def reliance(self, method: str, cue: str) -> tuple[float, float] | None:
+        """Of a method's reliance on a cue, in the measure that verdicts rest on."""
+        return self.by_reliance.get(method, {}).get(cue)
+
+    def reliance_difference(self, method: str, cue: str) -> tuple[float, float] | None:
+        """Of what that differs by from the baseline's."""
+        return self.by_reliance_differences.get(method, {}).get(cue)
+
 
 def image_intervals(
-    runs: Mapping[str, Runs], design: Design, baseline: str | None, predictions: Predictions
+    runs: Mapping[str, Runs],
+    design: Design,
+    baseline: str | None,
+    predictions: Predictions,
+    basis: Mapping[str, JudgedBasis],
+    sources: pd.DataFrame | None = None,
 ) -> tuple[ImageIntervals | None, Check]:
-    """The intervals, and the check that predictions are those that were scored, on the same images; none where they are not."""
-    hits, check = hits_of_runs(runs, design, predictions)
+    """The intervals, and the check that predictions are those that were scored, on the same images; none where they are not.
+
+    ``sources``: the ``source`` and ``value`` of the object in every test image, by its identity.
+    """
+    twins = [f"{cue}_{kind}" for cue, found in basis.items() if found.by == "twins" for kind in ("common", "swapped")]
+    groups = [group_split(label, pattern) for pattern in design.patterns for label in design.labels]
+    hits, identities, check = hits_of_runs(runs, design.last, [*groups, *twins], predictions)
     if not hits:
         return None, check
-    answers: dict[tuple[str, bool], Hits] = {}  # by method, and whether its own seeds or those of the baseline's pairs
+    answers: dict[tuple[str, bool], Hits] = {}  # by method, and whether minus the baseline's
     for method, own in runs.items():
         answers[method, False] = _mean(hits, [(method, seed) for seed in own])
         if baseline is not None and (pairs := pairs_with(own, runs[baseline])):
             ours, theirs = (_mean(hits, [(name, run.seed) for run, _ in pairs]) for name in (method, baseline))
-            answers[method, True] = {split: ours[split] - theirs[split] for split in ours}
-    redrawn = dict(zip(answers, _redrawn_patterns(list(answers.values()), design), strict=True))
-    found: dict[bool, dict[tuple[str, Weighting], Bounds]] = {False: {}, True: {}}
-    for (method, is_difference), patterns in redrawn.items():
+            answers[method, True] = {cell: ours[cell] - theirs[cell] for cell in ours}
+    redrawn, clusters = _redrawn_splits(list(answers.values()), identities, sources)
+    gaps: dict[bool, dict[tuple[str, Weighting], Bounds]] = {False: {}, True: {}}
+    reliances: dict[bool, dict[str, Bounds]] = {False: {}, True: {}}
+    for (method, is_difference), splits in zip(answers, redrawn, strict=True):
+        patterns = {
+            pattern: np.mean([splits[group_split(label, pattern)] for label in design.labels], axis=0)
+            for pattern in design.patterns
+        }
         for weighting in WEIGHTINGS:
-            if (gaps := _gaps(patterns, design, weighting)) is not None:
-                found[is_difference][method, weighting] = {name: _middle(values) for name, values in gaps.items()}
-    return ImageIntervals(found[False], found[True]), check
+            if (found := _gaps(patterns, design, weighting)) is not None:
+                gaps[is_difference][method, weighting] = {name: percentile_interval(one) for name, one in found.items()}
+        reliances[is_difference][method] = {
+            cue: percentile_interval(_reliance(splits, patterns, design, place, basis[cue]))
+            for place, cue in enumerate(design.cues)
+        }
+    return ImageIntervals(gaps[False], gaps[True], reliances[False], reliances[True], clusters), check
 
 
-def hits_of_runs(runs: Mapping[str, Runs], design: Design, predictions: Predictions) -> tuple[dict[Run, Hits], Check]:
-    """Which images every run answers rightly, if all runs have it as it was scored and of the same images; else nothing."""
-    last, splits = design.last, design.splits()
+def hits_of_runs(
+    runs: Mapping[str, Runs], phase: str, splits: Sequence[str], predictions: Predictions
+) -> tuple[dict[Run, Hits], dict[Cell, Ints], Check]:
+    """Which images every run answers rightly, and which images those are, if all runs have it as it was scored; else nothing."""
     found: dict[Run, Hits] = {}
-    identities: dict[str, list[int]] = {}
+    identities: dict[Cell, Ints] = {}
     amiss = []
     for method, own in runs.items():
         for seed, run in own.items():
             frame = predictions.get((method, seed))
-            tables = {split: None if frame is None else of_split(frame, split) for split in splits}
-            hits: dict[str, Floats] = {}
-            why = "no predictions of every group"
-            for split, table in tables.items():
+            hits: dict[Cell, Floats] = {}
+            why = None
+            for split in splits:
+                table = None if frame is None else of_split(frame, split)
                 if table is None:
+                    why = f"no predictions of {split}"
                     break
-                table = table.sort_index()
-                right = np.asarray(table["prediction"] == table["label"], dtype=np.float64)
-                scored = run.value(last, split)
-                if scored is None or abs(right.mean() - scored) > SAME_ACCURACY:
-                    why = f"{split} {right.mean():.3f}, scored {'nothing' if scored is None else f'{scored:.3f}'}"
+                by_class = {
+                    label: table[table["label"] == label].sort_index() for label in sorted(set(table["label"].tolist()))
+                }
+                right = {
+                    label: np.asarray(rows["prediction"] == label, dtype=np.float64) for label, rows in by_class.items()
+                }
+                acc, scored = float(np.mean([own.mean() for own in right.values()])), run.value(phase, split)
+                if scored is None or abs(acc - scored) > SAME_ACCURACY:
+                    why = f"{split} {acc:.3f}, scored {'nothing' if scored is None else f'{scored:.3f}'}"
                     break
-                if identities.setdefault(split, table.index.tolist()) != table.index.tolist():
-                    why = f"other images in {split}"
-                    break
-                hits[split] = right
-            if len(hits) < len(splits):
+                for label, rows in by_class.items():
+                    images = rows.index.to_numpy(dtype=np.int64)
+                    if not np.array_equal(identities.setdefault((split, label), images), images):
+                        why = why or f"other images in {split}"
+                    hits[split, label] = right[label]
+            if why is not None:
                 amiss.append(f"{run_name((method, seed))}: {why}")
             found[method, seed] = hits
     if amiss:
-        return {}, Check(CHECK, None, f"{listed(amiss)}; so no intervals over images")
-    images = sum(len(some) for some in identities.values())
-    return found, Check(CHECK, True, f"{images:,} images in {len(found)} runs")
+        return {}, {}, Check(CHECK, None, f"{listed(amiss)}; so no intervals over images")
+    images_seen = len(np.unique(np.concatenate(list(identities.values()))))
+    return found, identities, Check(CHECK, True, f"{images_seen:,} images in {len(found)} runs")
 
 
 def _mean(hits: Mapping[Run, Hits], chosen: Sequence[Run]) -> Hits:
-    return {split: np.mean([hits[run][split] for run in chosen], axis=0) for split in hits[chosen[0]]}
+    return {cell: np.mean([hits[run][cell] for run in chosen], axis=0) for cell in hits[chosen[0]]}
 
 
-def shares_drawn(generator: np.random.Generator, images: int) -> Floats:
-    """How often every image of a group is drawn in each resample, as shares: [resamples, images]."""
-    drawn: Floats = generator.multinomial(images, np.full(images, 1 / images), RESAMPLES) / images
-    return drawn
-
-
-def _redrawn_patterns(answers: Sequence[Hits], design: Design) -> list[dict[str, Floats]]:
-    """Of each of several answers, the accuracy by pattern in every resample: the mean over classes.
-
-    The groups are drawn one after the other, so that only one of them is in memory.
-    """
-    generator = np.random.default_rng(_SEED)
-    found: list[dict[str, Floats]] = [{} for _ in answers]
-    for pattern in design.patterns:
-        by_label = []
-        for label in design.labels:
-            columns = np.stack([answer[group_split(label, pattern)] for answer in answers], axis=1)
-            by_label.append(shares_drawn(generator, len(columns)) @ columns)
-        for number, values in enumerate(np.mean(by_label, axis=0).T):
-            found[number][pattern] = values
-    return found
+def _redrawn_splits(
+    answers: Sequence[Hits], identities: Mapping[Cell, Ints], sources: pd.DataFrame | None
+) -> tuple[list[dict[str, Floats]], ImageClusters]:
+    """Of each of several answers, the accuracy on every split in every resample: the mean over classes."""
+    cells = list(identities)
+    images, first = np.unique(np.concatenate(list(identities.values())), return_index=True)
+    sizes = [len(identities[cell]) for cell in cells]
+    values = np.full((len(images), len(cells), len(answers)), np.nan)
+    for place, cell in enumerate(cells):
+        rows = np.searchsorted(images, identities[cell])
+        values[rows, place] = np.stack([answer[cell] for answer in answers], axis=1)
+    if sources is not None and np.isin(images, sources.index).all():
+        clusters, strata = (sources.loc[images, name].to_numpy(dtype=np.int64) for name in ("source", "value"))
+        described = ImageClusters(by="source object", clusters=len(np.unique(clusters)))
+    else:
+        clusters, strata = images, np.repeat(np.arange(len(cells)), sizes)[first]  # that of the group an image is in
+        described = ImageClusters(by="image", clusters=len(images))
+    drawn = cluster_bootstrap(values.reshape(len(images), -1), clusters, strata)
+    means = drawn.reshape(len(drawn), len(cells), len(answers))
+    splits = dict.fromkeys(split for split, _ in cells)
+    places = {split: [place for place, cell in enumerate(cells) if cell[0] == split] for split in splits}
+    return [
+        {split: means[:, own, number].mean(axis=1) for split, own in places.items()} for number in range(len(answers))
+    ], described
 
 
 def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: Weighting) -> dict[str, Floats] | None:
@@ -146,6 +191,14 @@ def _gaps(patterns: Mapping[str, Floats], design: Design, weighting: Weighting) 
     }
 
 
-def _middle(values: Floats) -> tuple[float, float]:
-    low, high = np.quantile(values, [0.025, 0.975]).tolist()
-    return low, high
+def _reliance(
+    splits: Mapping[str, Floats], patterns: Mapping[str, Floats], design: Design, place: int, basis: JudgedBasis
+) -> Floats:
+    """The reliance on a cue in every resample, in the sense of the last phase."""
+    if basis.by == "twins":
+        cue = design.cues[place]
+        lost = splits[f"{cue}_common"] - splits[f"{cue}_swapped"]
+    else:
+        sides = {side: [drawn for pattern, drawn in patterns.items() if pattern[place] == side] for side in "10"}
+        lost = np.mean(sides["1"], axis=0) - np.mean(sides["0"], axis=0)
+    return -lost if design.turned_in(design.last, "alone")[place] else lost

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from einstellung.diagnoses.shortcuts.card import GapEstimate, ShortcutsCard
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.estimates import GapEstimate
 from einstellung.diagnoses.shortcuts.verdict import BETTER, WORSE
 from einstellung.metrics.ratios import Ratio
 from einstellung.metrics.statistics import Summary
@@ -16,7 +17,7 @@ CUE_HEADS = {"background": "BG", "co-object": "CoObj", "watermark": "WTM"}
 NOT_MEASURED = "not measured, or no training correlations to weigh it by"
 NO_PREDICTIONS = "predictions of single images at that epoch are not known for all runs"
 TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
-UP = "↑"
+UP, DOWN = "↑", "↓"
 TIMES = "×"
 _SHOWN_FROM = 1.005  # what is written as 1.00 is no factor above 1
 _RULES = {"last": "the last epoch", "worst-group": "the epoch with the highest worst-group validation accuracy"}
@@ -52,9 +53,20 @@ def describe_turned(card: ShortcutsCard, phase: str) -> str:
     return ""
 
 
+def loss_head(card: ShortcutsCard, cue: str) -> str:
+    """The head of a column with the reliance on a cue: what it is measured by."""
+    by = "twins" if card.basis[cue].by == "twins" else "main effect"
+    return f"{CUE_HEADS.get(cue, cue)} by {by}"
+
+
 def describe_intervals(card: ShortcutsCard) -> str:
     """What the intervals that decide a verdict allow for."""
-    return "over seeds and test images" if card.image_resamples else "over seeds"
+    clusters = card.image_clusters
+    if clusters is None:
+        return "over seeds"
+    if clusters.by == "image":
+        return "over seeds and test images (drawn one by one: it is not stored which source objects they share)"
+    return f"over seeds and test images (in {clusters.clusters} clusters by source object)"
 
 
 def describe_final(card: ShortcutsCard) -> str:
@@ -132,19 +144,32 @@ def ratio_cell(ratio: Ratio, why: str, sign: str = TIMES) -> Cell:
     return Cell(f"{value} [{number(low, digits=2)}, {number(high, digits=2)}]")
 
 
-def gap_cell(mean: float | None, ratio: float | None, verdict: str | None, why: str = NOT_MEASURED) -> Cell:
+def gap_cell(mean: float | None, ratio: float | None, why: str = NOT_MEASURED) -> Cell:
     """A gap as the paper prints it: with the factor by which it exceeds the baseline's, where it does.
 
-    An arrow stands before the factor where the verdict on the gap says so.
-
-    >>> gap_cell(-0.45, 2.94, "amplified (Whac-A-Mole)").text, gap_cell(-0.158, 1.03, "undecided").text
-    ('−45.0 (↑×2.94)', '−15.8 (×1.03)')
+    >>> gap_cell(-0.45, 2.94).text, gap_cell(-0.158, 1.0).text
+    ('−45.0 (×2.94)', '−15.8')
     """
     if mean is None:
         return Cell(DASH, why)
-    text = pts(mean)
-    if verdict in WORSE:
-        text += f" ({UP}{TIMES}{number(ratio, digits=2)})" if ratio is not None else f" ({UP})"
-    elif ratio is not None and ratio >= _SHOWN_FROM:
-        text += f" ({TIMES}{number(ratio, digits=2)})"
-    return Cell(text, tone=TONES.get(verdict or ""))
+    exceeds = ratio is not None and ratio >= _SHOWN_FROM
+    return Cell(f"{pts(mean)} ({TIMES}{number(ratio, digits=2)})" if exceeds else pts(mean))
+
+
+def loss_cell(mean: float | None, verdict: str | None) -> Cell:
+    """The reliance on a cue; an arrow says that it is certainly larger or smaller than the baseline's.
+
+    >>> loss_cell(0.674, "amplified").text, loss_cell(0.011, "cured").text, loss_cell(0.092, "undecided").text
+    ('67.4 ↑', '1.1 ↓', '9.2')
+    """
+    if mean is None:
+        return Cell(DASH, NOT_MEASURED)
+    arrow = f" {UP}" if verdict in WORSE else f" {DOWN}" if verdict in BETTER else ""
+    return Cell(f"{pts(mean, signed=False)}{arrow}", tone=TONES.get(verdict or ""))
+
+
+def p_cell(p: float | None, why: str) -> Cell:
+    """A p value; a dash says why there is none."""
+    if p is None:
+        return Cell(DASH, why)
+    return Cell(number(p, digits=3) if p >= 0.001 else "< 0.001")

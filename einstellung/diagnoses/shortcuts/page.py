@@ -19,6 +19,7 @@ from einstellung.diagnoses.shortcuts.verdict import (
     UNCHANGED,
     UNDECIDED,
     WHAC_A_MOLE,
+    describe_basis,
 )
 from einstellung.diagnoses.wording import percent, points
 from einstellung.report.measured import describe_smoothing
@@ -33,18 +34,18 @@ PILLS = {
     REDUCES_SOME: "benign-avoidance",
 }
 GLOSSARY = {
-    WHAC_A_MOLE: "Reduces or cures one cue's gap and amplifies that of another, both beyond the margin; the intervals agree, and "
-    "so does accuracy where all cues are common, which other cues' gaps do not touch.",
-    AMPLIFIES: "Amplifies the gap of at least one cue and reduces that of none, as far as the data decide.",
-    CURES_ALL: "Every cue's gap is smaller than the baseline's, and its interval stays within the margin of 0, measured from ID "
-    "accuracy and from accuracy where all cues are common.",
-    REDUCES_ALL: "Every cue's gap is smaller than the baseline's beyond the margin, measured in both ways, and the intervals "
+    WHAC_A_MOLE: "Reduces or cures the reliance on one cue and amplifies that on another, both beyond the margin; intervals and "
+    "corrected tests agree.",
+    AMPLIFIES: "Amplifies the reliance on at least one cue and reduces it on none, as far as the data decide.",
+    CURES_ALL: "The reliance on every cue is smaller than the baseline's, and its interval stays within the margin of 0.",
+    REDUCES_ALL: "The reliance on every cue is smaller than the baseline's beyond the margin; intervals and corrected tests "
     "agree.",
-    REDUCES_SOME: "A cue's gap is reduced and none is amplified; of another the data do not decide, or it is unchanged.",
-    UNCHANGED: "No gap differs from the baseline's by more than the margin, and the intervals say so.",
-    UNDECIDED: "The intervals do not decide, or a gap moved from ID accuracy only and not from where all cues are common, or "
-    "what is needed was not measured; always so with a single seed.",
-    NOT_LEARNED: "ID accuracy stays below the level: who knows nothing has no gaps.",
+    REDUCES_SOME: "The reliance on a cue is reduced and on none amplified; on another the data do not decide, or it is "
+    "unchanged.",
+    UNCHANGED: "The reliance on no cue differs from the baseline's by more than the margin, and intervals and tests say so.",
+    UNDECIDED: "Intervals or corrected tests do not decide, or what is needed was not measured; always so with fewer than three "
+    "seeds.",
+    NOT_LEARNED: "ID accuracy stays below the level: who knows nothing relies on nothing.",
     FRESH: "Starts fresh in every phase: what reliance and delay are compared with; it mitigates nothing and is not judged.",
 }
 
@@ -95,6 +96,7 @@ def describe_conditions(card: ShortcutsCard) -> dict[str, str]:
         "baseline": card.baseline if card.has_baseline else f"none ('{card.baseline}' is not there)",
         "fresh in every phase": card.scratch or "no such method",
         "margin of the verdict": f"{points(card.margin)} points",
+        "verdicts rest on": describe_basis(card.basis),
         "intervals of the verdict": f"95 %, {describe_intervals(card)}",
         "level of a learned task": f"ID accuracy of {percent(card.level)}",
         "threshold τ of AD": f"{card.tau:.2f}, curves {describe_smoothing(card.smoothing, card.window)}",

@@ -9,25 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from einstellung.diagnoses.shortcuts.card import (
-    Amplification,
-    CueReliance,
-    GapDifference,
-    GapEstimate,
-    HistoryFacets,
-    MeasuredGaps,
-    PhaseEnd,
-    Weighting,
-)
+from einstellung.diagnoses.shortcuts.card import CueReliance, HistoryFacets, JudgedBasis, MeasuredGaps, PhaseEnd
+from einstellung.diagnoses.shortcuts.estimates import Amplification, GapDifference, GapEstimate, Weighting
 from einstellung.diagnoses.shortcuts.gaps import cue_preference, in_distribution
 from einstellung.diagnoses.shortcuts.images import ImageIntervals
-from einstellung.diagnoses.shortcuts.runs import Runs, ShortcutRun, pairs_with
+from einstellung.diagnoses.shortcuts.reliance import cue_reliance, judged_reliance
+from einstellung.diagnoses.shortcuts.runs import Runs, pairs_with
 from einstellung.diagnoses.shortcuts.splits import CHANGES, TWINS, group_split, subsets_of
 from einstellung.metrics.arithmetic import difference
 from einstellung.metrics.eri import (
     adaptation_delay,
     censored_side,
-    cue_delta,
     performance_deficit,
     relative_reliance,
 )
@@ -41,6 +33,8 @@ def phase_end(
     phase: str,
     baseline: str | None,
     scratch: str | None,
+    basis: Mapping[str, JudgedBasis],
+    margin: float,
     images: ImageIntervals | None = None,
 ) -> PhaseEnd:
     """Everything about a method at the end of a phase, over its seeds; ``images``: intervals over images, if it is the last."""
@@ -78,6 +72,10 @@ def phase_end(
         common=measured("common"),
         alone=measured("alone"),
         reliance=reliances(own, runs[scratch] if scratch is not None and scratch != method else {}, phase),
+        judged={
+            cue: judged_reliance(method, runs, phase, place, basis[cue].by, baseline, margin, images)
+            for place, cue in enumerate(design.cues)
+        },
         facets=history_facets(method, scratch, runs, phase),
     )
 
@@ -118,11 +116,6 @@ def amplifications(own: Runs, baseline: Runs, phase: str, weighting: Weighting) 
         )
         for name, both in _gap_pairs(own, baseline, phase, weighting).items()
     }
-
-
-def cue_reliance(run: ShortcutRun, phase: str, cue: str, change: str) -> float | None:
-    r"""What a cue is worth: :math:`\Delta_k = Acc(common_k) - Acc(swapped_k)`, or with ``covered`` instead."""
-    return cue_delta(run.value(phase, f"{cue}_common"), run.value(phase, f"{cue}_{change}"))
 
 
 def reliances(own: Runs, scratch: Runs, phase: str) -> dict[str, CueReliance]:

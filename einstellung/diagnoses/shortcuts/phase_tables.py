@@ -1,27 +1,29 @@
-"""Tables of what happens from phase to phase: gaps, carry-over, trade, the facets of a history, and reliance on every cue."""
+"""Tables of what happens from phase to phase: gaps, carry-over, trade, and the facets of a history."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import permutations
 
-from einstellung.diagnoses.shortcuts.card import CarryOver, GapLeft, ShortcutsCard, Trade, Weighting
+from einstellung.diagnoses.shortcuts.card import CarryOver, GapLeft, ShortcutsCard
+from einstellung.diagnoses.shortcuts.estimates import Trade, Weighting
 from einstellung.diagnoses.shortcuts.notation import (
     bounds_cell,
     describe_turned,
     gap_cell,
     gap_head,
+    p_cell,
     pair_head,
     pts,
     ratio_cell,
     spread_cell,
 )
-from einstellung.diagnoses.shortcuts.splits import CHANGES
+from einstellung.metrics.statistics import Summary
 from einstellung.report.notation import DASH, mean_sd
 from einstellung.report.tables import Cell, Table
 
-MINUS_FRESH, FRESH_NET = "minus fresh net", "a net that starts fresh in every phase"
-_NO_TWINS = "no twins of this cue were measured"
-_NO_FRESH = "no method that starts fresh in every phase, or it is that method"
+FRESH_NET = "a net that starts fresh in every phase"
+LEFT_HEADS = ("before", "left", "95 %", "share left", "minus fresh net", "p (Holm)")
 _WEIGHTS = {"own": "own", "fixed": "fixed", "common": "all common", "alone": "all common in the phase"}
 
 
@@ -71,7 +73,7 @@ def phase_table(card: ShortcutsCard) -> Table:
             for weighting in weightings_of(card):
                 found = record.phases[phase].measured_from(weighting)
                 ratios = {gap: found.amplification[gap].value if compared else None for gap in card.gaps}
-                cells = [gap_cell(found.gaps[gap].mean, ratios[gap], None) for gap in card.gaps]
+                cells = [gap_cell(found.gaps[gap].mean, ratios[gap]) for gap in card.gaps]
                 whole = spread_cell(found.ID, signed=False)
                 rows.append((Cell(method), Cell(phase), Cell(_WEIGHTS[weighting]), whole, *cells))
                 numbers = {"ID": found.ID.mean}
@@ -89,103 +91,147 @@ def phase_table(card: ShortcutsCard) -> Table:
 
 
 def carry_over_table(card: ShortcutsCard) -> Table:
-    """Gaps that are left where their correlation is gone."""
+    """What is left of the reliance on a cue where its correlation is gone, which decides, and of its gap."""
     rows, values = [], []
     for method, record in card.methods.items():
         for entry in record.carry_over:
-            # the one that is of this cue alone comes first
+            where = [Cell(method), Cell(entry.cue), Cell(f"{entry.had} to {entry.phase}")]
+            shown = {"method": method, "cue": entry.cue, "had": entry.had, "phase": entry.phase}
+            judged = entry.judged
+            carried = carried_cell(card, method, entry)
+            rows.append((*where, Cell(f"by {judged.by}"), *reliance_left_cells(card, method, entry), carried))
+            low, high = judged.left.ci95 or (None, None)
+            values.append(
+                {**shown, "measure": judged.by, "before": judged.before.mean, "left": judged.left.mean}
+                | {"low95": low, "high95": high, "share": None, "n": judged.left.n}
+                | {"minus_fresh": judged.minus_fresh.mean if judged.minus_fresh else None}
+                | {"p": judged.p, "p_holm": judged.p_holm, "carried_over": entry.certain}
+            )
+            # the gap that is of this cue alone comes first
             for weighting, found in (("common", entry.common), ("own", entry.own), ("fixed", entry.fixed)):
-                judged = weighting == "common"
-                rows.append(
-                    (
-                        Cell(method),
-                        Cell(entry.cue),
-                        Cell(f"{entry.had} to {entry.phase}"),
-                        Cell(_WEIGHTS[weighting]),
-                        *gap_left_cells(card, method, found),
-                        carried_cell(card, method, entry) if judged else Cell(""),
-                    )
-                )
+                blank = Cell("")
+                gaps = gap_left_cells(card, method, found)
+                rows.append((*where, Cell(f"gap, {_WEIGHTS[weighting]}"), *gaps, blank, blank))
                 low, high = found.gap.ci95 or (None, None)
                 values.append(
-                    {"method": method, "cue": entry.cue, "had": entry.had, "phase": entry.phase}
-                    | {"weights": weighting, "gap_before": found.gap_before.mean, "gap": found.gap.mean}
+                    {**shown, "measure": f"gap {weighting}", "before": found.gap_before.mean, "left": found.gap.mean}
                     | {"low95": low, "high95": high, "share": found.share.value, "n": found.gap.n}
                     | {"minus_fresh": found.minus_fresh.mean if found.minus_fresh else None}
-                    | {"carried_over": entry.certain if judged else None}
+                    | {"p": None, "p_holm": None, "carried_over": None}
                 )
-    shown = ("gap before", "gap left", "95 %", "share left", MINUS_FRESH, "carried over")
-    head = ("method", "cue", "phases", "weights", *shown)
+    head = ("method", "cue", "phases", "measure", *LEFT_HEADS, "carried over")
     note = (
         "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue had a correlation "
-        "with the label; left: at the end of a phase in which it has none (.5); uncommon is what was uncommon before. Share "
-        "left: left / before, Fieller's 95 % interval, null unless the gap before is below −1 point. Carried over, judged from "
-        f"all common: yes, if the whole interval of the gap before is below {pts(-card.margin)} points, and the gap left is "
-        f"below that too with its interval below 0, and so is what is left minus what {FRESH_NET} has in that phase, if there is "
-        "one: it carries nothing over, and the gap that it has needs no history. " + describe_weights(card)
+        "with the label; left: at the end of a phase in which it has none (.5); uncommon is what was uncommon before. "
+        f"{describe_carried(pts(card.margin, signed=False))} Gaps, below 0 where the cue is relied on, stand beside; share left: "
+        "left / before, Fieller's 95 % interval, null unless the gap before is below −1 point. "
+        + describe_weights(card)
     )
-    return Table("Carry-over: gaps that outlive their correlation", note, head, tuple(rows), tuple(values), words=4)
+    return Table("Carry-over: reliance that outlives its correlation", note, head, tuple(rows), tuple(values), words=4)
+
+
+def describe_carried(margin: str) -> str:
+    """When something is carried over for certain."""
+    return (
+        "By twins or main effects, as verdicts are: points lost where the cue is uncommon, and what decides. Yes: before, the "
+        f"whole interval is above {margin} points; what is left is above that too with its interval above 0, and so is what is "
+        f"left minus what {FRESH_NET} has in that phase, if there is one: it carries nothing over, and what it relies on needs "
+        "no history; and p is at most .05 with at least three seeds. p: paired t test against that net (without it, of what is "
+        "left against 0), Holm's correction over all methods."
+    )
+
+
+def reliance_left_cells(card: ShortcutsCard, method: str, entry: CarryOver) -> tuple[Cell, ...]:
+    """The reliance before and left with its interval, minus a fresh net's, and the corrected p."""
+    judged = entry.judged
+    return (
+        spread_cell(judged.before, signed=False),
+        spread_cell(judged.left, signed=False),
+        bounds_cell(judged.left),
+        Cell(""),
+        spread_cell(judged.minus_fresh, _why_no_fresh(card, method)),
+        p_cell(judged.p_holm, "no test: fewer than two seeds, no spread, or the fresh net itself"),
+    )
 
 
 def gap_left_cells(card: ShortcutsCard, method: str, found: GapLeft) -> tuple[Cell, ...]:
     """The gap before, the gap left with its interval, the share left, and what a fresh net has subtracted."""
-    if method == card.scratch:
-        why_not = "this is the net that starts fresh"
-    else:
-        why_not = "no seed in common with the fresh net" if card.scratch else "no method starts fresh in every phase"
     return (
         spread_cell(found.gap_before),
         spread_cell(found.gap),
         bounds_cell(found.gap),
         ratio_cell(found.share, "not measured in both phases", sign=""),
-        spread_cell(found.minus_fresh, why_not),
+        spread_cell(found.minus_fresh, _why_no_fresh(card, method)),
     )
+
+
+def _why_no_fresh(card: ShortcutsCard, method: str) -> str:
+    if method == card.scratch:
+        return "this is the net that starts fresh"
+    return "no seed in common with the fresh net" if card.scratch else "no method starts fresh in every phase"
 
 
 def carried_cell(card: ShortcutsCard, method: str, entry: CarryOver) -> Cell:
-    """Whether a gap was carried over for certain."""
+    """Whether reliance was carried over for certain, and why that is not shown."""
     if method == card.scratch:
         return Cell("fresh net")
-    return Cell("yes", tone="worse") if entry.certain else Cell("not shown")
+    return Cell("yes", tone="worse") if entry.certain else Cell("not shown", entry.why)
 
 
 def trade_table(card: ShortcutsCard) -> Table:
-    """T of every pair of cues, between phases and against the baseline; one that the interval confirms is marked in words."""
+    """T of every pair of cues, between phases and against the baseline; what is certain is marked in words."""
     rows, values = [], []
     pairs = [f"{one} -> {other}" for one, other in permutations(card.cues, 2)]
     for method, record in card.methods.items():
-        moves = [(f"{entry.before} to {entry.after}", "common", entry.common) for entry in record.trade.between_phases]
+        moves: list[tuple[str, str, Mapping[str, Trade], Mapping[str, Summary]]] = [
+            (f"{entry.before} to {entry.after}", "common", entry.judged, entry.common)
+            for entry in record.trade.between_phases
+        ]
         if method != card.baseline:
-            against = record.trade.against_baseline
-            moves += [(f"{card.baseline} to it, {entry.phase}", "alone", entry.alone) for entry in against]
-        for where, weighting, found in moves:
-            if all(found[pair].mean is None for pair in pairs):
+            moves += [
+                (f"{card.baseline} to it, {entry.phase}", "alone", entry.judged, entry.alone)
+                for entry in record.trade.against_baseline
+            ]
+        for where, weighting, judged, gaps in moves:
+            if all(judged[pair].mean is None and gaps[pair].mean is None for pair in pairs):
                 continue
-            rows.append((Cell(method), Cell(where), *(_trade_cell(found[pair]) for pair in pairs)))
+            by = judged[pairs[0]].by
+            cells = [trade_cell(judged[pair]) for pair in pairs] + [_gap_trade_cell(gaps[pair]) for pair in pairs]
+            rows.append((Cell(method), Cell(where), Cell(by), *cells))
             for pair in pairs:
-                low, high = found[pair].ci95 or (None, None)
-                numbers = {"T": found[pair].mean, "low95": low, "high95": high, "n": found[pair].n}
-                numbers |= {"trade": found[pair].certain}
-                values.append({"method": method, "move": where, "pair": pair, "weights": weighting, **numbers})
+                one = judged[pair]
+                low, high = one.ci95 or (None, None)
+                values.append(
+                    {"method": method, "move": where, "pair": pair, "by": one.by, "T": one.mean, "low95": low}
+                    | {"high95": high, "n": one.n, "p": one.p, "p_holm": one.p_holm, "trade": one.certain}
+                    | {"gap_weights": weighting, "gap_T": gaps[pair].mean}
+                )
     note = (
-        "Points, mean over seeds and 95 % interval. T = min(what the first cue's gap shrank by, what the second's grew by): "
-        f"above 0 only if one shrank while the other grew; 'trade' where T is above {pts(card.margin, signed=False)} points "
-        "and its whole interval above 0. Gaps are measured from the pattern in which all cues are common, so that each is of its "
-        "own cue alone: from phase to phase, all with the label; from the baseline to the method, as is common in that phase."
+        "Points, mean over seeds and 95 % interval. T = min(what the reliance on the first cue shrank by, what that on the "
+        "second grew by): above 0 only if one shrank while the other grew; 'trade' where T is above "
+        f"{pts(card.margin, signed=False)} points, its whole interval above 0, and p (t test, Holm's correction over methods) at "
+        "most .05 with at least three seeds. By: twins, or main effects over all patterns. From phase to phase, common is what "
+        "goes with the label; from the baseline to the method, what is common in that phase. Gaps: the same T of the gaps from "
+        "the pattern in which all cues are common, which decides nothing."
     )
-    head = ("method", "move", *(pair_head(pair) for pair in pairs))
-    return Table("Trade: one gap shrinks, another grows", note, head, tuple(rows), tuple(values), words=2)
+    head = ("method", "move", "by", *map(pair_head, pairs), *(f"gaps: {pair_head(pair)}" for pair in pairs))
+    return Table("Trade: one reliance shrinks, another grows", note, head, tuple(rows), tuple(values), words=3)
 
 
-def _trade_cell(found: Trade) -> Cell:
-    """T with its interval; the word where it is beyond the margin and the interval agrees."""
+def trade_cell(found: Trade, *, bounds: bool = True) -> Cell:
+    """T with its interval; the word where it is certain."""
     if found.mean is None:
         return Cell(DASH, "not measured in both, or no seed in common with the baseline")
-    if found.ci95 is None:
-        return Cell(pts(found.mean), "n = 1: no interval")
-    low, high = found.ci95
-    words = f"{pts(found.mean)} [{pts(low)}, {pts(high)}]"
+    words = pts(found.mean)
+    if bounds and found.ci95 is None:
+        return Cell(words, "n = 1: no interval")
+    if bounds and found.ci95 is not None:
+        words += f" [{pts(found.ci95[0])}, {pts(found.ci95[1])}]"
     return Cell(f"{words} trade", tone="worse") if found.certain else Cell(words)
+
+
+def _gap_trade_cell(found: Summary) -> Cell:
+    return Cell(DASH, "a group was not measured") if found.mean is None else Cell(pts(found.mean))
 
 
 def history_table(card: ShortcutsCard) -> Table:
@@ -207,49 +253,3 @@ def history_table(card: ShortcutsCard) -> Table:
     )
     head = ("method", "phase", "AD", "PD")
     return Table("What a history costs: AD and PD", note, head, tuple(rows), tuple(values), words=2)
-
-
-def reliance_table(card: ShortcutsCard) -> Table:
-    """The facets per cue: accuracy with the cue common, swapped and covered; what the cue is worth, and against a fresh net."""
-    rows, values = [], []
-    for method, record in card.methods.items():
-        for phase in card.phases:
-            for cue, found in record.phases[phase].reliance.items():
-                if found.common.mean is None:
-                    continue
-                accuracies = {"common": found.common, "swapped": found.swapped, "covered": found.covered}
-                worth = {"delta_swapped": found.delta_swapped, "delta_covered": found.delta_covered}
-                relative = {"SFR_rel_swapped": found.SFR_rel_swapped, "SFR_rel_covered": found.SFR_rel_covered}
-                rows.append(
-                    (
-                        *map(Cell, (method, phase, cue)),
-                        *(spread_cell(estimate, _NO_TWINS, signed=False) for estimate in accuracies.values()),
-                        *(spread_cell(estimate, _NO_TWINS) for estimate in worth.values()),
-                        *(spread_cell(estimate, _NO_FRESH) for estimate in relative.values()),
-                    )
-                )
-                numbers = {name: estimate.mean for name, estimate in (accuracies | worth | relative).items()}
-                values.append({"method": method, "phase": phase, "cue": cue, **numbers, "images": found.images})
-    worths = tuple(f"{symbol} {change}" for symbol in ("Δ", "SFR_rel") for change in CHANGES)
-    head = ("method", "phase", "cue", "common", *CHANGES, *worths)
-    note = (
-        "Per cent and points, mean ± standard deviation over seeds. Common: test images in which the cue is common; swapped, "
-        "covered: the very same with this cue alone swapped or covered. Δ: common minus that. SFR_rel: Δ minus that of "
-        f"{card.scratch or FRESH_NET}, paired by seed. {_twin_images(card)}"
-    )
-    if card.has_turned_cues:
-        note += (
-            " Common means here, in every phase: with the label; Δ below 0, the model expects the cue to go against it."
-        )
-    return Table("Reliance on every cue, by twins", note, head, tuple(rows), tuple(values), words=3)
-
-
-def _twin_images(card: ShortcutsCard) -> str:
-    known = {}
-    for cue in card.cues:
-        counts = {
-            record.phases[phase].reliance[cue].images for record in card.methods.values() for phase in card.phases
-        }
-        if found := [count for count in counts if count is not None]:
-            known[cue] = max(found)
-    return "Images: " + ", ".join(f"{cue} {count:,}" for cue, count in known.items()) + "." if known else ""

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from einstellung.diagnoses.shortcuts.card import Weighting
 from einstellung.diagnoses.shortcuts.design import Design
+from einstellung.diagnoses.shortcuts.estimates import Weighting
 from einstellung.diagnoses.shortcuts.gaps import Turned, in_distribution, shortcut_gaps
 from einstellung.diagnoses.shortcuts.settings import SelectionRule, ShortcutsSettings
 from einstellung.diagnoses.shortcuts.splits import GROUP, VALIDATION, group_split

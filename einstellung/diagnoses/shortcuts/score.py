@@ -1,7 +1,8 @@
-"""From a timeline of several shortcuts to a card: gaps, amplification, what phases do to them, facets and verdicts.
+"""From a timeline of several shortcuts to a card: gaps, reliance, what phases do to them, facets and verdicts.
 
 Every image shows several cues, each of which goes with the label in most training images. On a balanced test, the gap of a cue
-is what a model loses where that cue is uncommon. A method that closes one gap may open another (Li et al., "A Whac-A-Mole
+is what a model loses where that cue alone is uncommon; its twins are the same images with the cue swapped. A method that takes
+away one reliance may add another (Li et al., "A Whac-A-Mole
 Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others").
 """
 
@@ -9,14 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+import pandas as pd
+
 from einstellung.diagnoses.baseline import resolve_baseline
-from einstellung.diagnoses.shortcuts.card import FixedWeights, GroupSizes, ShortcutsCard, ShortcutsRecord
+from einstellung.diagnoses.shortcuts.card import FixedWeights, GroupSizes, PhaseEnd, ShortcutsCard, ShortcutsRecord
 from einstellung.diagnoses.shortcuts.checks import shortcut_checks
-from einstellung.diagnoses.shortcuts.continual import carry_over, trades
+from einstellung.diagnoses.shortcuts.continual import all_trades, carry_overs
 from einstellung.diagnoses.shortcuts.design import Design, common_values, make_design
-from einstellung.diagnoses.shortcuts.images import RESAMPLES, ImageIntervals, image_intervals
+from einstellung.diagnoses.shortcuts.images import ImageIntervals, image_intervals
 from einstellung.diagnoses.shortcuts.phase_end import phase_end
 from einstellung.diagnoses.shortcuts.published import published_study
+from einstellung.diagnoses.shortcuts.reliance import find_basis
 from einstellung.diagnoses.shortcuts.runs import Runs, measure_run, rule_of, selection_rule
 from einstellung.diagnoses.shortcuts.settings import (
     DEFAULT_BASELINE,
@@ -27,13 +31,17 @@ from einstellung.diagnoses.shortcuts.settings import (
 )
 from einstellung.diagnoses.shortcuts.splits import patterns_of, subsets_of
 from einstellung.diagnoses.shortcuts.verdict import judge_methods
-from einstellung.diagnoses.wording import listed_seeds
+from einstellung.diagnoses.wording import counted, listed_seeds
+from einstellung.metrics.clusters import RESAMPLES
 from einstellung.metrics.image_pairs import Predictions
 from einstellung.results.config import StudyConfig
 from einstellung.timeline import Timeline
 
 #: Asked for the predictions of single images at the epoch that a rule chooses in the last phase, and what could not be read.
 ReadPredictions = Callable[[SelectionRule], tuple[Predictions, Sequence[str]]]
+
+#: Asked for the source that test images share, by image, and what could not be read.
+ReadSources = Callable[[], tuple[pd.DataFrame | None, Sequence[str]]]
 
 
 def score_shortcuts(
@@ -44,6 +52,7 @@ def score_shortcuts(
     correlations: Correlations | None = None,
     weights: Mapping[str, float] | None = None,
     predictions: ReadPredictions | None = None,
+    sources: ReadSources | None = None,
     config: StudyConfig | None = None,
     failures: Sequence[str] = (),
 ) -> ShortcutsCard:
@@ -72,27 +81,32 @@ def score_shortcuts(
         for method in timeline.methods
     }
     checks = shortcut_checks(timeline, design, runs, baseline, rule)
+    basis = {phase: {cue: find_basis(runs, [cue], [phase]) for cue in design.cues} for phase in design.phases}
     warnings = [*failures, *_warnings(runs, design, baseline)]
     images: ImageIntervals | None = None
     if predictions is not None:
         found, unread = predictions(rule)
         if found:
-            images, check = image_intervals(runs, design, baseline, found)
+            shared, odd = sources() if sources is not None else (None, [])
+            images, check = image_intervals(runs, design, baseline, found, basis[design.last], shared)
             checks.append(check)
+            warnings += odd
             if images is None:
                 warnings.append(f"verdicts go by the intervals over seeds alone: {check.detail}")
-        warnings += unread
-    ends = {
-        method: {
-            phase: phase_end(method, runs, phase, baseline, scratch, images if phase == design.last else None)
-            for phase in design.phases
-        }
-        for method in runs
-    }
+        warnings += unread if found else [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
+
+    def end_of(method: str, phase: str) -> PhaseEnd:
+        over_images = images if phase == design.last else None
+        return phase_end(method, runs, phase, baseline, scratch, basis[phase], settings.margin, over_images)
+
+    ends = {method: {phase: end_of(method, phase) for phase in design.phases} for method in runs}
+    carried = carry_overs(runs, design, settings.margin, scratch)
+    traded = all_trades(runs, design, baseline, settings.margin, scratch)
     named_baseline = baseline or settings.baseline or DEFAULT_BASELINE
     verdicts = judge_methods(
         {method: own[design.last] for method, own in ends.items()},
         design,
+        basis[design.last],
         baseline=named_baseline,
         scratch=scratch,
         margin=settings.margin,
@@ -120,22 +134,14 @@ def score_shortcuts(
         final_by_phase={phase: rule_of(phase, design, rule) for phase in design.phases},
         images=counts,
         image_resamples=RESAMPLES if images is not None else None,
+        image_clusters=images.clusters if images is not None else None,
+        basis=basis[design.last],
         methods={
             method: ShortcutsRecord(
                 n_seeds=len(own),
                 phases=ends[method],
-                carry_over=carry_over(
-                    own,
-                    settings.margin,
-                    fresh=method == scratch,
-                    scratch=runs[scratch] if scratch is not None and scratch != method else None,
-                ),
-                trade=trades(
-                    own,
-                    runs[baseline] if baseline is not None and baseline != method else {},
-                    settings.margin,
-                    fresh=method == scratch,
-                ),
+                carry_over=carried[method],
+                trade=traded[method],
                 per_seed=_per_seed(own),
                 verdict=verdicts[method],
             )

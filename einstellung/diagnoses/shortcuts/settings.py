@@ -56,7 +56,10 @@ class ShortcutsSettings(Settings):
         "accuracy (worst-group), or worst-group if there is one phase and every run measured at least two epochs (auto).",
     )
     margin: float = Field(
-        default=0.02, ge=0, lt=0.5, description="How much a gap must differ from the baseline's to count."
+        default=0.02,
+        ge=0,
+        lt=0.5,
+        description="How much the reliance on a cue must differ from the baseline's to count.",
     )
     level: float = Field(
         default=0.75,

@@ -1,35 +1,32 @@
-"""Tables of a study of several shortcuts at its end: the paper's Table 3, every gap with its test, and what gaps are made of."""
+"""Tables of a study of several shortcuts at its end: the paper's Table 3, and what reliance and gaps are made of."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from einstellung.diagnoses.shortcuts.card import PublishedGaps, ShortcutsCard
 from einstellung.diagnoses.shortcuts.notation import (
     NOT_MEASURED,
-    both_cell,
-    bounds_cell,
     describe_final,
-    describe_intervals,
     describe_turned,
     gap_cell,
     gap_head,
-    images_cell,
+    loss_cell,
+    loss_head,
     pts,
-    ratio_cell,
     spread_cell,
 )
-from einstellung.diagnoses.shortcuts.phase_tables import phase_tables, reliance_table
+from einstellung.diagnoses.shortcuts.phase_tables import phase_tables
 from einstellung.diagnoses.shortcuts.splits import describe_pattern
-from einstellung.metrics.ratios import SMALLEST_GAP, amplification
+from einstellung.diagnoses.shortcuts.verdict_tables import (
+    describe_losses,
+    gap_difference_table,
+    reliance_table,
+    verdict_table,
+)
+from einstellung.metrics.ratios import amplification
 from einstellung.report.notation import DASH, join, number, per_cent
 from einstellung.report.tables import Cell, Table
 
-_NO_BASELINE = "no baseline with the same seeds"
-_THE_BASELINE = "the baseline is what the others are compared with"
-_NO_TEST = "no test: fewer than two seeds, no spread, or several cues at once"
 _NOT_IN_PAPER = "not in the paper"
-_NONE = (None, None)
 
 
 def make_tables(card: ShortcutsCard) -> dict[str, Table]:
@@ -37,6 +34,7 @@ def make_tables(card: ShortcutsCard) -> dict[str, Table]:
     tables = {
         "table3": gap_table(card),
         "verdicts": verdict_table(card),
+        "gap_differences": gap_difference_table(card),
         "groups": group_table(card),
         "preference": preference_table(card),
         "reliance": reliance_table(card),
@@ -48,15 +46,14 @@ def make_tables(card: ShortcutsCard) -> dict[str, Table]:
 
 def gap_cells(card: ShortcutsCard, method: str) -> list[Cell]:
     """Every gap of a method at the end, amplification marked."""
-    own, judged = card.end(method).own, card.methods[method].verdict.gaps
-    return [
-        gap_cell(
-            own.gaps[gap].mean,
-            own.amplification[gap].value if method != card.baseline else None,
-            judged[gap].name if gap in judged else None,
-        )
-        for gap in card.gaps
-    ]
+    own, compared = card.end(method).own, method != card.baseline
+    return [gap_cell(own.gaps[gap].mean, own.amplification[gap].value if compared else None) for gap in card.gaps]
+
+
+def loss_cells(card: ShortcutsCard, method: str) -> list[Cell]:
+    """The reliance of a method on every cue at the end; what is certain against the baseline is marked."""
+    judged, words = card.end(method).judged, card.methods[method].verdict.cues
+    return [loss_cell(judged[cue].loss.mean, words[cue].name if cue in words else None) for cue in card.cues]
 
 
 def gap_table(card: ShortcutsCard) -> Table:
@@ -68,10 +65,12 @@ def gap_table(card: ShortcutsCard) -> Table:
         whole = Cell(per_cent(own.ID, spread=False), None if own.ID.mean is not None else NOT_MEASURED)
         worst = Cell(per_cent(end.worst_group, spread=False))
         seeds, verdict = Cell(str(record.n_seeds)), Cell(record.verdict.name)
-        rows.append((Cell(method), Cell("measured"), whole, *gap_cells(card, method), worst, seeds, verdict))
+        losses = loss_cells(card, method)
+        rows.append((Cell(method), Cell("measured"), whole, *losses, *gap_cells(card, method), worst, seeds, verdict))
         factors = {gap: own.amplification[gap].value if method != card.baseline else None for gap in card.gaps}
         values.append(
             {"method": method, "source": "measured", "ID": own.ID.mean}
+            | {f"{cue} reliance": end.judged[cue].loss.mean for cue in card.cues}
             | {f"{gap} gap": own.gaps[gap].mean for gap in card.gaps}
             | {f"{gap} amplification": factor for gap, factor in factors.items()}
             | {"worst_group": end.worst_group.mean, "n_seeds": record.n_seeds, "verdict": record.verdict.name}
@@ -80,8 +79,9 @@ def gap_table(card: ShortcutsCard) -> Table:
             rows.append(_reported_row(card, method, printed))
             values.append({**dict.fromkeys(values[-1]), "method": method, "source": "reported", "ID": printed.ID})
             values[-1] |= {f"{gap} gap": printed.gaps.get(gap) for gap in card.gaps}
-    head = ("method", "source", "ID acc", *map(gap_head, card.gaps), "worst group", "seeds", "verdict")
-    return Table("Table 3: ID accuracy and gaps", _gap_note(card), head, tuple(rows), tuple(values), words=2)
+    reliances = [loss_head(card, cue) for cue in card.cues]
+    head = ("method", "source", "ID acc", *reliances, *map(gap_head, card.gaps), "worst group", "seeds", "verdict")
+    return Table("Table 3: ID accuracy, reliance and gaps", _gap_note(card), head, tuple(rows), tuple(values), words=2)
 
 
 def _reported_row(card: ShortcutsCard, method: str, printed: PublishedGaps) -> tuple[Cell, ...]:
@@ -90,9 +90,10 @@ def _reported_row(card: ShortcutsCard, method: str, printed: PublishedGaps) -> t
     for gap in card.gaps:
         value = printed.gaps.get(gap)
         ratio = amplification(value, base.gaps.get(gap)) if base and method != card.baseline else None
-        cells.append(gap_cell(value, ratio, None, _NOT_IN_PAPER))
+        cells.append(gap_cell(value, ratio, _NOT_IN_PAPER))
     blank = Cell(DASH, _NOT_IN_PAPER)
-    return (Cell(method), Cell("reported"), Cell(number(100 * printed.ID, digits=1)), *cells, blank, blank, Cell(""))
+    whole, losses = Cell(number(100 * printed.ID, digits=1)), [blank] * len(card.cues)
+    return (Cell(method), Cell("reported"), whole, *losses, *cells, blank, blank, Cell(""))
 
 
 def _gap_note(card: ShortcutsCard) -> str:
@@ -100,9 +101,9 @@ def _gap_note(card: ShortcutsCard) -> str:
     of = f"{images:,} test images a pattern" if images else "number of test images not recorded"
     words = [
         f"Per cent and points, mean over seeds, at the end of {card.last} ({describe_final(card)}); {of}. ID: accuracy on "
-        "patterns weighted as in training. Gap: accuracy where just these cues are uncommon, minus ID. "
-        f"×: the gap is so many times that of {card.baseline} (shown above 1); ↑: amplified, and the 95 % interval "
-        f"{describe_intervals(card)} agrees.",
+        f"patterns weighted as in training. {describe_losses(card)} ↑, ↓: certainly more or less than {card.baseline}; verdicts "
+        "rest on these columns. Gap: accuracy where just these cues are uncommon, minus ID; ×: so many times that of "
+        f"{card.baseline} (shown above 1). Gaps decide nothing: they are bounded by the ceiling.",
         describe_turned(card, card.last),
         _selection_note(card),
     ]
@@ -125,84 +126,6 @@ def _selection_note(card: ShortcutsCard) -> str:
         "only and would by themselves go by the worst group of those; here validation tells them of the other cues as well, "
         "which flatters them."
     )
-
-
-def verdict_table(card: ShortcutsCard) -> Table:
-    """Every gap beside the baseline's: difference with its interval, amplification, test, verdict."""
-    rows, values = [], []
-    for method, record in card.methods.items():
-        own = card.end(method).own
-        compared = method != card.baseline
-        why = _NO_BASELINE if compared else _THE_BASELINE
-        for gap in card.gaps:
-            estimate, ratio = own.gaps[gap], own.amplification[gap]
-            difference = own.difference[gap] if compared else None
-            judged = record.verdict.gaps.get(gap)
-            p = judged.p_holm if judged else None
-            verdict = judged.name if judged else record.verdict.name
-            rows.append(
-                (
-                    Cell(method),
-                    Cell(gap_head(gap)),
-                    spread_cell(estimate),
-                    bounds_cell(estimate),
-                    spread_cell(difference, why),
-                    bounds_cell(difference, why),
-                    images_cell(difference, why),
-                    both_cell(difference, why),
-                    ratio_cell(ratio, why) if compared else Cell(DASH, why),
-                    Cell(DASH, _NO_TEST) if p is None else _p_cell(p),
-                    Cell(verdict),
-                )
-            )
-            found: dict[str, Any] = {"method": method, "gap": gap, "mean": estimate.mean, "sd": estimate.sd}
-            found["difference"] = difference.mean if difference else None
-            found |= _sides("", difference.ci95 if difference else None)
-            found["p_holm"] = p
-            found |= _sides("images_", difference.images95 if difference else None)
-            found |= _sides("gap_both_", estimate.bounds)
-            found |= _sides("both_", difference.bounds if difference else None)
-            found["amplification"] = ratio.value if compared else None
-            found |= _sides("amplification_", ratio.ci95 if compared else None)
-            found["n"] = estimate.n
-            found["amplification_per_seed"] = ratio.per_seed.mean if compared else None
-            values.append({**found, "verdict": verdict})
-    head = (
-        "method",
-        "gap",
-        "mean ± sd",
-        "95 %",
-        f"minus {card.baseline}",
-        "seeds 95 %",
-        "images 95 %",
-        "both 95 %",
-        "amplification",
-        "p (Holm)",
-        "verdict",
-    )
-    over_images = (
-        f"Images: 95 % of {card.image_resamples:,} draws of the test images with replacement within every group, the same for "
-        "all runs. Both: allowing for seeds and images, by adding the squares of the half widths; by it verdicts go. "
-        if card.image_resamples
-        else "Predictions of single images are not known for all runs: verdicts go by seeds alone. "
-    )
-    note = (
-        f"Points. Minus {card.baseline}: paired by seed; above 0 the gap is smaller. Seeds: t interval. {over_images}"
-        f"Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless the gap of "
-        f"{card.baseline} is below {pts(-SMALLEST_GAP, digits=0)} point. p: paired t test over seeds, Holm's correction over "
-        "all methods that are judged and single cues; intervals are not corrected. A verdict must be the same where the gap is "
-        "measured from the pattern in which all cues are common."
-    )
-    return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
-
-
-def _sides(name: str, bounds: tuple[float, float] | None) -> dict[str, float | None]:
-    low, high = bounds or _NONE
-    return {f"{name}low95": low, f"{name}high95": high}
-
-
-def _p_cell(p: float) -> Cell:
-    return Cell(number(p, digits=3) if p >= 0.001 else "< 0.001")
 
 
 def group_table(card: ShortcutsCard) -> Table:

@@ -110,6 +110,7 @@ def stream_of(composed: Composites, shared: bool, seed: int) -> Stream:
         cue_names=composed.cues,
         interventions=swaps,
         target_boxes=table.target_boxes,
+        shared_sources=table.test_objects() if composed.sources_known else {},
         selected_by=tuple(split.name for split in splits if split.name.startswith("val_")),
         facts={
             "protocol": "several shortcuts",

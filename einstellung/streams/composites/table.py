@@ -43,6 +43,13 @@ class CompositeTable:
         used = np.unique(sources[self.plan_number == plan_number])
         return np.asarray(used[self.layers.values[kind][used] == value])
 
+    def test_objects(self) -> dict[str, tuple[int, ...]]:
+        """The co-object of every test image, and its value: few objects recur in many images."""
+        rows = self.rows("test")
+        objects = self.parts.objects[rows]
+        columns = {"index": rows, "source": objects, "value": self.layers.values[OBJECT][objects]}
+        return {name: tuple(column.tolist()) for name, column in columns.items()}
+
     def images(self, rows: Numbers, parts: Parts | None = None, changed: int | Numbers = 0) -> ImageSet:
         """The images of these rows, or of other ``parts``; the bits of ``changed`` are the cues in which those differ."""
         pixels = self.layers.compose(self.parts.take(rows) if parts is None else parts)

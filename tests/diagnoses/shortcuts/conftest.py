@@ -11,7 +11,7 @@ from einstellung.diagnoses.reporting import Scored
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.diagnosis import Shortcuts
 
-from .reports import PROOF, TWINS, paper_config, save_as_svg, write_page, write_samples
+from .reports import PROOF, paper_config, save_as_svg, write_page, write_samples
 from .timelines import PAPERLIKE, study
 
 
@@ -37,7 +37,7 @@ def written(tmp_path_factory) -> Written:
         patch.setattr("einstellung.report.figures.plan.save", save_as_svg)
         scored, html = write_page(
             folder,
-            study(PAPERLIKE, spread=0.004, extra=TWINS),
+            study(PAPERLIKE, spread=0.004, twins=True),
             (0.95, 0.95),
             proof=PROOF,
             provenance={"command": "einstellung run"},

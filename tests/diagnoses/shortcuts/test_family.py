@@ -34,7 +34,7 @@ from .timelines import CUES, study, two_cues
 #: gap from 0 to -30; in ``joined``, sd has closed the background gap of erm (-23, -5) and opened the co-object's (-18, -38).
 ENDS = {
     "switch": {
-        "er+lle": {"T1": two_cues(0.95, 0.95, 0.85, 0.85), "T2": two_cues(0.95, 0.95, 0.945, 0.9)},
+        "er+lle": {"T1": two_cues(0.95, 0.95, 0.85, 0.85), "T2": two_cues(0.95, 0.95, 0.945, 0.945)},
         "erm": {"T1": two_cues(0.95, 0.95, 0.55, 0.55), "T2": two_cues(0.95, 0.65, 0.8, 0.5)},
         "scratch": {"T1": two_cues(0.95, 0.95, 0.55, 0.55), "T2": two_cues(0.95, 0.6, 0.92, 0.6)},
     },
@@ -56,12 +56,12 @@ RHO = {
 SENTENCES = [
     "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). Not conclusive in turned: no method has a verdict "
     "on every cue.",
-    "A gap persists after its correlation is gone in 1 of 3 studies: switch (the background gap of T1 persists after T2 in erm). "
-    "In joined and turned no cue loses its correlation.",
-    "From phase to phase, one gap is traded for another in 1 of 3 studies: switch (background to co-object, from T1 to T2, in "
-    "erm).",
-    "Certain: beyond the margin and confirmed by 95 % intervals over seeds. 3 seeds a method (1, 2, 3); 100 test images a "
-    "pattern.",
+    "Reliance on a cue persists after its correlation is gone in 1 of 3 studies: switch (reliance on the background of T1 "
+    "persists after T2 in erm). In joined and turned no cue loses its correlation.",
+    "From phase to phase, reliance on one cue is traded for another in 1 of 3 studies: switch (background to co-object, from T1 "
+    "to T2, in erm).",
+    "Judged by twins. Certain: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after Holm's "
+    "correction over methods. 3 seeds a method (1, 2, 3); 100 test images a pattern.",
 ]
 
 
@@ -78,7 +78,7 @@ def family(tmp_path_factory) -> WrittenFamily:
     """Three finished studies, and one that has not begun."""
     root = tmp_path_factory.mktemp("family")
     for name, ends in ENDS.items():
-        write_study(root / name, study(ends, spread=0.004), RHO[name], name=name, seeds=[1, 2, 3])
+        write_study(root / name, study(ends, spread=0.004, twins=True), RHO[name], name=name, seeds=[1, 2, 3])
     write_family(root, [*ENDS, "later"])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Shortcuts, "figures", lambda *inputs: ())
@@ -137,28 +137,32 @@ def test_the_last_phase_of_all_studies_is_one_table(family):
     assert (found["n_seeds"], found["images_pattern"], found["verdict"]) == ("3", "100", "whac-a-mole")
     assert table["joined", "erm"]["co-object amplification"] == ""
     text = (family.root / "tables" / "last_phase.md").read_text(encoding="utf-8")
-    assert "| joined | sd | 95.8 | −2.8 | −35.8 (↑×2.25) |" in text
-    assert r"\begin{tabular}{llrrrrrrr}" in (family.root / "tables" / "last_phase.tex").read_text(encoding="utf-8")
+    assert "| joined | sd | 95.8 | 12.5 ↓ | 45.5 ↑ | −2.8 | −35.8 (×2.25) |" in text
+    assert r"\begin{tabular}{llrrrrrrrrr}" in (family.root / "tables" / "last_phase.tex").read_text(encoding="utf-8")
 
 
 def test_carry_over_and_trade_of_all_studies_are_tables(family):
     left = {row["method"]: row for row in table_of(family.root, "carry_over")}
     assert {row["study"] for row in table_of(family.root, "carry_over")} == {"switch"}
+    assert float(left["erm"]["before"]) == pytest.approx(0.40, abs=1e-6)
+    assert float(left["erm"]["left"]) == pytest.approx(0.15, abs=1e-6)
     assert float(left["erm"]["gap_before"]) == pytest.approx(-0.40)
     assert float(left["erm"]["gap"]) == pytest.approx(-0.15)
     assert float(left["erm"]["share"]) == pytest.approx(0.375)
-    # -.5 points, and t(2) = 4.303 times .4 / sqrt(3) either side: 0 is within
-    assert float(left["er+lle"]["high95"]) == pytest.approx(-0.005 + 4.3027 * 0.004 / 3**0.5, abs=1e-6)
+    # half a point; of the shifts of .4 points, half remains: t(2) = 4.303 times .2 / sqrt(3) either side
+    assert float(left["er+lle"]["left"]) == pytest.approx(0.005)
+    assert float(left["er+lle"]["high95"]) == pytest.approx(0.005 + 4.3027 * 0.002 / 3**0.5, abs=1e-6)
     assert [left[name]["carried_over"] for name in ("erm", "er+lle", "scratch")] == ["yes", "not shown", "fresh net"]
     trades = {(row["study"], row["method"], row["from"], row["pair"]): row for row in table_of(family.root, "trade")}
-    assert float(trades["switch", "erm", "T1", "background -> co-object"]["T"]) == pytest.approx(0.25)
-    assert float(trades["switch", "erm", "T1", "co-object -> background"]["T"]) == pytest.approx(-0.30)
+    assert float(trades["switch", "erm", "T1", "background -> co-object"]["T"]) == pytest.approx(0.25, abs=0.003)
+    assert float(trades["switch", "erm", "T1", "co-object -> background"]["T"]) == pytest.approx(-0.30, abs=0.003)
     against_erm = trades["joined", "sd", "erm", "background -> co-object"]
-    assert float(against_erm["T"]) == pytest.approx(min(0.93 - 0.75, 0.80 - 0.60))  # both have .98 where all is common
+    # background from (23 + 40) / 2 to (5 + 20) / 2 points, co-object from (18 + 35) / 2 to (38 + 53) / 2
+    assert float(against_erm["T"]) == pytest.approx(min(0.315 - 0.125, 0.455 - 0.265), abs=0.003)
     assert against_erm["trade"] == "True"
     assert trades["joined", "erm", "erm", "background -> co-object"]["T"] == ""
     fresh = trades["switch", "scratch", "T1", "background -> co-object"]
-    assert float(fresh["T"]) == pytest.approx(0.35)  # and yet no trade: nothing was there to be traded
+    assert float(fresh["T"]) == pytest.approx(0.335, abs=0.003)  # and yet no trade: nothing was there to be traded
     assert fresh["trade"] == "False"
     text = (family.root / "tables" / "trade.md").read_text(encoding="utf-8")
     assert "| switch | erm | T1 to T2 | +25.0 trade | −30.0 |" in text
@@ -201,13 +205,15 @@ def test_failed_checks_and_warnings_name_their_studies(tmp_path, quick):
 
 
 def test_with_a_single_seed_nothing_is_certain(tmp_path, quick):
-    cards = {name: card_of(ENDS[name], RHO[name], seeds=(1,)) for name in ("switch", "joined")}
+    cards = {name: card_of(ENDS[name], RHO[name], seeds=(1,), twins=True) for name in ("switch", "joined")}
     assert family_answer(cards) == [
         "Whac-A-Mole: not conclusive. No method has a verdict on every cue.",
-        "In switch no gap certainly persists after its correlation is gone. In joined no cue loses its correlation.",
-        "From phase to phase, no gap certainly shrinks while another grows.",
-        "Certain: beyond the margin and confirmed by 95 % intervals over seeds. A single seed (1); 100 test images a pattern. A "
-        "single seed, so nothing is certain, in switch and joined.",
+        "In switch no reliance on a cue certainly persists after its correlation is gone. In joined no cue loses its "
+        "correlation.",
+        "From phase to phase, no reliance on a cue certainly shrinks while another grows.",
+        "Judged by twins. Certain: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after Holm's "
+        "correction over methods. A single seed (1); 100 test images a pattern. Fewer than 3 seeds, so nothing is certain, in "
+        "switch and joined.",
     ]
     words = page_of(tmp_path, cards)
     assert "Fewer than three seeds" in words
@@ -217,7 +223,7 @@ def test_of_many_methods_those_are_named_that_are_missing():
     ends = dict.fromkeys(("erm", "a", "b", "c", "d"), ENDS["switch"]["erm"])
     card = card_of({**ends, "lle": ENDS["switch"]["er+lle"]}, RHO["switch"], spread=0.004)
     answer = family_answer({"one": card, "other": card})
-    assert "one (the background gap of T1 persists after T2 in all 6 methods but lle)" in answer[1]
+    assert "one (reliance on the background of T1 persists after T2 in all 6 methods but lle)" in answer[1]
     assert "other (background to co-object, from T1 to T2, in all 6 methods but lle)" in answer[2]
 
 

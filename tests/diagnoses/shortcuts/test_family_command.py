@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -53,7 +54,7 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     assert typed(monkeypatch, *run) == 0
     said = capsys.readouterr()
     printed = said.out
-    assert "A single seed, so nothing is certain, in switch and joined." in printed
+    assert "Fewer than 3 seeds, so nothing is certain, in switch and joined." in printed
     assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
     assert f"report: {root / 'family.html'}" in printed
     page = (root / "family.html").read_text(encoding="utf-8")
@@ -63,6 +64,13 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     shown = json.loads(capsys.readouterr().out)
     assert shown["studies"]["switch"]["correlations"] == {"T1": [0.75, 0.5], "T2": [0.5, 0.75]}
     assert (root / "family.html").read_text(encoding="utf-8") == page
+    # what was run stores which test images share a co-object, and the report draws them together
+    objects = pd.read_csv(root / "switch" / "sources.csv")
+    assert shown["studies"]["switch"]["basis"]["co-object"] == {"by": "twins", "why": None}
+    assert shown["studies"]["switch"]["image_clusters"] == {
+        "by": "source object",
+        "clusters": objects["source"].nunique(),
+    }
 
 
 def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkeypatch, capsys):

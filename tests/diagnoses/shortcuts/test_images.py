@@ -1,4 +1,4 @@
-"""Intervals over test images: against a bootstrap in plain loops, against the binomial law, and what they do to verdicts."""
+"""Intervals over test images: against a bootstrap by hand and the binomial law, by source object; what they decide."""
 
 from __future__ import annotations
 
@@ -9,9 +9,13 @@ import pandas as pd
 import pytest
 
 from einstellung.checks import Check
-from einstellung.diagnoses.shortcuts.card import GapEstimate
-from einstellung.diagnoses.shortcuts.images import CHECK, RESAMPLES, shares_drawn
+from einstellung.diagnoses.shortcuts.answer import make_answer
+from einstellung.diagnoses.shortcuts.estimates import GapEstimate
+from einstellung.diagnoses.shortcuts.images import CHECK
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
+from einstellung.diagnoses.shortcuts.tables import make_tables
+from einstellung.metrics.clusters import RESAMPLES, cluster_bootstrap, percentile_interval
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
 
 from .timelines import BOTH, groups, predictions_of, rows_of, timeline_of, two_cues
 
@@ -44,48 +48,108 @@ def check_of(card) -> Check:
 ENDS = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(0.95, 0.7, 0.9, 0.5)}
 
 
-def test_the_interval_is_that_of_a_bootstrap_in_plain_loops():
+def drawn_by_hand(n: int) -> dict[str, np.ndarray]:
+    """How often every image of a group is drawn: group after group, as shares [resamples, images]."""
+    generator = np.random.default_rng(0)
+    return {f"group_{y}_{p}": generator.multinomial(n, np.full(n, 1 / n), RESAMPLES) / n for p in WEIGHTS for y in "01"}
+
+
+def test_the_interval_is_that_of_a_bootstrap_by_hand():
     n = 20
     timeline, said = made(ENDS, n, spread=0.1)
-    card = scored(timeline, said)
-    generator = np.random.default_rng(0)
-    shares = {f"group_{y}_{p}": shares_drawn(generator, n) for p in WEIGHTS for y in "01"}
+    shares = drawn_by_hand(n)
 
-    def accuracy(method: str, split: str, times: np.ndarray) -> float:
-        """Of the images drawn again, the mean over seeds; the predictions' rows may stand in any order."""
-        total = 0.0
+    def patterns(method: str) -> dict[str, np.ndarray]:
+        """Of the images drawn again, the mean over seeds and classes; the predictions' rows may stand in any order."""
+        found = dict.fromkeys(WEIGHTS, 0.0)
         for seed in (1, 2, 3):
-            frame = said[method, seed]
-            for image, share in zip(sorted(frame[frame.split == split]["index"]), times, strict=True):
-                (row,) = frame[frame["index"] == image].itertuples()
-                total += share * (row.prediction == row.label) / 3
-        return total
+            frame = said[method, seed].sort_values("index")
+            for split, own in frame.groupby("split"):
+                right = (own["prediction"] == own["label"]).to_numpy(dtype=float)
+                found[split[-2:]] = found[split[-2:]] + shares[split] @ right / 6
+        return found
 
-    few = 12  # resamples worked out by hand
-    gaps: dict[str, list[float]] = {"lff": [], "erm": []}
-    for resample in range(few):
-        for method, found in gaps.items():
-            acc = {split: accuracy(method, split, shares[split][resample]) for split in groups(ENDS["erm"])}
-            by_pattern = {p: (acc[f"group_0_{p}"] + acc[f"group_1_{p}"]) / 2 for p in WEIGHTS}
-            found.append(by_pattern["10"] - sum(WEIGHTS[p] * by_pattern[p] for p in WEIGHTS))
-    by_hand = np.subtract(gaps["lff"], gaps["erm"])
-    with pytest.MonkeyPatch.context() as patch:
-        drawn = iter(shares.values())
-        patch.setattr("einstellung.diagnoses.shortcuts.images.shares_drawn", lambda *_: next(drawn)[:few])
-        card = scored(timeline, said)
-    own = card.methods["lff"].phases["T1"].own
-    assert own.difference["co-object"].images95 == pytest.approx(np.quantile(by_hand, [0.025, 0.975]))
-    assert own.gaps["co-object"].images95 == pytest.approx(np.quantile(gaps["lff"], [0.025, 0.975]))
-    assert own.gaps["co-object"].ci95 != pytest.approx(own.gaps["co-object"].images95)
+    by_method = {method: patterns(method) for method in ENDS}
+    gaps = {
+        method: own["10"] - sum(weight * own[p] for p, weight in WEIGHTS.items()) for method, own in by_method.items()
+    }
+    effect = {method: (own["11"] - own["10"] + own["01"] - own["00"]) / 2 for method, own in by_method.items()}
+    end = scored(timeline, said).end("lff")
+    for estimate, values in (
+        (end.own.difference["co-object"], gaps["lff"] - gaps["erm"]),
+        (end.own.gaps["co-object"], gaps["lff"]),
+        (end.judged["co-object"].loss, effect["lff"]),
+        (end.judged["co-object"].difference, effect["lff"] - effect["erm"]),
+    ):
+        assert estimate.images95 == pytest.approx(np.quantile(values, [0.025, 0.975]))
+        assert estimate.ci95 != pytest.approx(estimate.images95)
 
 
-def test_draws_are_whole_images_and_the_same_every_time():
-    shares = shares_drawn(np.random.default_rng(0), 7)
-    assert shares.shape == (RESAMPLES, 7)
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    np.testing.assert_allclose((shares * 7).round(), shares * 7)
-    np.testing.assert_array_equal(shares, shares_drawn(np.random.default_rng(0), 7))
-    assert abs(shares.mean() - 1 / 7) < 1e-12
+def with_twins(n: int, seeds=(1, 2, 3)):
+    """A timeline with twins of both cues, its predictions, and 4 source objects of each value.
+
+    Of the images with a common co-object, those of objects 0 and 10 are wrong once it is swapped.
+    """
+    timeline_rows, said = [], {}
+    draws = np.random.default_rng(3)
+    for method in ("erm", "lle"):
+        for seed in seeds:
+            frame = predictions_of({f"group_{y}_{p}": 0.9 for p in WEIGHTS for y in "01"}, n, draws)
+            frame["object"] = 10 * (frame["label"] ^ (frame["split"].str[-1] == "0")) + frame["index"] % 4
+            tables = [frame]
+            for place, cue in enumerate(BOTH["cues"]):
+                common = frame[frame["split"].str[8 + place] == "1"].assign(split=f"{cue}_common")
+                swapped = common.assign(split=f"{cue}_swapped")
+                failing = (swapped["object"] % 10 == 0) & (method == "erm")
+                swapped["prediction"] = swapped["prediction"].where(~failing, 1 - swapped["label"])
+                tables += [common, swapped]
+            every = pd.concat(tables)
+            right = every["prediction"] == every["label"]
+            by_class = right.groupby([every["split"], every["label"]]).mean()
+            timeline_rows += rows_of(method, seed, "T1", by_class.groupby("split").mean().to_dict(), n=n)
+            said[method, seed] = every[list(PREDICTION_COLUMNS)]
+    sources = frame.set_index("index")[["object"]].rename(columns={"object": "source"})
+    return timeline_of(timeline_rows), said, sources.assign(value=sources["source"] // 10)
+
+
+def test_images_of_one_source_object_are_drawn_together():
+    """All that erm loses are the images of one object of four: whether it is drawn again decides nearly everything."""
+    timeline, said, sources = with_twins(40)
+    alone = scored(timeline, said)
+    clustered = score_shortcuts(timeline, **BOTH, predictions=lambda rule: (said, []), sources=lambda: (sources, []))
+    assert (alone.image_clusters.by, alone.image_clusters.clusters) == ("image", 320)
+    assert (clustered.image_clusters.by, clustered.image_clusters.clusters) == ("source object", 8)
+    widths = {}
+    for name, card in (("alone", alone), ("clustered", clustered)):
+        assert card.basis["co-object"].by == "twins"
+        judged = card.end("erm").judged["co-object"]
+        low, high = judged.loss.images95
+        assert low <= judged.loss.mean <= high
+        widths[name] = high - low
+    assert widths["clustered"] > 2 * widths["alone"]
+    # 4 objects of each value, one of which fails on all its images: 0 to 3 draws of it are usual, in both halves
+    failing = np.random.default_rng(1).binomial(4, 1 / 4, (2, 20000)) / 4
+    drawn = np.quantile(failing.mean(axis=0) * 0.9, [0.025, 0.975])
+    assert clustered.end("erm").judged["co-object"].loss.images95 == pytest.approx(drawn, abs=0.06)
+    assert "in 8 clusters by source object" in make_answer(clustered)[-1]
+    assert "drawn one by one" in make_answer(alone)[-1]
+    note = make_tables(clustered)["verdicts"].note
+    assert "all images of a source object together" in note
+
+
+def test_sources_that_lack_an_image_are_not_used():
+    timeline, said, sources = with_twins(20)
+    card = score_shortcuts(
+        timeline, **BOTH, predictions=lambda rule: (said, []), sources=lambda: (sources.iloc[1:], ["odd"])
+    )
+    assert card.image_clusters.by == "image"
+    assert "odd" in card.warnings
+
+
+def test_predictions_without_the_twins_that_decide_give_no_intervals():
+    timeline, said, _ = with_twins(20)
+    groups_alone = {run: frame[frame["split"].str.startswith("group")] for run, frame in said.items()}
+    assert "erm seed 1: no predictions of background_common" in check_of(scored(timeline, groups_alone)).detail
 
 
 def test_both_intervals_together_hold_as_often_as_they_say():
@@ -98,9 +162,9 @@ def test_both_intervals_together_hold_as_often_as_they_say():
         values = ease[None] + luck[:, None] + draws.normal(0, 0.1, (5, 60))  # true mean: 0
         means = values.mean(axis=1)
         half = 2.776 * means.std(ddof=1) / np.sqrt(5)
-        redrawn = shares_drawn(np.random.default_rng(0), 60) @ values.mean(axis=0)
+        redrawn = cluster_bootstrap(values.mean(axis=0), np.arange(60))
         mean = means.mean()
-        for name, images95 in (("seeds", None), ("both", tuple(np.quantile(redrawn, [0.025, 0.975])))):
+        for name, images95 in (("seeds", None), ("both", percentile_interval(redrawn))):
             low, high = GapEstimate(mean, means.std(ddof=1), 5, (mean - half, mean + half), "t", images95).bounds
             held[name] += low <= 0 <= high
     assert held["both"] / times > 0.92
@@ -122,22 +186,28 @@ def test_its_width_is_that_of_the_binomial_law():
 
 @pytest.mark.parametrize(("n", "word"), [(10, "undecided"), (400, "amplified")])
 def test_few_images_leave_undecided_what_seeds_agree_about(n, word):
-    ends = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(1.0, 0.8, 0.7, 0.4)}
-    timeline, said = made(ends, n)
+    ends = {"erm": two_cues(1.0, 0.9, 0.7, 0.4), "lff": two_cues(1.0, 0.8, 0.7, 0.3)}
+    rows, said = [], {}
+    draws = np.random.default_rng(5)
+    for method, patterns in ends.items():
+        for seed, fewer in ((1, 0), (2, 0), (3, 1)):  # one image, so that seeds differ
+            splits = {split: round(acc * n) / n for split, acc in groups(patterns).items()}
+            splits["group_0_00"] += fewer / n * (-1 if method == "erm" else 1)
+            rows += rows_of(method, seed, "T1", splits, n=n)
+            said[method, seed] = predictions_of(splits, n, draws)
+    timeline = timeline_of(rows)
     verdicts = {
         "seeds alone": score_shortcuts(timeline, **BOTH),
         "images too": scored(timeline, said),
     }
-    words = {name: card.methods["lff"].verdict.gaps["co-object"] for name, card in verdicts.items()}
+    words = {name: card.methods["lff"].verdict.cues["co-object"] for name, card in verdicts.items()}
     assert words["seeds alone"].name == "amplified"
     assert words["images too"].name == word
     assert check_of(verdicts["images too"]).passed is True
     assert verdicts["images too"].image_resamples == RESAMPLES
-    difference = verdicts["images too"].methods["lff"].phases["T1"].own.difference["co-object"]
-    low, high = difference.bounds
+    low, high = verdicts["images too"].end("lff").judged["co-object"].difference.bounds
     sentence = verdicts["images too"].methods["lff"].verdict.sentence
     assert f"95 % [{100 * low:.1f}, {100 * high:.1f}]" in sentence
-    assert (low, high) == pytest.approx(difference.images95)  # the seeds are the same here
 
 
 def test_predictions_of_another_epoch_are_not_used():
@@ -160,7 +230,7 @@ def test_runs_on_other_images_are_not_compared():
     card = scored(timeline, {**said, ("lff", 3): other})
     assert "lff seed 3: other images in group_0_11" in check_of(card).detail
     missing = {run: frame for run, frame in said.items() if run != ("erm", 1)}
-    assert "erm seed 1: no predictions of every group" in check_of(scored(timeline, missing)).detail
+    assert "erm seed 1: no predictions of group_0_11" in check_of(scored(timeline, missing)).detail
 
 
 def test_the_order_of_rows_means_nothing():

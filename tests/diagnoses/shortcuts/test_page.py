@@ -20,7 +20,10 @@ def test_the_page_is_whole_and_answers_first(written):
     assert {link.removeprefix("#") for link in page.links} <= set(page.ids)
     assert all(load.startswith("data:") for load in page.loads)
     words = page.text
-    assert words.index("Whac-A-Mole in 1 of 2 methods compared with erm: cutmix (co-object down, background up).") < 600
+    assert (
+        words.index("Whac-A-Mole by twins in 1 of 2 methods compared with erm: cutmix (co-object down, background up).")
+        < 600
+    )
     for expected in (
         "A & B <several>",
         "50 a group, 400 in all",
@@ -40,12 +43,12 @@ def test_the_score_is_strict_json_and_the_same_again(written):
 
 
 def test_a_trade_against_the_baseline_is_of_the_cues_alone(quick, tmp_path):
-    timeline = study({"erm": {"T1": EVEN}, "sd": {"T1": LEANING}})
+    timeline = study({"erm": {"T1": EVEN}, "sd": {"T1": LEANING}}, spread=0.004)
     scored, _ = write_page(tmp_path, timeline, HALF["correlations"])
     (against_erm,) = scored.card.methods["sd"].trade.against_baseline
-    assert against_erm.own["co-object -> background"].mean == pytest.approx(0.15)  # as ID accuracy moved
+    assert against_erm.own["co-object -> background"].mean == pytest.approx(0.15, abs=0.005)  # as ID accuracy moved
     (row,) = [row for row in table_of(tmp_path, "trade") if row["pair"] == "co-object -> background"]
-    assert float(row["T"]) == pytest.approx(0)
+    assert float(row["T"]) == pytest.approx(0, abs=0.005)
     assert row["trade"] == "False"
     assert " trade |" not in (tmp_path / "tables" / "trade.md").read_text(encoding="utf-8")
 

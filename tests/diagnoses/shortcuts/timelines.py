@@ -56,20 +56,38 @@ def study(
     *,
     seeds: Sequence[int] = (1, 2, 3),
     spread: float = 0.0,
+    twins: bool = False,
     extra: Mapping[str, float] | None = None,
     epochs: Sequence[float] = (4.0,),
 ) -> Timeline:
-    """method -> phase -> pattern -> accuracy; seeds differ by ``spread`` in all but the all-common pattern."""
+    """method -> phase -> pattern -> accuracy; seeds differ by ``spread`` in all but the all-common pattern.
+
+    They differ in another way in every method and phase, so that paired differences have a spread too. ``twins``: with twins that
+    lose what the patterns say.
+    """
     rows = []
-    for method, phases in ends.items():
+    for number, (method, phases) in enumerate(ends.items()):
         for place, seed in enumerate(seeds):
-            shift = spread * (place - (len(seeds) - 1) / 2)
-            for phase, patterns in phases.items():
+            for turn, (phase, patterns) in enumerate(phases.items()):
+                way = (-1) ** (number + turn) / 2 ** ((number + turn) // 2)
+                shift = way * spread * (place - (len(seeds) - 1) / 2)
                 shifted = {
                     pattern: min(max(acc + (shift if "0" in pattern else 0), 0), 1) for pattern, acc in patterns.items()
                 }
-                rows += rows_of(method, seed, phase, {**groups(shifted), **(extra or {})}, epochs=epochs)
+                more = {**(twins_like(shifted) if twins else {}), **(extra or {})}
+                rows += rows_of(method, seed, phase, {**groups(shifted), **more}, epochs=epochs)
     return timeline_of(rows)
+
+
+def twins_like(patterns: Patterns) -> dict[str, float]:
+    """Twins of both cues on images of all patterns of the other cue: they lose what the main effects are; covered is between."""
+    found = {}
+    for place, cue in enumerate(CUES):
+        common, swapped = (
+            sum(acc for pattern, acc in patterns.items() if pattern[place] == digit) / 2 for digit in "10"
+        )
+        found |= {f"{cue}_common": common, f"{cue}_swapped": swapped, f"{cue}_covered": (common + swapped) / 2}
+    return found
 
 
 def two_cues(a11: float, a10: float, a01: float, a00: float) -> dict[str, float]:

@@ -1,4 +1,4 @@
-"""The gap plot: one cue's gap against another's, so that Whac-A-Mole is seen as a corner of the picture."""
+"""The gap plot: one cue's gap against another's; where one is smaller and the other larger is a corner of the picture."""
 
 from __future__ import annotations
 
@@ -103,8 +103,8 @@ def _draw_corners(axes: Axes, baseline: str, at: tuple[float, float], pair: tupl
         axes.add_patch(Rectangle(corner, width, height, facecolor=_TINT, alpha=0.07, linewidth=0, zorder=0))
     one, other = (CUE_HEADS.get(cue, cue) for cue in pair)
     words = {
-        (0.99, 0.012, "right", "bottom"): f"Whac-A-Mole: {one} smaller, {other} larger",
-        (0.01, 0.988, "left", "top"): f"Whac-A-Mole: {other} smaller, {one} larger",
+        (0.99, 0.012, "right", "bottom"): f"{one} gap smaller, {other} gap larger",
+        (0.01, 0.988, "left", "top"): f"{other} gap smaller, {one} gap larger",
         (0.99, 0.988, "right", "top"): f"both smaller than {baseline}'s",
         (0.01, 0.012, "left", "bottom"): f"both larger than {baseline}'s",
     }

@@ -7,22 +7,26 @@ from pathlib import Path
 
 import numpy as np
 
-from einstellung.diagnoses.shortcuts.card import ShortcutsCard, Weighting
+from einstellung.diagnoses.shortcuts.card import ShortcutsCard
+from einstellung.diagnoses.shortcuts.estimates import Weighting
 from einstellung.diagnoses.shortcuts.figures.phases import draw_phases
 from einstellung.diagnoses.shortcuts.figures.plane import draw_plane, plane_pairs
 from einstellung.diagnoses.shortcuts.figures.rows import draw_gap_rows
 from einstellung.diagnoses.shortcuts.notation import describe_card_seeds, describe_final, describe_turned
 from einstellung.diagnoses.shortcuts.splits import TWINS, group_split
+from einstellung.diagnoses.shortcuts.verdict import describe_basis
 from einstellung.report.figures.plan import Plan
 from einstellung.report.figures.samples import draw_samples, read_samples
 
 _PLANE = """Two gaps of every method against each other at the end of {last} ({final}); {seeds}; {images}. Right and up is
 good: no gap. {turned} Dashed: the gaps of {baseline}. In the tinted corners one gap is smaller than that of {baseline} and the
-other larger: Whac-A-Mole. {bars} Marks and colours tell the verdicts, which need the intervals too."""
+other larger: a Whac-A-Mole only if reliance confirms it, since the ceiling bounds gaps. {bars} Marks and colours tell the
+verdicts, by {basis}."""
 
 _GAPS = """Every gap of every method at the end of {last} ({final}), in points; {seeds}; {images}. {bars} Dashed: the gap of
-{baseline}; grey: within the margin of it. Left of the dashed line: larger than that of {baseline}. Filled: the verdict on this
-gap is certain (triangle to the left: amplified; to the right: reduced or cured; square: unchanged); open: undecided."""
+{baseline}; grey: within the margin of it. Left of the dashed line: larger than that of {baseline}. Filled: the verdict on the
+reliance on this cue, by {basis}, is certain (triangle to the left: amplified; to the right: reduced or cured; square: unchanged);
+open: undecided, as of several cues at once. Gaps themselves decide nothing: the ceiling bounds them."""
 
 _PHASES = """Accuracy where this cue alone is uncommon minus accuracy where all are common, at the end of every phase, in points;
 mean over seeds, {spread}; {seeds}; {images}. Below each phase: the share of its training images in which the cue goes with the
@@ -82,6 +86,7 @@ def _words(card: ShortcutsCard) -> dict[str, str]:
         "final": describe_final(card),
         "seeds": describe_card_seeds(card),
         "baseline": card.baseline,
+        "basis": describe_basis(card.basis),
         "images": f"{images:,} test images a pattern" if images else "sizes not recorded",
         "bars": "A single seed has no interval."
         if single

@@ -11,6 +11,7 @@ from matplotlib.ticker import MaxNLocator
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.figures.marks import GAP_MARKS
 from einstellung.diagnoses.shortcuts.notation import gap_head
+from einstellung.diagnoses.shortcuts.verdict import UNDECIDED
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.style import FAINT, GREY, INK, WIDTH
 from einstellung.report.notation import short_names
@@ -39,6 +40,14 @@ def draw_gap_rows(card: ShortcutsCard) -> Figure:
     return figure
 
 
+def word_for(card: ShortcutsCard, method: str, gap: str) -> str | None:
+    """The verdict that marks a gap: that on the reliance on its cue; none on several cues at once."""
+    cues = card.methods[method].verdict.cues
+    if gap in card.cues:
+        return cues[gap].name if gap in cues else None
+    return UNDECIDED if cues else None
+
+
 def _draw_panel(axes: Axes, card: ShortcutsCard, methods: list[str], gap: str) -> None:
     means: list[float] = []
     for row, method in enumerate(methods):
@@ -46,8 +55,7 @@ def _draw_panel(axes: Axes, card: ShortcutsCard, methods: list[str], gap: str) -
         estimate = card.end(method).own.gaps[gap]
         if estimate.mean is None:
             continue
-        judged = card.methods[method].verdict.gaps.get(gap)
-        mark = GAP_MARKS[judged.name if judged else None]
+        mark = GAP_MARKS[word_for(card, method, gap)]
         means.append(100 * estimate.mean)
         if estimate.ci95 is not None:
             ends = [100 * bound for bound in estimate.ci95]

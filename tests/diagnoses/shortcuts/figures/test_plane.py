@@ -18,7 +18,7 @@ def test_the_plane_names_every_method_and_its_corners_and_lines_are_at_the_basel
     (axes,) = figure.axes
     names = [label.get_text() for label in axes.findobj(Annotation)]
     assert sorted(names) == ["cutmix", "erm", "lle"]
-    assert "Whac-A-Mole: BG smaller, CoObj larger" in texts_of(figure)
+    assert "BG gap smaller, CoObj gap larger" in texts_of(figure)
     gap = 100 * written.card.methods["erm"].phases["T1"].own.gaps["background"].mean
     crossing = [
         line for line in axes.lines if list(line.get_xdata()) == [gap, gap] and list(line.get_ydata()) == [0, 1]
