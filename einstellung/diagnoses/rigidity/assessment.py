@@ -126,7 +126,7 @@ def assess(
     else:
         per_seed = {seed: _seed_score(run, reference.get(seed), settings) for seed, run in own.items()}
     scores = list(per_seed.values())
-    facets = _facets(scores)
+    facets = _facets(scores, reference)
     deciding = {**facets, **_deltas_of_pairs(scores, facets), **_ends(scores, reference)}
     if is_baseline:
         at_floor = floor.holds(facets["SC_mask"].summary)
@@ -146,9 +146,10 @@ def assess(
     )
 
 
-def _facets(scores: Sequence[PairedRun]) -> dict[str, Facet]:
-    """Every facet and accuracy over the seeds."""
-    step = max((score.run.step for score in scores), default=0.0)
+def _facets(scores: Sequence[PairedRun], reference: Mapping[int, RunMeasures]) -> dict[str, Facet]:
+    """Every facet and accuracy over the seeds; a delay is as coarse as the coarser of the two curves it is read from."""
+    partners = [reference[score.run.seed] for score in scores if score.run.seed in reference]
+    step = max((run.step for run in (*(score.run for score in scores), *partners)), default=0.0)
     facets = {
         name: Facet(tuple(getattr(score, name) for score in scores), bounds, step / 2 if name == "AD" else 0.0)
         for name, bounds in PAIRED_FACETS.items()

@@ -59,7 +59,7 @@ def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[B
             f"({percent(without)} without it)"
         )
         yield _finding(method, "pull", effect.pull, text)
-    elif effect is None:
+    elif effect is None or effect.pull.mean is None:
         drop = summarise([difference(own.NSC, own.NSC_patched) for own in record.per_seed.values()])
         if _excludes_zero(drop) and (drop.mean or 0.0) > 0:
             points = 100 * (drop.mean or 0.0)

@@ -21,7 +21,7 @@ from einstellung.diagnoses.rigidity.card import (
 from einstellung.diagnoses.rigidity.splits import SAME_IMAGES, SPLIT_OF
 from einstellung.errors import InputError
 from einstellung.metrics.image_pairs import ImagePairs, IntArray, Predictions, matching, of_split, paired
-from einstellung.metrics.statistics import holm, mcnemar_exact, summarise_all
+from einstellung.metrics.statistics import holm, mcnemar_exact, summarise
 from einstellung.timeline import NSC, NSC_PATCHED, SC_MASK, SC_PATCH, Run
 
 PLACEMENTS = ("SC_patch", "SC_elsewhere", "SC_mask", "SC_clean")
@@ -141,7 +141,10 @@ def cue_effect_of_runs(predictions: Predictions) -> dict[Run, CueEffect]:
 
 def over_seeds(effects: Mapping[int, CueEffect]) -> CueEffectOverSeeds:
     """Mean, deviation and interval over one method's seeds."""
-    summaries = summarise_all({key: [effect.value(key) for effect in effects.values()] for key in (*PLACEMENTS, *PULL)})
+    summaries = {
+        key: summarise([effect.value(key) for effect in effects.values()], (-1.0, 1.0) if key == "pull" else (0.0, 1.0))
+        for key in (*PLACEMENTS, *PULL)
+    }
     return CueEffectOverSeeds(n_seeds=len(effects), per_seed=effects, **summaries)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from einstellung.diagnoses.rigidity.assessment import SHOWN, Assessment
+from einstellung.diagnoses.rigidity.assessment import ACCURACY, SHOWN, Assessment
 from einstellung.diagnoses.rigidity.card import ContinualMetrics, Delay, DelaySummary, RigidityMethod, TaskIncremental
 from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.measurements import PhaseAccuracies, RunMeasures
@@ -108,7 +108,7 @@ def score_method(
 
 def _groups(own: Mapping[int, RunMeasures]) -> dict[str, Summary]:
     names = dict.fromkeys(name for run in own.values() for name in run.groups)
-    return {name: summarise([run.groups.get(name) for run in own.values()], bounds=(0.0, 1.0)) for name in names}
+    return {name: summarise([run.groups.get(name) for run in own.values()], ACCURACY) for name in names}
 
 
 def _lacking(found: Assessment, baseline: str | None) -> dict[str, str]:
@@ -120,6 +120,8 @@ def _lacking(found: Assessment, baseline: str | None) -> dict[str, str]:
         for name, split in (("SC_patch_within", SC_PATCH), ("SC_mask_within", SC_MASK), ("NSC_within", NSC))
         if found.facets[name].summary.mean is None
     }
+    if found.facets["PD"].summary.mean is None:
+        reasons["PD_specific"] = f"{SC_PATCH} was not measured"
     if found.decision is None:
         return {**reasons, **dict.fromkeys(relative, "the baseline is what the others are compared with")}
     if not found.paired:
@@ -153,8 +155,9 @@ def _task_incremental(own: Mapping[int, RunMeasures]) -> TaskIncremental | None:
     accuracies = [run.task[0] for run in own.values() if run.task is not None]
     if not accuracies:
         return None
-    summaries = summarise_all({name: [getattr(accuracy, name) for accuracy in accuracies] for name in SHOWN})
-    return TaskIncremental(**summaries)
+    return TaskIncremental(
+        **{name: summarise([getattr(accuracy, name) for accuracy in accuracies], ACCURACY) for name in SHOWN}
+    )
 
 
 def _phases(runs: Mapping[int, RunMeasures]) -> dict[int, PhaseAccuracies]:

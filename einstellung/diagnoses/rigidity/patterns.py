@@ -27,7 +27,7 @@ FEWEST_SEEDS = 3
 SHARED_RELIANCE = 0.1
 ALPHA = 0.05
 TRIPLET = ("AD", "PD", "SFR_rel")
-#: Facets that are compared as they are in every seed: no mean, no test.
+#: Facets that are compared as they are in every seed: no mean, no test; undefined where a seed has none.
 COUNTED = ("NSC_lowest",)
 
 
@@ -117,9 +117,10 @@ def holds(value: float, relation: Relation, bound: float) -> bool:
 def compare(facets: Mapping[str, Facet], facet: str, relation: Relation, bound: float) -> Comparison:
     """A facet's mean, its interval and its test against a bound."""
     if facet in COUNTED:
-        known = [value for value in facets[facet].values if value is not None]
-        met = holds(min(known), relation, bound) if known else None
-        return Comparison(facet, relation, bound, min(known, default=None), met, met)
+        values = [value for value in facets[facet].values if value is not None]
+        lowest = min(values) if 0 < len(values) == len(facets[facet].values) else None
+        met = None if lowest is None else holds(lowest, relation, bound)
+        return Comparison(facet, relation, bound, lowest, met, met)
     summary = facets[facet].summary
     sure = None if summary.ci95 is None else all(holds(end, relation, bound) for end in summary.ci95)
     met = None if summary.mean is None else holds(summary.mean, relation, bound)

@@ -191,7 +191,10 @@ def _withheld(case: Case) -> list[str]:
             if condition.facet == "delta":
                 reasons.append(f"it leans on the cue itself ({_shown(case.facets, 'delta')} > {condition.bound:g})")
             elif condition.value is None:
-                reasons.append(f"{NSC} was not measured, so it cannot be told whether the other classes were learned")
+                seeds = " in every seed" if case.facets["NSC_lowest"].n else ""
+                reasons.append(
+                    f"{NSC} was not measured{seeds}, so it cannot be told whether the other classes were learned"
+                )
             else:
                 reasons.append(
                     f"the other classes were not learned in every seed (lowest NSC accuracy {condition.value:.3f}, chance "

@@ -14,7 +14,18 @@ from einstellung.diagnoses.rigidity.card import RigidityCard
 
 T_95 = {2: 12.7062, 3: 4.3027, 4: 3.1824, 5: 2.7764}
 CONTINUAL = ("average_accuracy", "BWT", "FWT", "forgetting", "intransigence")
-KEYS = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1", "SC_clean", "NSC_patched")
+KEYS = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1", "SC_clean", "NSC_patched", "SC_elsewhere")
+OPTIONAL = {
+    "SFR_rel_within": "no acc_within",
+    "delta_within": "no acc_within",
+    "SC_patch_within": "no acc_within",
+    "SC_mask_within": "no acc_within",
+    "NSC_within": "no acc_within",
+    "PD_NSC": "no NSC",
+    "PD_specific": "no NSC",
+    "share_lost": "no masked images",
+}
+DERIVED = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "PD_NSC", "PD_specific", "share_lost")
 
 
 def estimate(values: list[float | None]) -> dict[str, Any]:
@@ -52,6 +63,7 @@ def scorecard(runs: dict[str, dict[str, dict[str, Any]]], **methods: dict[str, A
         "final": "last",
         "margins": {"AD": 1.0, "PD": 0.02, "SFR_rel": 0.02},
         "tau_grid": [0.5, 0.6],
+        "floor": {"level": 0.05, "chance": 1 / 60, "classes": 60},
         "methods": records,
         "checks": [],
         "warnings": [],
@@ -61,9 +73,7 @@ def scorecard(runs: dict[str, dict[str, dict[str, Any]]], **methods: dict[str, A
 def _record(name: str, own: dict[str, dict[str, Any]], reference: dict[str, dict[str, Any]]) -> dict[str, Any]:
     is_baseline = name == "scratch_t2"
     rows = {label: _row(values, None if is_baseline else reference.get(label)) for label, values in own.items()}
-    facets = {
-        key: estimate([row[key] for row in rows.values()]) for key in ("AD", "PD", "SFR_rel", "CSR_rel", "delta", *KEYS)
-    }
+    facets = {key: estimate([row[key] for row in rows.values()]) for key in (*DERIVED, *KEYS)}
     censored = {
         label: _who(name, row["E"], reference[label]["E"])
         for label, row in rows.items()
@@ -74,10 +84,13 @@ def _record(name: str, own: dict[str, dict[str, Any]], reference: dict[str, dict
     facets["delta_S"] = estimate(
         [_minus(reference[label]["SC_patch"], reference[label]["SC_mask"]) for label in paired]
     )
+    lacking = {key: why for key, why in OPTIONAL.items() if key not in facets or facets[key]["mean"] is None}
     undefined = {"statistic": None, "p": None, "p_holm": None, "d_z": None}
     return {
         "n_seeds": len(rows),
         **facets,
+        **dict.fromkeys(lacking),
+        "why_undefined": lacking,
         "task_incremental": None,
         "AD_tau": {
             "0.50": {"mean": None if is_baseline else -1.0, "sd": None, "n": len(paired), "censored": {}},
@@ -116,7 +129,14 @@ def _row(values: dict[str, Any], base: dict[str, Any] | None) -> dict[str, Any]:
         "PD": _minus(base["SC_patch"], own["SC_patch"]) if base else None,
         "SFR_rel": _minus(delta, delta_s),
         "CSR_rel": None if delta is None or delta_s is None else abs(delta) - abs(delta_s),
+        "SFR_rel_within": None,
+        "PD_NSC": _minus(base.get("NSC"), own["NSC"]) if base else None,
+        "PD_specific": _minus(_minus(base["SC_patch"], own["SC_patch"]), _minus(base.get("NSC"), own["NSC"]))
+        if base
+        else None,
         "delta": delta,
+        "delta_within": None,
+        "share_lost": None if delta is None or not own["SC_patch"] else delta / own["SC_patch"],
         **own,
         "checkpoint_epoch": 10,
         "paired": base is not None,

@@ -24,9 +24,11 @@ from .hand_made import scorecard, seed, typed
         ("red-flag", "leans", "By the means ewc_on is faster than scratch_t2"),
         ("red-flag", "too few seeds", "there are too few seeds to tell."),
         ("shared-shortcut", "holds", "leaning on the cue just as scratch_t2 does"),
-        ("benign-avoidance", "holds", "worse with the cue present and leaning on it less"),
-        ("benign-transfer", "holds", "ewc_on is not leaning on the cue more than scratch_t2"),
+        ("benign-avoidance", "holds", "worse with the cue present and hardly leaning on it"),
+        ("benign-transfer", "holds", "ewc_on is hardly leaning on the cue, and not more than scratch_t2"),
         ("cue-harmful", "holds", "the cue hurts scratch_t2 itself"),
+        ("saturated", "holds", "ewc_on is right with the cue only, and so is scratch_t2"),
+        ("saturated", "leans", "By the means ewc_on is right with the cue only"),
     ],
 )
 def test_each_pattern_has_its_sentence(card, pattern, certainty, expected):
@@ -34,7 +36,8 @@ def test_each_pattern_has_its_sentence(card, pattern, certainty, expected):
     first = answer(typed(card))[0]
     assert expected in first
     assert f"({pattern})" in first
-    assert ("every 95 % interval that this needs agrees" in first) == (certainty == "holds")
+    assert ("By the means" in first) == (certainty != "holds")
+    assert ("that is not conclusive" in first) == (certainty == "leans")
     assert "gpm is not decided by these data (ambiguous)." in first
 
 
@@ -73,14 +76,17 @@ def test_many_models_are_summed_up():
     assert "m3" not in second
 
 
-def test_a_floor_is_part_of_the_answer(card):
-    """A pattern that sounds harmless must not stand alone where the models live on the cue."""
-    assert "next to nothing" not in answer(typed(card))[0]
-    card["methods"]["ewc_on"]["masked_floor"] = True
-    assert "With the cue covered next to nothing is left in scratch_t2, ewc_on:" in answer(typed(card))[0]
-    for method in card["methods"]:
-        card["methods"][method]["masked_floor"] = True
-    assert "next to nothing is left in all of them:" in answer(typed(card))[0]
+def test_what_sets_the_cues_classes_apart_is_part_of_the_answer(card):
+    assert len(answer(typed(card))) == 2
+    found = {"method": "ewc_on", "value": -0.2, "ci95": [-0.3, -0.1], "n": 3}
+    card["besides"] = [
+        found | {"kind": "specific", "text": "compared with scratch_t2, ewc_on keeps the cue's classes"},
+        found | {"kind": "pull", "text": "put on others, the cue pulls"},
+    ]
+    assert answer(typed(card))[2:] == ["Compared with scratch_t2, ewc_on keeps the cue's classes."]
+    text = printed(card)
+    assert "besides: compared with scratch_t2, ewc_on keeps the cue's classes" in text
+    assert "besides: put on others, the cue pulls" in text
 
 
 def test_models_that_learned_nothing_are_part_of_the_answer(card):
@@ -129,7 +135,11 @@ def test_the_baseline_stands_first(card):
 
 def test_verdicts_probes_warnings_and_failures_follow(card):
     card["methods"]["gpm"]["next_probe"] = "lower tau"
-    card["methods"]["ewc_on"]["high_rigidity"] = True
+    card["methods"]["ewc_on"] |= {
+        "high_rigidity": True,
+        "high_rigidity_certainty": "leans",
+        "error_rate": "Rarely false.",
+    }
     card["warnings"] = ["odd [seed]"]
     card["checks"] = [
         {"name": "seeds match", "passed": False, "detail": "seed 3 is alone"},
@@ -140,12 +150,26 @@ def test_verdicts_probes_warnings_and_failures_follow(card):
         "ewc_on: red-flag (shortcut-induced rigidity), too few seeds",
         "Ambiguous: what gpm does.",
         "next probe: lower tau",
-        "high-rigidity flag: set",
+        "high-rigidity flag: set, leans",
+        "Rarely false.",
         "FAILED CHECK seeds match: seed 3 is alone",
         "warning odd [seed]",
     ):
         assert words in text
     assert "fine" not in text
+
+
+@pytest.mark.parametrize(("certainty", "red"), [("holds", True), ("leans", False), ("too few seeds", False)])
+def test_only_what_is_certain_is_printed_in_red(card, certainty, red):
+    card["methods"]["ewc_on"] |= {"pattern": "red-flag", "certainty": certainty}
+    card["methods"]["ewc_on"] |= {"high_rigidity": True, "high_rigidity_certainty": certainty}
+    shown = overview(typed(card))
+    row = next(row for row in shown.table.rows if row[0].text == "ewc_on")
+    assert row[-2].text == "red-flag"
+    tones = {row[-2].tone, *(paragraph.tone for paragraph in shown.paragraphs)}
+    assert ("bad" in tones) is red
+    text = printed(card, force_terminal=True, color_system="standard", width=120)
+    assert ("\x1b[1;31m" in text) is red
 
 
 def test_a_narrow_terminal_gets_two_tables(card):

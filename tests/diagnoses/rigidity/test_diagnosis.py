@@ -12,9 +12,12 @@ from einstellung.diagnoses import reporting
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.reporting import report_study, report_sweep
 from einstellung.diagnoses.rigidity import published
+from einstellung.diagnoses.rigidity.besides import besides
 from einstellung.diagnoses.rigidity.card import PrintedNumber, StreamFacts
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.figures import catalogue
+from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.errors import InputError
@@ -124,7 +127,31 @@ def test_runs_that_failed_and_what_the_stream_proved_enter_the_card(results, qui
 
 def test_a_log_of_somebody_else_is_scored_by_its_timeline_alone():
     timeline = Timeline(timeline_frame())
-    assert Rigidity().score(Evidence(timeline), RigiditySettings()) == score(timeline)
+    whole = Rigidity().score(Evidence(timeline), RigiditySettings())
+    scored = score(timeline)
+    assert whole == with_error_rates(scored.model_copy(update={"besides": besides(scored)}))
+    assert whole.floor == Floor.of(None)
+
+
+def test_the_proof_tells_the_floor_and_a_setting_overrides_it():
+    evidence = Evidence(Timeline(timeline_frame()), {"facts": {"chance": 1 / 36, "chance_task": 1 / 12}})
+    assert Rigidity().score(evidence, RigiditySettings()).floor == Floor.of(36)
+    assert Rigidity().score(evidence, RigiditySettings(classes=200)).floor == Floor.of(200)
+
+
+@pytest.mark.parametrize(
+    ("facts", "outputs", "t1_classes"),
+    [
+        ({"chance": 1 / 60, "chance_task": 1 / 20, "phases": ("T1", "T2")}, 60, 40),
+        ({"chance": 1 / 60, "chance_task": 1 / 20, "phases": ("T1", "T2", "T3")}, 60, None),
+        ({"chance": 1 / 60, "phases": ("T1", "T2")}, 60, None),
+        ({"chance": 1 / 20, "chance_task": 1 / 20, "phases": ("T1", "T2")}, 20, None),
+        ({}, None, None),
+    ],
+)
+def test_the_proof_counts_the_classes(facts, outputs, t1_classes):
+    known = StreamFacts(**facts)
+    assert (known.outputs, known.t1_classes) == (outputs, t1_classes)
 
 
 def test_an_option_of_another_diagnosis_is_refused_before_anything_is_scored(results):

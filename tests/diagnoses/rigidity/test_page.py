@@ -140,6 +140,51 @@ def test_a_pattern_is_a_word_not_only_a_colour(card, page_of):
     assert "ambiguous: the data do not decide" in text
 
 
+@pytest.mark.parametrize(("certainty", "coloured"), [("holds", True), ("leans", False), ("too few seeds", False)])
+def test_only_a_certain_pattern_has_a_coloured_badge(card, page_of, certainty, coloured):
+    card["methods"]["ewc_on"] |= {"pattern": "red-flag", "certainty": certainty}
+    card["methods"]["ewc_on"] |= {"high_rigidity": True, "high_rigidity_certainty": certainty}
+    (own,) = re.findall(r'<article class="card">\s*<h3>[^/]*</span>ewc_on.*?</article>', page_of(card), re.S)
+    badges = {words: kind for kind, words in re.findall(r'<span class="pill ?([^"]*)">(.*?)</span>', own)}
+    colour = "red-flag" if coloured else ""
+    assert badges == {
+        "red-flag: shortcut-induced rigidity": colour,
+        f"high rigidity, {certainty}": colour,
+    }
+
+
+def test_a_floor_below_another_pattern_has_a_badge_without_colour(card, page_of):
+    badge = '<span class="pill">masked accuracies at the floor</span>'
+    assert badge not in page_of(card)
+    card["methods"]["ewc_on"] |= {"pattern": "cue-harmful", "saturated": True}
+    assert badge in page_of(card)
+    card["methods"]["ewc_on"] |= {"pattern": "saturated"}
+    html = page_of(card)
+    assert badge not in html
+    assert "saturated: the cue decides alone in both" in HtmlReader(html).text
+
+
+def test_the_error_rate_stands_below_the_verdict(card, page_of):
+    card["methods"]["ewc_on"] |= {"verdict": "What ewc_on does.", "error_rate": "False in 1 of 100 <studies>."}
+    text = HtmlReader(page_of(card)).text
+    assert text.index("What ewc_on does.") < text.index("False in 1 of 100 <studies>.")
+
+
+def test_what_the_cue_does_besides_has_its_section(card, page_of):
+    assert 'id="besides"' not in page_of(card)
+    found = {"method": "ewc_on", "kind": "pull", "value": 0.3, "ci95": [0.2, 0.4], "n": 3, "text": "put on <others>"}
+    card["besides"] = [found, found | {"text": "alone", "ci95": None}]
+    html = page_of(card)
+    text = HtmlReader(html).text
+    assert html.index('id="besides"') > html.index('id="verdicts"')
+    assert "Put on <others>: +0.300 95 % [+0.200, +0.400], n = 3" in text
+    assert "Alone: +0.300" in text
+
+
+def test_the_floor_is_among_the_conditions(card, page_of):
+    assert "floor of masked accuracies 0.050, 3 times chance (1/60)" in HtmlReader(page_of(card)).text
+
+
 def test_what_decided_is_written_with_its_bound(card, page_of):
     card["methods"]["ewc_on"]["conditions"] = [
         {"facet": "AD", "relation": "<=", "bound": -1.0, "value": -5.0, "met": True, "sure": None},
@@ -189,6 +234,7 @@ def test_the_scorecard_lies_next_to_the_page(written):
     names = (
         "table1",
         "facets",
+        "floor",
         "delays",
         "seeds",
         "incremental",

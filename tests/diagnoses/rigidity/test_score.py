@@ -35,7 +35,7 @@ def worked():
 def test_the_worked_example():
     result = card(worked())
     assert (result["variant"], result["baseline"], result["tau"], result["window"]) == ("paper", "scratch_t2", 0.6, 3)
-    assert (result["kind"], result["schema_version"]) == ("rigidity", 1)
+    assert (result["kind"], result["schema_version"]) == ("rigidity", 2)
     assert (result["final"], result["margins"]) == ("last", {"AD": 1.0, "PD": 0.02, "SFR_rel": 0.02})
     sgd = result["methods"]["sgd"]
     assert sgd["n_seeds"] == 3
