@@ -20,7 +20,7 @@ from einstellung.timeline import NSC, SC_CLEAN, SC_ELSEWHERE, SC_MASK, SC_PATCH,
 KEPT = Path(__file__).parents[2] / "studies" / "verdict-controls"
 TRAINED = Path("results") / "verdict-controls"
 BASELINE = "scratch_t2"
-CLASSES = 36  # outputs of the head of drawn shapes
+CLASSES = 12  # outputs of the demo's head
 SPLITS = (SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE)
 
 Runs = Mapping[int, RunMeasures]
@@ -36,10 +36,9 @@ class Control:
     seeds: int
 
 
-CUE = {"cue.share": "0.9"}
 CONTROLS = {
-    "cue": Control("a cue on 90 % of its classes' images", CUE, (BASELINE,), 64),
-    "habit": Control("the same cue, which predicted labels in T1 too", {**CUE, "cue.habit": "same"}, ("sgd",), 32),
+    "cue": Control("the demo's cue, in T2 only", {}, (BASELINE,), 64),
+    "habit": Control("the same cue after a T1 in which it predicted labels too", {"cue.habit": "same"}, ("gpm",), 32),
     "no-cue": Control("no cue in training", {"cue.share": "0"}, (BASELINE, "sgd"), 32),
     "independent": Control(
         "a cue that is independent of the label",
@@ -58,7 +57,7 @@ def command(name: str, python: str = sys.executable) -> list[str]:
     seeds = ",".join(str(seed) for seed in range(1, control.seeds + 1))
     return [
         *(python, "-m", "benchmarks.einstellung_command", "run", "--preset", "demo"),
-        *("--set", "training.precision=fp32", *settings, "--methods", ",".join(control.methods), "--seeds", seeds),
+        *(*settings, "--methods", ",".join(control.methods), "--seeds", seeds),
         *("--out", str(TRAINED / name)),
     ]
 

@@ -23,7 +23,7 @@ from einstellung.files import write_text
 
 SEEDS = (3, 5, 8, 12)
 MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-STUDIES, RESAMPLES = 2000, 100
+STUDIES, RESAMPLES = 1000, 60
 AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
 WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
 SETTINGS = RigiditySettings()
@@ -85,7 +85,7 @@ def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
     ignoring = {number: replace(run, seed=number) for number, run in enumerate(no_cue.values())}
     leaning = {number: replace(run, seed=number) for number, run in enumerate(scratch.values())}
     return {
-        "red-flag": Pool(scratch, found["habit"]["sgd"]),
+        "red-flag": Pool(scratch, found["habit"]["gpm"]),
         "shared-shortcut": unpaired,
         "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
         # later and worse than scratch, no reliance in either
