@@ -15,7 +15,7 @@ from einstellung.diagnoses.rigidity.images import per_image, per_image_checks
 from einstellung.diagnoses.rigidity.measurements import RunMeasures, final_rule, measure
 from einstellung.diagnoses.rigidity.methods import TESTED, score_method
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
-from einstellung.diagnoses.wording import listed_seeds
+from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.statistics import holm
 from einstellung.results.attention_files import attention_of
 from einstellung.results.run_files import RunFiles
@@ -78,6 +78,8 @@ def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
     predictions, unread = files.predictions(last=card.final == "last")
     attention, unread_attention = attention_of(files)
     checks = per_image_checks(predictions, card) if predictions else []
+    if not predictions:
+        unread = [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
     return card.model_copy(
         update={
             "per_image": per_image(predictions) if predictions else None,
