@@ -1,4 +1,4 @@
-"""The whole demo in a fresh folder: 4 learners x 3 seeds, training, report and all."""
+"""The whole demo in a fresh folder, training, report and all; and whether its words depend on seeds and kernels."""
 
 from __future__ import annotations
 
@@ -8,12 +8,22 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import row
 
 LIMIT = 180
+RUN = ("run", "--preset", "demo", "--sweep", "cue.habit=none,same")
+OTHERS = {
+    "seeds 1 to 5": (*RUN, "--seeds", "1,2,3,4,5"),
+    "seeds 6 to 10": (*RUN, "--seeds", "6,7,8,9,10"),
+    "seeds 11 to 15": (*RUN, "--seeds", "11,12,13,14,15"),
+    "torch's kernels": (*RUN, "--set", "training.kernels=torch"),
+}
+
+Words = Mapping[tuple[str, str], str]
 
 
 def measure(short: bool) -> dict[str, Any]:
@@ -21,27 +31,50 @@ def measure(short: bool) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "demo"
         begin = time.perf_counter()
-        command = [sys.executable, "-m", "benchmarks.einstellung_command", "demo", "--out", str(out), "--json"]
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        first = _sweep(("demo",), out)
         took = time.perf_counter() - begin
-        statuses = [json.loads(path.read_text()) for path in out.glob("*/*/status.json")]
-    card = json.loads(done.stdout)
-    effect = card["methods"]["scratch_t2"]["delta"]
-    low, high = effect["ci95"]
+        statuses = [json.loads(path.read_text()) for path in out.rglob("status.json")]
+        others = {name: words(_sweep(arguments, Path(folder) / name)) for name, arguments in OTHERS.items()}
+    own = words(first)
     return {
         "rows": [
             row(
-                f"`einstellung demo`, 4 learners x 3 seeds, {os.cpu_count()} cores",
+                f"`einstellung demo`, 3 learners x 5 seeds x 2 histories, {os.cpu_count()} cores",
                 f"{took:.0f} s ({sum(status['seconds'] for status in statuses):.0f} seconds of workers in {len(statuses)} jobs)",
                 f"at most {LIMIT} s",
                 took <= LIMIT,
                 seconds=took,
             ),
-            row(
-                "effect of the cue in it: Delta_S, mean over seeds",
-                f"{effect['mean']:+.3f} (95 % {low:+.3f} to {high:+.3f})",
-                "visible: above 0",
-                low > 0,
+            row("what it says", _listed(own), "no target", None),
+            *(
+                row(
+                    f"with {name}", "the same words" if found == own else _listed(found), "the same words", found == own
+                )
+                for name, found in others.items()
             ),
         ]
     }
+
+
+def _sweep(arguments: tuple[str, ...], out: Path) -> dict[str, Any]:
+    command = [sys.executable, "-m", "benchmarks.einstellung_command", *arguments, "--out", str(out), "--json"]
+    found: dict[str, Any] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return found
+
+
+def words(sweep: Mapping[str, Any]) -> Words:
+    """The pattern of every method after every history.
+
+    >>> words({"points": [{"value": "same", "methods": {"gpm": {"pattern": "red-flag"}, "scratch_t2": {"pattern": None}}}]})
+    {('same', 'gpm'): 'red-flag'}
+    """
+    return {
+        (point["value"], method): record["pattern"]
+        for point in sweep["points"]
+        for method, record in point["methods"].items()
+        if record["pattern"] is not None
+    }
+
+
+def _listed(found: Words) -> str:
+    return "; ".join(f"{method}, habit {habit}: {pattern}" for (habit, method), pattern in found.items())
