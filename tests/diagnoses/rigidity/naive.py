@@ -6,8 +6,12 @@ purpose: it is what the product is compared with.
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
+from statistics import fmean, stdev
 from typing import Any
+
+from scipy import stats
 
 PATCH, MASK, OTHER, VALIDATION, FIRST = (
     "T2_shortcut_normal",
@@ -126,25 +130,127 @@ class Naive:
         known = [delay for delay in delays if delay is not None and method != self.baseline]
         return (sum(known) / len(known) if known else None), len(known)
 
-    def pattern(self, method):
+    def values(self, method, facet):
+        return [float(own[facet]) for own in self.all_facts(method) if own[facet] is not None]
+
+    def all_facts(self, method):
+        return [self.facts(*run) for run in self.runs if run[0] == method]
+
+    def step(self, method):
+        """The widest gap between two looks at a patched curve of the method or of the baseline it is paired with."""
+        gaps = []
+        for name, seed in self.runs:
+            paired = name == self.baseline and (method, seed) in self.runs
+            if name == method or paired:
+                looks = [Fraction(0), *sorted(e for e in self.points(name, seed, "T2", PATCH) if e > 0)]
+                gaps += [after - before for before, after in itertools.pairwise(looks)]
+        return max(gaps, default=Fraction(0))
+
+    def paired_values(self, method):
+        """What the patterns look at: the triplet over its own seeds, the rest over the seeds of SFR_rel."""
+        pairs = [(seed, self.facts(name, seed)) for name, seed in self.runs if name == method]
+        pairs = [(seed, own) for seed, own in pairs if own["SFR_rel"] is not None]
+        found = {facet: self.values(method, facet) for facet in ("AD", "PD", "SFR_rel")}
+        found |= {name: [float(own[name]) for _, own in pairs] for name in ("delta", "delta_S", "SC_patch", "SC_mask")}
+        for name, split in (("SC_patch_S", PATCH), ("SC_mask_S", MASK)):
+            found[name] = [float(self.final(self.baseline, seed, split)) for seed, _ in pairs]
+        return found
+
+    def floor(self, classes):
+        return 0.05 if classes is None else max(1 / classes, min(3 / classes, 0.25))
+
+    def at_floor(self, values, classes):
+        """The upper end of Student's interval over the seeds, or a single value, is not above the floor."""
+        if not values:
+            return False
+        upper = values[0]
+        if len(values) > 1:
+            upper = fmean(values) + stats.t.ppf(0.975, len(values) - 1) * stdev(values) / len(values) ** 0.5
+        return min(upper, 1.0) <= self.floor(classes) + 1e-9
+
+    def saturated(self, method, classes=None):
+        found = self.paired_values(method)
+        return self.at_floor(found["SC_mask"], classes) and self.at_floor(found["SC_mask_S"], classes)
+
+    def unlearned(self, method, classes=None):
+        found = self.paired_values(method)
+        return self.at_floor(found["SC_patch"], classes) and self.at_floor(found["SC_patch_S"], classes)
+
+    def pattern(self, method, classes=None):
         ad, pd_, sfr = (self.mean(method, facet)[0] for facet in ("AD", "PD", "SFR_rel"))
-        facts = [self.facts(*run) for run in self.runs if run[0] == method]
+        facts = self.all_facts(method)
         pairs = [own for own in facts if own["SFR_rel"] is not None]
         delta, delta_s = (sum(own[name] for own in pairs) / max(len(pairs), 1) for name in ("delta", "delta_S"))
         epoch, margin = Fraction(1), Fraction("0.02")
-        if ad is None or pd_ is None or sfr is None:
+        others = [own["NSC"] for own in facts]
+        chance = Fraction("0.05") if classes is None else Fraction(1, classes)
+        harmless = delta <= margin and None not in others and min(others) > chance
+        if ad is None or pd_ is None or sfr is None or self.unlearned(method, classes):
             return "ambiguous"
         if delta_s <= 0:
             return "cue-harmful"
+        if self.saturated(method, classes):
+            return "saturated"
         if ad <= -epoch and pd_ <= 0 and sfr >= margin:
             return "red-flag"
-        if ad < 0 and pd_ >= margin and sfr <= -margin:
+        if ad < 0 and pd_ >= margin and sfr <= -margin and harmless:
             return "benign-avoidance"
         if delta >= Fraction("0.1") and abs(sfr) < margin:
             return "shared-shortcut"
-        if ad > -epoch and pd_ >= 0 and sfr < margin:
+        if ad > -epoch and pd_ >= 0 and sfr < margin and harmless:
             return "benign-transfer"
         return "ambiguous"
+
+    def p(self, method, classes=None):
+        """The largest p of the pattern's conditions, each against its own bound; None where one cannot be tested."""
+        floor = self.floor(classes)
+        conditions = {
+            "ambiguous": [],
+            "cue-harmful": [("delta_S", "less", 0.0)],
+            "saturated": [("SC_mask", "less", floor), ("SC_mask_S", "less", floor)],
+            "red-flag": [("AD", "less", -1.0), ("PD", "less", 0.0), ("SFR_rel", "greater", 0.02)],
+            "benign-avoidance": [
+                *(("AD", "less", 0.0), ("PD", "greater", 0.02), ("SFR_rel", "less", -0.02), ("delta", "less", 0.02))
+            ],
+            "shared-shortcut": [("delta", "greater", 0.1), ("SFR_rel", "less", 0.02), ("SFR_rel", "greater", -0.02)],
+            "benign-transfer": [
+                *(("AD", "greater", -1.0), ("PD", "greater", 0.0), ("SFR_rel", "less", 0.02), ("delta", "less", 0.02))
+            ],
+        }[self.pattern(method, classes)]
+        found = self.paired_values(method)
+        tested = [
+            one_sided(found[facet], side, bound, float(self.step(method)) / 2 if facet == "AD" else 0.0)
+            for facet, side, bound in conditions
+        ]
+        return None if not tested or None in tested else max(tested)
+
+    def p_holm(self, classes=None):
+        """By the definition: rank the p of all methods, multiply by how many are left, never below an earlier one."""
+        methods = list(dict.fromkeys(name for name, _ in self.runs if name != self.baseline))
+        own = {method: self.p(method, classes) for method in methods}
+        counted = {method: 1.0 if p is None else p for method, p in own.items()}
+        corrected = {}
+        for method in methods:
+            smaller = [p for p in counted.values() if p <= counted[method]]
+            corrected[method] = min(
+                1.0, max((len(methods) - sum(other < p for other in counted.values())) * p for p in smaller)
+            )
+        return {method: None if own[method] is None else corrected[method] for method in methods}
+
+
+def one_sided(values, side, bound, resolution=0.0):
+    """A t test by scipy; where the grid is coarser than the spread, its t with the error that the grid leaves."""
+    n = len(values)
+    if n < 2:
+        return None
+    ahead = fmean(values) - bound if side == "greater" else bound - fmean(values)
+    error = stdev(values) / n**0.5
+    coarse = resolution / stats.t.ppf(0.975, n - 1)
+    if error > max(coarse, 1e-12):
+        return float(stats.ttest_1samp(values, bound, alternative=side).pvalue)
+    if coarse > 0:
+        return float(stats.t.sf(ahead / coarse, n - 1))
+    return 0.0 if ahead > 1e-12 else 1.0
 
 
 def minus(a, b):

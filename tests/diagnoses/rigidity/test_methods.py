@@ -26,6 +26,7 @@ def tables(draw):
     table = []
     for method in ("scratch_t2", "sgd", "derpp"):
         start, slope, cue = draw(st.integers(150, 320)), draw(st.integers(0, 90)), draw(st.sampled_from(CUES))
+        cue = draw(st.sampled_from([cue, cue, 500]))  # now and then, the cue is all there is
         for seed in draw(st.sampled_from([{1, 2, 3}, {1, 2, 3}, {1, 2}, {3}, {2, 4}])):
             for split in ("T2_shortcut_normal", "T2_shortcut_masked", "T2_nonshortcut_normal", "T1_all", "T2_val"):
                 if (split == "T2_val" and not with_val) or draw(st.integers(0, 30)) == 30:
@@ -51,11 +52,13 @@ FACETS = (*SEEDED[1:], "delta_S")
     tables().filter(bool),
     st.sampled_from([("0.6", 3, "trailing"), ("0.4", 3, "centred"), ("0.5", 2, "trailing"), ("0.3", 1, "none")]),
     st.sampled_from(["auto", "last"]),
+    st.sampled_from([None, 3, 60]),
 )
-def test_agrees_with_the_naive_implementation(table, how, final):
+def test_agrees_with_the_naive_implementation(table, how, final, classes):
     tau, window, smoothing = how
     naive = Naive(table, tau=tau, window=window, smoothing=smoothing, final=final)
-    choice = RigiditySettings(tau=float(tau), window=window, smoothing=smoothing, final=final, tau_grid=(0.3, 0.45))
+    how = {"tau": float(tau), "window": window, "smoothing": smoothing, "final": final, "classes": classes}
+    choice = RigiditySettings(**how, tau_grid=(0.3, 0.45))
     card = score(timeline(table), choice).to_json()
     assert card["final"] == naive.rule
     has_baseline = "scratch_t2" in card["methods"]
@@ -74,26 +77,47 @@ def test_agrees_with_the_naive_implementation(table, how, final):
             assert found[name]["n"] == n
             assert same(found[name]["mean"], mean)
         if method != "scratch_t2" and has_baseline:
-            assert found["pattern"] == naive.pattern(method)
+            agrees_on_the_pattern(found, naive, method, classes)
+
+
+def agrees_on_the_pattern(found, naive, method, classes=None):
+    assert found["pattern"] == naive.pattern(method, classes)
+    assert found["saturated"] == naive.saturated(method, classes)
+    assert found["unlearned"] == naive.unlearned(method, classes)
+    for name, expected in (("p", naive.p(method, classes)), ("p_holm", naive.p_holm(classes)[method])):
+        assert found[name] == (None if expected is None else pytest.approx(expected, rel=1e-6, abs=1e-12)), name
+    fewest = min(
+        (len(naive.paired_values(method)[one["facet"]]) for one in found["conditions"] if one["facet"] != "NSC_lowest"),
+        default=0,
+    )
+    if found["pattern"] != "ambiguous":
+        sure = fewest >= 3 and found["p_holm"] <= 0.05 and all(one["sure"] for one in found["conditions"])
+        assert found["certainty"] == ("too few seeds" if fewest < 3 else "holds" if sure else "leans")
 
 
 @st.composite
 def complete_tables(draw):
-    """Two methods, two seeds, everything measured and tau within reach, so that the facets decide."""
+    """Three methods, two or three seeds, everything measured and tau within reach, so that the facets decide."""
     table = []
-    for method in ("scratch_t2", "sgd"):
+    seeds = draw(st.sampled_from([(1, 2), (1, 2, 3)]))
+    known = draw(st.sampled_from([0, 10, 200, 350]))
+    for method in ("scratch_t2", "sgd", "derpp"):
         start, top = draw(st.integers(100, 310)), draw(st.integers(330, 360))
-        cue = draw(st.sampled_from(CUES))
-        for seed in (1, 2):
-            patched = [min(top + seed, start + 45 * i) / 500 for i in range(8)]
-            table += run(method, seed, patched, [max(0.0, round(500 * acc - cue) / 500) for acc in patched])
+        cue = draw(st.sampled_from([*CUES, 490]))
+        for seed in seeds:
+            patched = [min(top + seed, start + 45 * i + draw(st.integers(-2, 2))) / 500 for i in range(8)]
+            masked = [max(0.0, round(500 * acc - cue) / 500) for acc in patched]
+            table += run(method, seed, patched, masked, [(known + draw(st.integers(0, 4))) / 500] * 8)
     return table
 
 
-@settings(max_examples=60, deadline=None)
-@given(complete_tables())
-def test_the_pattern_is_the_naive_one(table):
-    assert score(timeline(table)).to_json()["methods"]["sgd"]["pattern"] == Naive(table).pattern("sgd")
+@settings(max_examples=80, deadline=None)
+@given(complete_tables(), st.sampled_from([None, 10, 60]))
+def test_the_pattern_and_its_certainty_are_the_naive_ones(table, classes):
+    methods = score(timeline(table), RigiditySettings(classes=classes)).to_json()["methods"]
+    naive = Naive(table)
+    for method in ("sgd", "derpp"):
+        agrees_on_the_pattern(methods[method], naive, method, classes)
 
 
 def same(found, expected):

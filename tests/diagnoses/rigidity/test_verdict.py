@@ -7,28 +7,36 @@ from dataclasses import replace
 import pytest
 
 from einstellung.diagnoses.rigidity.card import Delay
-from einstellung.diagnoses.rigidity.patterns import decide
+from einstellung.diagnoses.rigidity.floor import Floor
+from einstellung.diagnoses.rigidity.patterns import Facet, decide, is_saturated, is_unlearned
 from einstellung.diagnoses.rigidity.settings import Margins
-from einstellung.diagnoses.rigidity.verdict import Case, Ends, next_probe, verdict
-from einstellung.metrics.statistics import Summary
+from einstellung.diagnoses.rigidity.verdict import Case, next_probe, verdict
 
-UNDEFINED = Summary(None, None, 0, None, "none")
+MEANS = {"AD": -5.0, "PD": -0.1, "SFR_rel": 0.1, "CSR_rel": 0.1, "delta": 0.4, "delta_S": 0.3, "SFR_rel_within": None}
+LEVELS = {"SC_patch": 0.8, "SC_mask": 0.4, "SC_patch_S": 0.7, "SC_mask_S": 0.4, "NSC_lowest": 0.7}
+T_975 = {2: 12.7062047, 3: 4.30265273, 5: 2.77644511}
 
 
-def case(n=5, paired=(1, 2, 3, 4, 5), half=0.001, **means):
-    values = {"AD": -5.0, "PD": -0.1, "SFR_rel": 0.1, "CSR_rel": 0.1, "delta": 0.4, "delta_S": 0.3, **means}
-    facets = {
-        name: UNDEFINED if mean is None else Summary(mean, half, n, (mean - half, mean + half), "t")
-        for name, mean in values.items()
-    }
-    margins = Margins()
+def values(mean, n, half):
+    """``n`` values whose 95 % interval is the mean -+ ``half``."""
+    if mean is None:
+        return (None,) * n
+    shifts = [2 * k / (n - 1) - 1 for k in range(n)]
+    unit = (sum(shift**2 for shift in shifts) / (n - 1)) ** 0.5 * T_975[n] / n**0.5
+    return tuple(mean + half / unit * shift for shift in shifts)
+
+
+def case(n=5, paired=(1, 2, 3, 4, 5), half=0.001, classes=60, **means):
+    tested = {name: Facet(values(mean, n, half)) for name, mean in {**MEANS, **LEVELS, **means}.items()}
+    margins, floor = Margins(), Floor.of(classes)
+    decision = decide(tested, margins, floor, len(paired))
     return Case(
         method="sgd",
         baseline="scratch_t2",
         baseline_present=True,
         seeds=(1, 2, 3, 4, 5),
         paired=paired,
-        facets=facets,
+        facets={name: facet.summary for name, facet in tested.items()},
         censored={},
         delays={
             0.3: Delay(mean=-4.0, sd=1.0, n=5),
@@ -38,7 +46,12 @@ def case(n=5, paired=(1, 2, 3, 4, 5), half=0.001, **means):
         tau=0.6,
         budget=50.0,
         margins=margins,
-        decision=decide(facets, margins, len(paired)),
+        floor=floor,
+        decision=decision,
+        certainty=decision.certainty(decision.p),
+        p_holm=decision.p,
+        saturated=is_saturated(tested, floor),
+        unlearned=is_unlearned(tested, floor),
     )
 
 
@@ -48,7 +61,8 @@ def test_the_sentence_of_a_red_flag():
         "(AD = -5.0 epochs [-5.0, -5.0] <= -1), ends no worse (PD = -0.100 [-0.101, -0.099] <= 0) and leans more on the cue "
         "(SFR_rel = +0.100 [+0.099, +0.101] >= 0.02). "
         "Absolute reliance on the cue: Delta = +0.400 [+0.399, +0.401], beside Delta_S = +0.300 [+0.299, +0.301] "
-        "of scratch_t2. Every 95 % interval that this needs stays on its side."
+        f"of scratch_t2. Conclusive: p = {case().p_holm:.2g} after Holm's correction, and every 95 % interval is on its side "
+        "of the bound."
     )
     assert next_probe(case()) is None
 
@@ -56,10 +70,13 @@ def test_the_sentence_of_a_red_flag():
 @pytest.mark.parametrize(
     ("means", "opening"),
     [
-        ({"PD": 0.1, "SFR_rel": -0.1}, "Benign avoidance, the cue distracts the continual model"),
+        (
+            {"PD": 0.1, "SFR_rel": -0.1, "delta": 0.01},
+            "Benign avoidance, the cue distracts the continual model",
+        ),
         ({"SFR_rel": 0.0}, "Shared shortcut: sgd leans on the cue (Delta = +0.400"),
         (
-            {"AD": 2.0, "PD": 0.1, "SFR_rel": -0.1},
+            {"AD": 2.0, "PD": 0.1, "SFR_rel": -0.1, "delta": 0.01},
             "Benign transfer: sgd reaches 0.6 not clearly sooner than scratch_t2",
         ),
     ],
@@ -67,7 +84,10 @@ def test_the_sentence_of_a_red_flag():
 def test_each_pattern_has_its_sentence_and_the_absolute_reliance(means, opening):
     text = verdict(case(**means))
     assert text.startswith(opening)
-    assert "Absolute reliance on the cue: Delta = +0.400" in text
+    assert f"Absolute reliance on the cue: Delta = {means.get('delta', 0.4):+.3f}" in text
+    if opening.startswith("Benign"):
+        assert "hardly at all (Delta = +0.010 [+0.009, +0.011] <= 0.02)" in text
+        assert "NSC accuracy is above chance in every seed (lowest 0.6" in text
 
 
 @pytest.mark.parametrize(
@@ -85,7 +105,10 @@ def test_a_harmful_cue_is_explained_by_sensitivity(harm, sensitivity, words):
 
 
 def test_doubt_is_said():
-    assert "It leans that way only: the 95 % interval of PD, SFR_rel crosses its bound." in verdict(case(half=0.11))
+    crossing = "Not conclusive: the 95 % interval of PD, SFR_rel crosses its bound and p = "
+    assert crossing in verdict(case(half=0.11))
+    methods = replace(case(), certainty="leans", p_holm=0.08)
+    assert "Not conclusive: p = 0.08 after Holm's correction." in verdict(methods)
     assert "Too few seeds to tell how sure that is (n = 2, 3 are needed)." in verdict(case(n=2))
 
 
@@ -158,31 +181,92 @@ def test_intervals_that_leave_the_verdict_open_ask_for_seeds():
     )
 
 
-def test_a_floor_is_named_where_both_masked_accuracies_are_next_to_nothing():
+def test_a_saturated_pair_is_told_what_the_index_cannot_say():
     """With both at the floor SFR_rel is -PD, whatever the history did: the reader must know."""
-    floored = verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=Ends((0.6, 0.7), (0.009, 0.012))))
-    assert "next to nothing is left in either (0.009 and 0.012)" in floored
-    assert "SFR_rel hardly says more than -PD" in floored
-    for ends in (None, Ends((0.6, 0.7), (0.009, 0.3)), Ends((0.6, 0.7), (0.3, 0.009))):
-        assert "next to nothing" not in verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=ends))
+    floored = case(SC_mask=0.009, SC_mask_S=0.012)
+    words = verdict(floored)
+    assert words.startswith(
+        "Saturated: with the cue covered, neither sgd (0.009 [0.008, 0.010]) nor scratch_t2 (0.012 [0.011, 0.013]) is above "
+        "the floor (0.050, 3 times chance (1/60)). The cue decides alone in both, so SFR_rel is -PD by algebra"
+    )
+    assert "AD = -5.0 epochs" in words
+    assert "Measure acc_within to compare the models on what is left." in words
+    within = verdict(case(SC_mask=0.009, SC_mask_S=0.012, SFR_rel_within=0.2))
+    assert "With the choice among the shortcut classes only, SFR_rel_within = +0.200 [+0.199, +0.201]." in within
+    assert "Measure acc_within" not in within
+    assert "the number of classes is not known (--classes K sets it)" in verdict(
+        case(SC_mask=0.009, SC_mask_S=0.012, classes=None)
+    )
+
+
+def test_a_floor_that_the_intervals_leave_open_is_a_warning():
+    """The means are at the floor, the upper ends are not: the pattern stays, with the doubt beside it."""
+    near = case(SC_mask=0.02, SC_mask_S=0.03, half=0.04)
+    assert (near.saturated, near.decision.pattern) == (False, "red-flag")
+    assert (
+        "With the cue covered next to nothing is left in either (0.020 and 0.030, floor 0.050), so SFR_rel hardly says "
+        "more than -PD; more seeds would tell whether this is saturated."
+    ) in verdict(near)
+    for masked in ((0.02, 0.3), (0.3, 0.02), (None, 0.02)):
+        assert "next to nothing" not in verdict(case(SC_mask=masked[0], SC_mask_S=masked[1], half=0.04))
 
 
 @pytest.mark.parametrize(
-    ("patched", "masked", "floor", "unlearned"),
+    ("means", "words"),
     [
-        ((0.025, 0.0), (0.02, 0.0), False, True),
-        ((0.025, 0.099), (0.0, 0.0), False, True),
-        ((0.18, 0.7), (0.09, 0.01), True, False),  # Delta is just half of it
-        ((0.17, 0.7), (0.09, 0.01), False, False),
-        ((0.03, 0.7), (0.03, 0.01), False, False),  # only one of them knows the classes
-        ((0.05, 0.05), (0.4, 0.01), False, False),  # known well, but for the cue
+        (
+            {"PD": 0.1, "SFR_rel": -0.1},
+            "Not called benign-avoidance: it leans on the cue itself (Delta = +0.400 [+0.399, +0.401] > 0.02).",
+        ),
+        (
+            {"AD": 2.0, "PD": 0.1, "SFR_rel": -0.1, "delta": 0.0, "NSC_lowest": None},
+            "Not called benign-transfer: T2_nonshortcut_normal was not measured, so it cannot be told whether the other "
+            "classes were learned.",
+        ),
+        (
+            {"AD": 2.0, "PD": 0.1, "SFR_rel": -0.1, "delta": 0.0, "NSC_lowest": 0.01},
+            "Not called benign-transfer: the other classes were not learned in every seed (lowest NSC accuracy 0.0",
+        ),
+        (
+            {"AD": 2.0, "PD": 0.1, "SFR_rel": -0.1, "NSC_lowest": None},
+            "> 0.02); T2_nonshortcut_normal was not measured",
+        ),
     ],
 )
-def test_a_floor_is_not_named_where_the_cue_lifts_nothing(patched, masked, floor, unlearned):
-    words = verdict(replace(case(PD=0.1, SFR_rel=-0.1), ends=Ends(patched, masked)))
-    assert ("Delta is nearly all of the accuracy with the cue" in words) is floor
+def test_a_benign_word_that_is_not_given_says_why(means, words):
+    assert case(**means).decision.pattern == "ambiguous"
+    assert words in verdict(case(**means))
+    assert "Not called" not in verdict(case(SFR_rel=0.0))
+
+
+@pytest.mark.parametrize(
+    ("patched", "unlearned"), [((0.025, 0.01), True), ((0.025, 0.7), False), ((0.7, 0.025), False)]
+)
+def test_nothing_learned_means_nothing_said(patched, unlearned):
+    found = case(SC_patch=patched[0], SC_patch_S=patched[1], SC_mask=0.02, SC_mask_S=0.0)
+    assert found.decision.pattern == ("ambiguous" if unlearned else "saturated")
     sentence = (
-        f"Neither has learned the shortcut classes ({patched[0]:.3f} and {patched[1]:.3f} even with the cue): "
-        "no facet means anything yet."
+        f"Ambiguous: neither sgd nor scratch_t2 has learned the shortcut classes ({patched[0]:.3f} and {patched[1]:.3f} even "
+        "with the cue; the floor is 0.050, 3 times chance (1/60)): no facet means anything yet."
     )
-    assert (sentence in words) is unlearned
+    assert (sentence in verdict(found)) is unlearned
+
+
+@pytest.mark.parametrize(
+    ("delays", "words"),
+    [
+        (
+            (-3.0,) * 5,
+            "AD is equal in all seeds: it is judged by its resolution, ±0.5 epochs (half an evaluation step).",
+        ),
+        (
+            (-3.0, -3.0, -3.0, -3.0, -2.9),
+            "AD hardly differs between seeds: it is judged by its resolution, ±0.5 epochs",
+        ),
+        ((-3.0, -3.0, -3.0, -3.0, -1.0), None),
+    ],
+)
+def test_delays_that_hardly_differ_are_judged_by_their_resolution(delays, words):
+    delay = Facet(delays, resolution=0.5).summary
+    text = verdict(replace(case(), facets={**case().facets, "AD": delay}))
+    assert words in text if words else "resolution" not in text
