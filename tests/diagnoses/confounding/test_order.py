@@ -9,7 +9,7 @@ from scipy import stats
 from einstellung.diagnoses.confounding.answer import answer, overview
 from einstellung.diagnoses.confounding.claims import claims_table
 from einstellung.diagnoses.confounding.order import describe_order
-from einstellung.diagnoses.confounding.tables import order_table
+from einstellung.diagnoses.confounding.tables import study_tables
 from einstellung.diagnoses.confounding.verdict import CONFOUNDED, INSIDIOUS, UNDECIDED
 from einstellung.timeline import Timeline
 
@@ -60,7 +60,7 @@ def test_means_that_say_insidious_are_not_enough():
     assert said.capitalize() in answer(found)[0]
     assert any(said.capitalize() in str(part) for part in overview(found).paragraphs)
     assert (claim(found)[3].text, said in claim(found)[2].text) == ("open", True)
-    (row,) = order_table(found).rows
+    (row,) = study_tables(found)["order"].rows
     assert [cell.text for cell in row] == ["−18.4 ± 12.84", "[−50.3, 13.5]", "0.187", "3", "by the means only"]
 
 
@@ -90,7 +90,7 @@ def test_one_seed_has_neither_interval_nor_test():
     assert (
         describe_order(found.order) == "cumulative minus joint training -25.0 points with one seed: by the means only"
     )
-    (row,) = order_table(found).rows
+    (row,) = study_tables(found)["order"].rows
     assert [cell.text for cell in row] == ["−25.0", "–", "–", "1", "by the means only"]
 
 
@@ -107,7 +107,7 @@ def test_only_seeds_that_both_have_count():
     assert list(found.order.per_seed) == ["1"]
     none = card({"cumulative": CLEAR["cumulative"]})
     assert none.order is None
-    assert order_table(none).rows == ()
+    assert "order" not in study_tables(none)
 
 
 def test_intervals_of_shares_are_shares():
