@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from einstellung.scenes.audit_files import AuditedFile
+    from einstellung.scenes.cue_probe import CueProbe
     from einstellung.scenes.findings import Finding
     from einstellung.scenes.logic import Logic, PredicateAccuracy
 
@@ -54,7 +55,10 @@ def logic(rules: Path | None, as_json: bool) -> None:
 )
 @JSON
 def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) -> None:
-    """Search scenes for unintended rules: predicates that separate the classes better than the rules explain."""
+    """Search scenes for unintended rules: predicates that separate the classes better than the rules explain.
+
+    A probe also reads positions, counts and visible areas, against shuffled labels.
+    """
     from einstellung.scenes.audit_files import audit_files
     from einstellung.scenes.rules import read_rules
 
@@ -130,6 +134,12 @@ def _show_audit(file: AuditedFile) -> None:
         console.print(_findings(console, found.unintended[:_MAX_SHOWN]))
     else:
         console.print(f"no unintended rule found among {found.predicates} predicates")
+    if found.probes:
+        console.print("what a linear probe reads from layouts alone, by cross-validation:")
+        console.print(_probes(console, found.probes))
+    for one in found.probes:
+        if one.found:
+            console.print(f"[bold red]{one.cue} alone tell the label of t{one.task}[/bold red]")
     console.print()
 
 
@@ -144,6 +154,22 @@ def _findings(console: Console, findings: tuple[Finding, ...]) -> Table:
     return table
 
 
+def _probes(console: Console, probes: tuple[CueProbe, ...]) -> Table:
+    """AUC: of the set, the bound from shuffled labels, and that of fresh scenes where the rules explain the cue."""
+    table = _table(console, "task", "cue", "accuracy", "AUC", "shuffled labels", "p", "fresh scenes", "found")
+    for one in probes:
+        expected = "" if one.expected_auc is None else f"{one.expected_auc:.3f}"
+        numbers = (
+            f"{100 * one.accuracy:.1f}",
+            f"{one.auc:.3f}",
+            f"< {one.null_auc:.3f}",
+            f"{one.p_value:.3f}",
+            expected,
+        )
+        table.add_row(f"t{one.task}", one.cue, *numbers, "yes" if one.found else "no")
+    return table
+
+
 def _table(console: Console, *heads: str) -> Table:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
@@ -152,7 +178,7 @@ def _table(console: Console, *heads: str) -> Table:
         box=None if console.options.ascii_only else SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), show_edge=False
     )
     for head in heads:
-        words = head in ("predicate", "that is")
+        words = head in ("predicate", "that is", "cue")
         table.add_column(head, justify="left" if words else "right", overflow="fold" if words else "ellipsis")
     return table
 

@@ -3,6 +3,8 @@
 Every small predicate is counted in both classes of every task, and in fresh scenes drawn from the exact distribution of the same
 class. A predicate is flagged if it separates the classes better than expected by more than a margin, and if its frequency in one
 of the classes differs significantly from the expected one (Fisher's exact test, Bonferroni-corrected for all tests).
+
+A probe of positions, counts and areas (:mod:`einstellung.scenes.cue_probe`) finds what no single predicate shows.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ import numpy.typing as npt
 
 from einstellung.errors import InputError
 from einstellung.scenes.attributes import Codes
+from einstellung.scenes.cue_probe import AREAS, POSITIONS, CueProbe, Features, LabelledFeatures, probe_cues
 from einstellung.scenes.findings import Finding, PredicateCounts, predicate_counts
 from einstellung.scenes.predicates import class_predicates, n_tasks
 from einstellung.scenes.rule_book import RuleBook
@@ -32,19 +35,30 @@ _SEED = 20_240_206  # of the comparison: an audit is deterministic
 
 @dataclass(frozen=True)
 class AuditedScenes:
-    """Scenes with labels and tasks; ``statistics`` are further numbers about each scene (see ``layout_statistics``)."""
+    """Scenes with labels and tasks.
+
+    ``statistics`` are further numbers about each scene (see ``layout_statistics``), ``features`` what the probe reads.
+    """
 
     attributes: Codes
     labels: npt.NDArray[np.int64]
     tasks: npt.NDArray[np.int64]
     places: Codes | None = None
     statistics: Mapping[str, Floats] = field(default_factory=dict)
+    features: Features = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def rows(self, task: int, label: int) -> npt.NDArray[np.intp]:
         return np.flatnonzero((self.tasks == task) & (self.labels == label))
+
+    def labelled_features(self, tasks: Sequence[int]) -> dict[int, LabelledFeatures]:
+        members = {task: self.tasks == task for task in tasks}
+        return {
+            task: LabelledFeatures({cue: values[rows] for cue, values in self.features.items()}, self.labels[rows])
+            for task, rows in members.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -58,10 +72,11 @@ class Audit:
     unintended: tuple[Finding, ...]
     strongest: tuple[Finding, ...]
     not_compared: tuple[str, ...]
+    probes: tuple[CueProbe, ...] = ()
 
     @property
     def passed(self) -> bool:
-        return not self.broken and not self.unintended
+        return not self.broken and not self.unintended and not any(one.found for one in self.probes)
 
     def to_dict(self) -> dict[str, Any]:
         broken = [{"task": task, "label": label, "scenes": number} for (task, label), number in self.broken.items()]
@@ -74,6 +89,7 @@ class Audit:
             "unintended": [one.to_dict() for one in self.unintended],
             "strongest": [one.to_dict() for one in self.strongest],
             "not_compared": list(self.not_compared),
+            "probes": [one.to_dict() for one in self.probes],
         }
 
 
@@ -105,6 +121,11 @@ def audit(
         counted += _compare_attributes(book, scenes, variant, task)
         if reference is not None:
             counted += _compare_statistics(scenes, reference, task, names)
+    probes = probe_cues(
+        scenes.labelled_features(tasks),
+        explained=(AREAS, POSITIONS) if book.uses_places else (AREAS,),
+        reference=None if reference is None else reference.labelled_features(tasks),
+    )
     suspicious = [one for one in counted if one.finding().excess > margin]
     tested = [one.tested(len(LABELS) * len(counted)) for one in suspicious]
     unintended = [one for one in tested if one.p_value is not None and one.p_value < level]
@@ -116,6 +137,7 @@ def audit(
         unintended=tuple(sorted(unintended, key=lambda one: -one.excess)),
         strongest=tuple(finding for task in tasks for finding in _strongest(counted, task)[:top]),
         not_compared=tuple(name for name in scenes.statistics if name not in names),
+        probes=probes,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -11,14 +11,16 @@ from typing import Any
 import numpy as np
 
 from einstellung.errors import InputError
-from einstellung.scenes.audit import Audit, AuditedScenes, audit, best_variant, draw_scenes
-from einstellung.scenes.layout import place_scenes, quadrants
+from einstellung.scenes.audit import LABELS, Audit, AuditedScenes, audit, best_variant
+from einstellung.scenes.class_scenes import draw_class
+from einstellung.scenes.cue_probe import POSITIONS, Features, position_features, visibility_features
+from einstellung.scenes.layout import quadrants
 from einstellung.scenes.manifest import RECORDS, manifest_rules
 from einstellung.scenes.predicates import n_tasks
 from einstellung.scenes.published import CASES
 from einstellung.scenes.records import finite, read_records, scenes_from_records
 from einstellung.scenes.rule_book import PAPER_RULES, RuleBook
-from einstellung.scenes.scene import Floats
+from einstellung.scenes.scene import Floats, Scenes
 from einstellung.scenes.small_predicates import layout_statistics
 
 _REFERENCE_SCENES = 400  # reference scenes per class: laying them out takes most of the time
@@ -70,11 +72,18 @@ def read_audited(path: Path) -> AuditedScenes:
         raise InputError(f"{path}: label {max(labels)} is neither 1 (positive) nor 0 (negative)")
     position = recorded.scenes.position if recorded.scenes is not None else _positions(path, records)
     places, statistics = recorded.places, {}
+    features: Features = {}
     if position is not None:
         places = quadrants(position) if places is None else places
         camera, lamps = (None, None) if recorded.scenes is None else (recorded.scenes.camera, recorded.scenes.lamps)
         statistics = layout_statistics(position, camera, lamps)
-    return AuditedScenes(recorded.attributes, np.array(labels), np.array(tasks), places, statistics)
+        features = _features(position, recorded.scenes)
+    return AuditedScenes(recorded.attributes, np.array(labels), np.array(tasks), places, statistics, features)
+
+
+def _features(position: Floats, scenes: Scenes | None) -> Features:
+    """What the probe reads; counts and areas only where the records tell the camera, too."""
+    return {POSITIONS: position_features(position)} | ({} if scenes is None else dict(visibility_features(scenes)))
 
 
 def _positions(path: Path, records: Records) -> Floats | None:
@@ -111,10 +120,23 @@ def _reference_like(book: RuleBook, scenes: AuditedScenes, variant: str) -> Audi
 
 @lru_cache(maxsize=8)  # train, val and test of a case share it
 def _reference(book: RuleBook, variant: str, tasks: tuple[int, ...], count: int) -> AuditedScenes:
-    drawn = draw_scenes(book, variant, tasks, count, _SEED)
-    generators = [np.random.default_rng([_SEED, number]) for number in range(len(drawn))]
-    placed = place_scenes(drawn.attributes, drawn.places, generators)
-    return replace(drawn, statistics=layout_statistics(placed.position, placed.camera, placed.lamps))
+    cells = [(task, label) for task in tasks for label in LABELS]
+    drawn = [
+        draw_class(
+            book, variant, task, label, [np.random.default_rng([_SEED, task, label, number]) for number in range(count)]
+        )
+        for task, label in cells
+    ]
+    scenes = Scenes.joined([one.scenes for one in drawn])
+    places = [one.places for one in drawn if one.places is not None]
+    return AuditedScenes(
+        scenes.attributes,
+        labels=np.repeat([label for _, label in cells], count),
+        tasks=np.repeat([task for task, _ in cells], count),
+        places=np.concatenate(places) if places else None,
+        statistics=layout_statistics(scenes.position, scenes.camera, scenes.lamps),
+        features=_features(scenes.position, scenes),
+    )
 
 
 def _files(path: Path) -> list[Path]:

@@ -64,6 +64,7 @@ splits. The splits of a class come from the same distribution; scenes are indepe
 The attributes of a scene are drawn uniformly from all scenes that its class allows, without rejection, and are never redrawn.
 Camera and lamps are then jittered, and positions and rotations drawn until the objects keep their distance and every object is
 visible: so the attributes do not depend on what is easy to place.
+{_layout(book)}
 Pictures are rendered by {settings["backend"]} (renderer version {settings["renderer"]}).
 Seed {settings["seed"]}; a scene depends only on the seed, its case, split, task, label and number. Versions: {versions}.
 
@@ -90,6 +91,16 @@ Seed {settings["seed"]}; a scene depends only on the seed, its case, split, task
 The program claims no rights in what it renders; the metadata name CC0. Change that if you publish the folder under other terms.
 The same command with the same versions gives the same bytes, so `made.json` is all that has to be kept.
 """
+
+
+def _layout(book: RuleBook) -> str:
+    """What layouts tell about the label."""
+    if book.uses_places:
+        return "The rules mention places, so positions tell about the label."
+    return """\
+The same layout must also suit the objects of another scene, drawn from the task's other class: so positions, camera and lamps
+alone say nothing about the label. The visible areas of objects do: they follow from the sizes and shapes that the rules ask for.
+`einstellung concon audit` measures both."""
 
 
 def _table(book: RuleBook, facts: Sequence[ClassFacts]) -> str:

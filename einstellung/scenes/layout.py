@@ -3,12 +3,14 @@
 Objects are placed in random order, uniformly over the square, by rejection: at least :data:`GAP` between any two, and at least
 :data:`MARGIN` along both ground directions of the camera (sideways and depth). If an object does not fit or has too few visible
 pixels, all objects are placed again. The attributes are never redrawn: that would make small objects, which have fewer pixels,
-rare. Lamps are not redrawn either, nor is the camera unless places are given.
+rare. Lamps are not redrawn either, nor is the camera unless places are given. A layout may have to suit a second set of objects,
+the scene's counterpart (:mod:`einstellung.scenes.class_scenes`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -44,11 +46,13 @@ def place_scenes(
     places: Codes | None,
     generators: Sequence[np.random.Generator],
     visible: Callable[[Scenes], Codes] = reference_masks,
+    counterparts: Codes | None = None,
 ) -> Scenes:
     """Lay out every scene with its own generator, so that a layout depends on no other scene.
 
     ``attributes`` [N, K, 4]; ``places`` [N, K] are quadrants of the ground as seen by the camera without jitter (0 left front,
     1 right front, 2 left back, 3 right back), None: anywhere. ``visible`` computes the masks that decide visibility.
+    ``counterparts`` [N, K, 4] are other attributes with which each layout must be valid, too.
 
     >>> kinds = np.zeros((2, 4, 4), dtype=np.uint8)
     >>> both = place_scenes(kinds, None, [np.random.default_rng(seed) for seed in (1, 2)])
@@ -60,7 +64,12 @@ def place_scenes(
     return Scenes.joined(
         [
             _place_chunk(
-                attributes[chunk], None if places is None else places[chunk], generators[chunk], visible, chunk.start
+                attributes[chunk],
+                None if places is None else places[chunk],
+                generators[chunk],
+                visible,
+                attributes[chunk] if counterparts is None else counterparts[chunk],
+                chunk.start,
             )
             for chunk in chunks
         ]
@@ -75,11 +84,11 @@ def layouts_valid(
     ``in_places``: objects were placed in quadrants.
     """
     keep = np.ones(len(scenes), dtype=bool)
-    radii, axes = _radii(scenes.attributes), _ground_axes(scenes.camera)
-    for one in range(radii.shape[1]):
+    reach, axes = _reach(scenes.attributes), _ground_axes(scenes.camera)
+    for one in range(reach.shape[1]):
         for other in range(one):
             between = scenes.position[:, one] - scenes.position[:, other]
-            keep &= _far_enough(between[:, None], (radii[:, one] + radii[:, other])[:, None], axes)[:, 0]
+            keep &= _far_enough(between[:, None], reach[:, one, other][:, None], axes)[:, 0]
     return keep & _all_visible(scenes, visible, in_places)
 
 
@@ -99,6 +108,7 @@ def _place_chunk(
     places: Codes | None,
     generators: Sequence[np.random.Generator],
     visible: Callable[[Scenes], Codes],
+    counterparts: Codes,
     first: int,
 ) -> Scenes:
     count, objects = attributes.shape[:2]
@@ -110,13 +120,17 @@ def _place_chunk(
         CAMERA_JITTER * jitter[:, :3],
         LAMP_JITTER * jitter[:, 3:].reshape(count, 3, 3),
     )
+    reach = np.maximum(_reach(attributes), _reach(counterparts))
+    alternatives = [attributes] if counterparts is attributes else [attributes, counterparts]
     pending, done = np.arange(count), 0
     while len(pending) and done < _MAX_LAYOUTS:
         block = min(done + 1, _MAX_BLOCK)  # larger blocks, the longer it takes
         rows = pending.repeat(block)
-        sampled = _sample_layouts(scenes, rows, [generators[row] for row in pending.tolist()], places)
+        sampled = _sample_layouts(scenes, rows, [generators[row] for row in pending.tolist()], places, reach)
         valid = sampled.fits
-        valid[valid] = _all_visible(sampled.scenes.take(valid), visible, places is not None)
+        for codes in alternatives:
+            shown = replace(sampled.scenes.take(valid), attributes=codes[rows[valid]])
+            valid[valid] = _all_visible(shown, visible, places is not None)
         valid = valid.reshape(-1, block)
         chosen = (valid.argmax(axis=1) + np.arange(len(pending)) * block)[valid.any(axis=1)]
         for name in ("position", "rotation", "camera"):
@@ -138,9 +152,9 @@ class _Layouts(NamedTuple):
 
 
 def _sample_layouts(
-    scenes: Scenes, rows: Numbers, generators: Sequence[np.random.Generator], places: Codes | None
+    scenes: Scenes, rows: Numbers, generators: Sequence[np.random.Generator], places: Codes | None, reach: Floats
 ) -> _Layouts:
-    """Sample layouts for the scenes in ``rows``; every generator's scene appears equally often."""
+    """Sample layouts for the scenes in ``rows``; every generator's scene appears equally often. ``reach``: see :func:`_reach`."""
     objects = scenes.attributes.shape[1]
     each = len(rows) // len(generators)
     numbers = np.concatenate([one.random((each, objects * (2 * _TRIES + 2) + 3)) for one in generators])
@@ -152,11 +166,11 @@ def _sample_layouts(
         tries = _rotated_into(tries, places[rows])
         camera = CAMERA_JITTER * (2 * rest[:, -3:] - 1)  # only a close camera shows small objects at the back
     order = rest[:, objects : 2 * objects].argsort(axis=1)
-    position, fits = _place_in_order(tries, order, _radii(some.attributes), _ground_axes(camera))
+    position, fits = _place_in_order(tries, order, reach[rows], _ground_axes(camera))
     return _Layouts(Scenes(some.attributes, position, 2 * np.pi * rest[:, :objects], camera, some.lamps), fits)
 
 
-def _place_in_order(tries: Floats, order: Numbers, radii: Floats, axes: Floats) -> tuple[Floats, Booleans]:
+def _place_in_order(tries: Floats, order: Numbers, reach: Floats, axes: Floats) -> tuple[Floats, Booleans]:
     """The first position tried for each object, in ``order``, that fits next to the earlier ones; and whether all fit."""
     rows = np.arange(len(tries))
     position = np.empty((*order.shape, 2))
@@ -166,18 +180,18 @@ def _place_in_order(tries: Floats, order: Numbers, radii: Floats, axes: Floats) 
         free = np.ones((len(tries), tries.shape[2]), dtype=bool)
         for before in order[:, :step].T:
             between = tries[rows, item] - position[rows, before][:, None]
-            free &= _far_enough(between, (radii[rows, item] + radii[rows, before])[:, None], axes)
+            free &= _far_enough(between, reach[rows, item, before][:, None], axes)
         position[rows, item] = tries[rows, item, free.argmax(axis=1)]
         fits &= free.any(axis=1)
     return position, fits
 
 
-def _far_enough(between: Floats, radii: Floats, axes: Floats) -> Booleans:
-    """Whether objects with these position differences [N, T, 2] keep gap and margin; ``radii`` [N, 1] is the sum of both."""
+def _far_enough(between: Floats, reach: Floats, axes: Floats) -> Booleans:
+    """Whether objects with these position differences [N, T, 2] keep gap and margin; ``reach`` [N, 1]: see :func:`_reach`."""
     x, y = between[..., 0], between[..., 1]
     across = np.abs(x * axes[:, None, 0] + y * axes[:, None, 1])
     away = np.abs(y * axes[:, None, 0] - x * axes[:, None, 1])
-    return (np.sqrt(x * x + y * y) - radii >= GAP) & (across >= MARGIN) & (away >= MARGIN)
+    return (np.sqrt(x * x + y * y) - reach >= GAP) & (across >= MARGIN) & (away >= MARGIN)
 
 
 def _all_visible(scenes: Scenes, visible: Callable[[Scenes], Codes], in_places: bool) -> Booleans:
@@ -193,9 +207,10 @@ def _ground_axes(camera: Floats) -> Floats:
     return views(CAMERA + camera)[1][:, :2]
 
 
-def _radii(attributes: Codes) -> Floats:
-    """The radius of each object's bounding circle on the ground [N, K]; for a cube, through its corners."""
-    return np.array(RADII)[attributes[..., 1]]
+def _reach(attributes: Codes) -> Floats:
+    """The sum of two objects' radii [N, K, K]: of their bounding circles on the ground; for a cube, through its corners."""
+    radii = np.array(RADII)[attributes[..., 1]]
+    return np.asarray(radii[:, :, None] + radii[:, None, :])
 
 
 def _rotated_into(tries: Floats, places: Codes) -> Floats:

@@ -13,6 +13,7 @@ from typing import Any
 import einstellung
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
+from einstellung.scenes.class_scenes import SAMPLING_VERSION
 from einstellung.scenes.predicates import n_tasks
 from einstellung.scenes.published import CASES
 from einstellung.scenes.rendering import RENDERER_VERSION
@@ -53,6 +54,7 @@ class DatasetSpec:
             "seed": self.rendering.seed,
             "backend": self.rendering.backend,
             "renderer": RENDERER_VERSION,
+            "sampling": SAMPLING_VERSION,
             "rules": self.rendering.book.to_dict(),
         }
 

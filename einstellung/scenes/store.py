@@ -14,6 +14,7 @@ from filelock import BaseFileLock, FileLock, Timeout
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.scenes.attributes import Codes
+from einstellung.scenes.class_scenes import SAMPLING_VERSION
 from einstellung.scenes.progress import Log, progress_logger
 from einstellung.scenes.rendering import RENDERER_VERSION, resolve_backend
 from einstellung.scenes.rules import RuleBook, rules_digest
@@ -31,7 +32,7 @@ from einstellung.scenes.work_chunks import (
 from einstellung.sources.cache import Arrays, cache_folder, cached, is_off
 
 _QUIET_WAIT = 3.0  # seconds to wait for the lock before saying so: reading an entry takes less
-_LAYOUT = 1  # version of the cached arrays and of how attributes are drawn; part of the cache key
+_LAYOUT = 1  # version of the cached arrays; part of the cache key
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,19 @@ def scene_set(
     settings = RenderSettings(book, size, seed, resolve_backend(backend))
     chunks = chunks_of(variant, split, task, count)
     key = digest(
-        [_LAYOUT, RENDERER_VERSION, rules_digest(book), variant, split, task, count, size, seed, settings.backend],
+        [
+            _LAYOUT,
+            SAMPLING_VERSION,
+            RENDERER_VERSION,
+            rules_digest(book),
+            variant,
+            split,
+            task,
+            count,
+            size,
+            seed,
+            settings.backend,
+        ],
         length=32,
     )
     what = f"{variant} {split} t{task}"

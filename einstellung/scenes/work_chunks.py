@@ -17,10 +17,10 @@ import numpy.typing as npt
 from einstellung.errors import InputError
 from einstellung.exit_with_parent import exit_with_parent
 from einstellung.scenes.attributes import Codes
-from einstellung.scenes.layout import place_scenes
+from einstellung.scenes.class_scenes import draw_class
 from einstellung.scenes.rendering import render
 from einstellung.scenes.rules import RuleBook
-from einstellung.scenes.sampling import draw_attributes, scene_generator
+from einstellung.scenes.sampling import scene_generator
 from einstellung.scenes.scene import Scenes
 
 LABELS = (1, 0)  # positives come first everywhere
@@ -62,7 +62,7 @@ class WorkChunk:
         return tuple(f"t{self.task}/{self.label}/{number:06d}.png" for number in numbers)
 
     def generators(self, seed: int) -> list[np.random.Generator]:
-        """One generator per scene: it draws the attributes first, then the layout."""
+        """One generator per scene: it draws the attributes first (see :func:`draw_class`)."""
         numbers = range(self.first, self.first + self.count)
         return [scene_generator(seed, self.variant, self.split, self.task, self.label, number) for number in numbers]
 
@@ -93,8 +93,7 @@ def chunks_of(variant: str, split: str, task: int, count: int) -> list[WorkChunk
 def render_chunk(chunk: WorkChunk, settings: RenderSettings) -> RenderedScenes:
     """Draw attributes, lay the objects out, render."""
     generators = chunk.generators(settings.seed)
-    attributes, places = draw_attributes(settings.book, chunk.variant, chunk.task, chunk.label, generators)
-    scenes = place_scenes(attributes, places, generators)
+    scenes, places = draw_class(settings.book, chunk.variant, chunk.task, chunk.label, generators)
     images, masks = render(scenes, settings.size, settings.backend)
     return RenderedScenes(scenes, places, images, masks)
 

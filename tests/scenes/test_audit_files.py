@@ -18,6 +18,7 @@ from einstellung.scenes.audit import AuditedScenes, draw_scenes
 from einstellung.scenes.layout import place_scenes
 from einstellung.scenes.records import scene_record
 from einstellung.scenes.rules import PAPER_RULES, ObjectPattern
+from einstellung.scenes.scene import Scenes
 from tests.scenes.audited_scenes import drawn, with_twin_fillers
 
 
@@ -78,23 +79,52 @@ def test_a_folder_is_held_against_the_rules_that_it_was_made_with(tmp_path):
         (tmp_path / "made.json").write_text(json.dumps({"settings": {"rules": book.to_dict()}, "cases": {}}))
 
 
+def write_layouts(path, scenes: AuditedScenes, placed: Scenes) -> None:
+    lines = [
+        scene_record(f"t{task}/{label}/{row}.png", int(task), int(label), placed, None, row)
+        for row, (task, label) in enumerate(zip(scenes.tasks, scenes.labels, strict=True))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def placed_scenes(count: int) -> tuple[AuditedScenes, Scenes]:
+    scenes = drawn("strict", count, 9)
+    generators = [np.random.default_rng([9, number]) for number in range(len(scenes))]
+    return scenes, place_scenes(scenes.attributes, None, generators)
+
+
 def test_layouts_are_audited_too(tmp_path, monkeypatch):
     monkeypatch.setattr(files, "_REFERENCE_SCENES", 40)
-    scenes = drawn("strict", 30, 9)
-    generators = [np.random.default_rng([9, number]) for number in range(len(scenes))]
-    placed = place_scenes(scenes.attributes, None, generators)
+    scenes, placed = placed_scenes(30)
     for shift, passed in ((0.0, True), (4.0, False)):
         moved = replace(placed, position=placed.position + shift * scenes.labels[:, None, None])
-        lines = [
-            scene_record(f"t{task}/{label}/{row}.png", int(task), int(label), moved, None, row)
-            for row, (task, label) in enumerate(zip(scenes.tasks, scenes.labels, strict=True))
-        ]
-        (tmp_path / "scenes.jsonl").write_text("\n".join(lines) + "\n")
+        write_layouts(tmp_path / "scenes.jsonl", scenes, moved)
         [found] = files.audit_files(PAPER_RULES, tmp_path / "scenes.jsonl")
         assert found.audit.passed is passed
         assert found.audit.not_compared == ()
         assert found.audit.variant == "strict"
     assert {one.words.split()[0] for one in found.audit.unintended} == {"mean"}
+
+
+def test_a_positional_cue_that_no_predicate_shows_is_found(tmp_path, monkeypatch):
+    """Positives of one task a little nearer: too little for a decile of any statistic, not for the probe."""
+    monkeypatch.setattr(files, "_REFERENCE_SCENES", 40)
+    scenes, placed = placed_scenes(200)
+    nearer = 0.8 * ((scenes.labels == 1) & (scenes.tasks == 1))
+    moved = replace(placed, position=placed.position + nearer[:, None, None] * np.array([0.6, -0.6]))
+    write_layouts(tmp_path / "scenes.jsonl", scenes, moved)
+    found = json.loads(CliRunner().invoke(audit_command, [str(tmp_path), "--json"], catch_exceptions=False).stdout)
+    [audited] = found["sets"]
+    assert found["passed"] is audited["passed"] is False
+    assert audited["unintended"] == []
+    cues = {(one["task"], one["cue"]): one for one in audited["probes"]}
+    assert set(cues) == {(task, cue) for task in (0, 1, 2) for cue in ("positions", "counts", "areas")}
+    assert cues[1, "positions"]["found"]
+    assert cues[1, "positions"]["auc"] > cues[1, "positions"]["null_auc"]
+    assert cues[2, "areas"]["expected_auc"] > 0.9  # 'large' is the confounder: the rules explain it
+    assert not cues[2, "areas"]["found"]
+    spoken = CliRunner().invoke(audit_command, [str(tmp_path)], catch_exceptions=False)
+    assert "positions alone tell the label of t1" in spoken.stdout
 
 
 @pytest.mark.parametrize(

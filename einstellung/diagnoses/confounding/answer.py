@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from einstellung.diagnoses.confounding.card import ConfoundingCard, Perception, VerdictName
+from einstellung.diagnoses.confounding.order import JOINT, describe_order
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.diagnoses.confounding.tables import accuracies, accuracy_columns
 from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
     INSIDIOUS,
-    JOINT,
     NOT_CONFOUNDED,
     NOT_LEARNED,
     SANITY_CHECK,
@@ -50,7 +50,12 @@ def answer(card: ConfoundingCard) -> list[str]:
         )
         for name, methods in methods_by_verdict(card).items()
     ]
-    return [" ".join([*_what(card), *sentences]), judged_against(card)]
+    return [" ".join([*_what(card), *sentences, *_order(card)]), judged_against(card)]
+
+
+def _order(card: ConfoundingCard) -> list[str]:
+    """What the order of the tasks does, as far as it was measured."""
+    return [f"Does the order of the tasks confound? {describe_order(card.order).capitalize()}."] if card.order else []
 
 
 def methods_by_verdict(card: ConfoundingCard) -> dict[VerdictName, list[str]]:
@@ -127,4 +132,4 @@ def overview(card: ConfoundingCard) -> Overview:
     )
     head = ("method", *(_SHORT_HEADS.get(column, column) for column in columns), "verdict")
     sentences = [Paragraph(record.verdict.sentence, f"{method}: ") for method, record in card.methods.items()]
-    return Overview(Table("Verdicts", note, head, tuple(rows), ()), (judged_against(card), *sentences))
+    return Overview(Table("Verdicts", note, head, tuple(rows), ()), (judged_against(card), *_order(card), *sentences))

@@ -16,6 +16,9 @@ VerdictName = Literal[
 ]
 
 
+OrderEvidence = Literal["certain", "by the means only", "not conclusive", "ruled out"]
+
+
 class LabelAccuracies(CardPart):
     """Accuracy on positives, on negatives, and the mean of both."""
 
@@ -140,6 +143,22 @@ class ConfoundingMethod(MethodMeasurements):
     verdict: ConfoundingVerdict
 
 
+class OrderEffect(CardPart):
+    """Cumulative minus joint training in accuracy on unconfounded images, paired by seed: what the order of the tasks costs.
+
+    ``half_width``: of the t interval before it is cut to what a difference of shares can be. ``p_below_margin``: one-sided t test
+    that the mean is below the negative margin. ``evidence`` of insidious confounding: certain with at least three pairs, an
+    interval below the negative margin and p <= .05; ruled out by an interval above it.
+    """
+
+    difference: Summary
+    half_width: float | None
+    per_seed: Mapping[str, float]
+    p_below_margin: float | None
+    margin: float
+    evidence: OrderEvidence
+
+
 class Ceiling(CardPart):
     """What a comparable model reaches when trained on the unconfounded set: its best method, and where that was measured."""
 
@@ -184,7 +203,8 @@ class PaperResults(CardPart):
 class ConfoundingCard(Card):
     """All that is said of a study of confounded tasks.
 
-    ``model``: NN (pixels) or NeSy (objects). ``ceiling_key``: equal for studies whose ceilings are comparable.
+    ``model``: NN (pixels) or NeSy (objects). ``ceiling_key``: equal for studies whose ceilings are comparable. ``order``: None
+    where cumulative and joint training have no seed in common.
     """
 
     kind: Literal["confounding"] = "confounding"
@@ -204,6 +224,7 @@ class ConfoundingCard(Card):
     final: Literal["last"] = "last"
     methods: Mapping[str, ConfoundingMethod]
     ceiling: Ceiling | None
+    order: OrderEffect | None = None
     input_modality: str | None = Field(
         default=None, validation_alias=AliasChoices("input_modality", "sees"), serialization_alias="sees"
     )

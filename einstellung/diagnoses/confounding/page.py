@@ -6,6 +6,7 @@ from typing import Any
 
 from einstellung.diagnoses.confounding.answer import describe_card_seeds, describe_perception
 from einstellung.diagnoses.confounding.card import ConfoundingCard
+from einstellung.diagnoses.confounding.order import describe_order
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
@@ -23,8 +24,8 @@ from einstellung.report.notation import number, per_cent
 #: The class of a verdict's pill; it is a word in any case.
 PILLS = {INSIDIOUS: "red-flag", CONFOUNDED: "shared-shortcut", NOT_CONFOUNDED: "benign-transfer"}
 MEANINGS = {
-    INSIDIOUS: "Confounded, as cumulative training is, although joint training on the very same data is not: the order of the "
-    "tasks does it.",
+    INSIDIOUS: "Confounded although joint training on the same data is not, and cumulative training on it stays below joint "
+    "training by more than the margin, paired by seed and for certain: the order of the tasks does it.",
     CONFOUNDED: "Unconfounded accuracy stays below the ceiling by more than the margin, and the interval agrees.",
     NOT_CONFOUNDED: "The gap to the ceiling is smaller than the margin, and the interval agrees.",
     NOT_LEARNED: "At least one task stays below the level right after it was learned: nothing can be concluded.",
@@ -80,6 +81,9 @@ def conditions(card: ConfoundingCard) -> dict[str, str]:
         "final values": "at the last epoch of every phase",
         "ceiling": f"{percent(ceiling.mean)}, {ceiling.source}" if ceiling else "none: own tasks instead",
         "margin of the verdict": f"{points(card.margin)} points",
+        "order of the tasks": describe_order(card.order)
+        if card.order
+        else "not measured: no seed with cumulative and joint",
         "level of a learned task": percent(card.level),
         "baseline of the facets": card.baseline if card.has_baseline else "none",
         "threshold τ of AD": f"{number(card.tau, digits=2)}, curves {describe_smoothing(card.smoothing, card.window)}",

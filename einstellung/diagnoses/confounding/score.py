@@ -23,6 +23,7 @@ from einstellung.diagnoses.confounding.card import (
 )
 from einstellung.diagnoses.confounding.checks import confounding_checks
 from einstellung.diagnoses.confounding.facets import Runs, task_facets
+from einstellung.diagnoses.confounding.order import order_effect
 from einstellung.diagnoses.confounding.published import paper_results
 from einstellung.diagnoses.confounding.runs import TaskRun, measure_run
 from einstellung.diagnoses.confounding.settings import CHANCE, DEFAULT_BASELINE, ConfoundingSettings
@@ -71,9 +72,9 @@ def score_tasks(
     measured = {method: _measurements(method, tasks, runs, baseline) for method in runs}
     named = baseline or DEFAULT_BASELINE
     ceiling = ceiling_from(siblings or {}, study)
-    verdicts = judge_methods(
-        measured, Standard(settings.margin, settings.level, ceiling), study, baseline=named, tasks=tasks
-    )
+    order = None if study.variant == UNCONFOUNDED else order_effect(measured, settings.margin)
+    standard = Standard(settings.margin, settings.level, ceiling)
+    verdicts = judge_methods(measured, standard, study, baseline=named, tasks=tasks, order=order)
     return ConfoundingCard(
         variant=study.variant,
         model=study.model,
@@ -94,6 +95,7 @@ def score_tasks(
         checks=tuple(confounding_checks(timeline, tasks, baseline)),
         warnings=(*failures, *_warnings(runs, baseline, tasks)),
         ceiling=ceiling,
+        order=order,
         input_modality=study.input_modality,
         perceived=study.perceived,
         reported=paper_results(study, config),
@@ -116,15 +118,15 @@ def _measurements(
         n_seeds=len(own),
         at_once=at_once,
         matrix={phase: _matrix_row(phase, tasks, own) for phase in (tasks[-1:] if at_once else tasks)},
-        current=summarise_all(current),
-        old=summarise_all(old),
-        unconfounded=summarise(unconfounded),
-        own_tasks=summarise(learned),
+        current=_shares(current),
+        old=_shares(old),
+        unconfounded=_share(unconfounded),
+        own_tasks=_share(learned),
         own_gap=summarise([_minus(*pair) for pair in zip(learned, unconfounded, strict=True)]),
         images=ImageCounts(unconfounded=_images(own, [UNCONFOUNDED]), tasks=_images(own, tasks)),
         forgetting=None if at_once else summarise_all(forgotten),
         continual=None if at_once or len(tasks) < 2 else _continual(matrices),
-        train=summarise_all({task: [run.value(run.moment(task), f"{task}_train") for run in own] for task in tasks}),
+        train=_shares({task: [run.value(run.moment(task), f"{task}_train") for run in own] for task in tasks}),
         generalisation_gap=_generalisation_gaps(tasks, own),
         facets={task: task_facets(method, task, runs, baseline) for task in tasks},
         twins={task: _twins(task, own) for task in tasks},
@@ -140,6 +142,15 @@ def _measurements(
     )
 
 
+def _share(values: Sequence[float | None]) -> Summary:
+    """Of accuracies, whose intervals lie between 0 and 1."""
+    return summarise(values, bounds=(0.0, 1.0))
+
+
+def _shares(values: Mapping[str, Sequence[float | None]]) -> dict[str, Summary]:
+    return {name: _share(some) for name, some in values.items()}
+
+
 def _matrix(run: TaskRun) -> list[list[float | None]]:
     return [[run.accuracy(phase, task) for task in run.tasks] for phase in run.tasks]
 
@@ -149,7 +160,7 @@ def _matrix_row(phase: str, tasks: Sequence[str], own: Sequence[TaskRun]) -> dic
     row = {}
     for what in (*tasks, UNCONFOUNDED):
         parts = {label: [run.value(phase, f"{what}_{label}") for run in own] for label in LABELS}
-        row[what] = LabelAccuracies(**summarise_all({**parts, "mean": [run.accuracy(phase, what) for run in own]}))
+        row[what] = LabelAccuracies(**_shares({**parts, "mean": [run.accuracy(phase, what) for run in own]}))
     return row
 
 
@@ -188,8 +199,8 @@ def _twins(task: str, own: Sequence[TaskRun]) -> TaskTwins:
     end = {kind: [run.value(run.tasks[-1], f"{task}_{kind}") for run in own] for kind in kinds}
     counts = {label: _common([run.images.get(f"{task}_{label}_twin") for run in own]) for label in LABELS}
     return TaskTwins(
-        learned=TwinAccuracies(**summarise_all(learned)),
-        end=TwinAccuracies(**summarise_all(end)),
+        learned=TwinAccuracies(**_shares(learned)),
+        end=TwinAccuracies(**_shares(end)),
         images=LabelCounts(**counts),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from einstellung.diagnoses.confounding.card import ConfoundingCard, ConfoundingMethod, MethodMeasurements
+from einstellung.diagnoses.confounding.card import ConfoundingCard, ConfoundingMethod, MethodMeasurements, OrderEffect
 from einstellung.diagnoses.confounding.facets import FACETS
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.diagnoses.confounding.verdict import SANITY_CHECK
@@ -133,6 +133,35 @@ def verdict_table(card: ConfoundingCard) -> Table:
     return Table("Verdicts in numbers", note, head, tuple(rows), tuple(values), words=2)
 
 
+def order_table(card: ConfoundingCard, order: OrderEffect) -> Table:
+    """Cumulative minus joint training on unconfounded images."""
+    difference = order.difference
+    within, p = DASH, DASH
+    low, high = difference.ci95 or (None, None)
+    if low is not None and high is not None:
+        within = f"[{number(100 * low, digits=1)}, {number(100 * high, digits=1)}]"
+    if order.p_below_margin is not None:
+        p = number(order.p_below_margin, digits=3)
+    why = difference.interval if difference.ci95 is None else None
+    row = (
+        _points(difference, NOT_MEASURED),
+        Cell(within, why),
+        Cell(p, why),
+        Cell(str(difference.n)),
+        Cell(order.evidence),
+    )
+    values = {
+        **{"mean": difference.mean, "sd": difference.sd, "low95": low, "high95": high, "n_seeds": difference.n},
+        **{"p_below_margin": order.p_below_margin, "margin": order.margin, "evidence": order.evidence},
+    }
+    note = (
+        "Points, paired by seed, mean ± standard deviation. p: one-sided t test that the mean is below "
+        f"{number(-100 * card.margin, digits=1)} points. Certain: at least three seeds, the interval below that, and p up to .05."
+    )
+    head = ("cumulative - joint", "95 % interval", "p", "seeds", "insidious confounding")
+    return Table("What the order of the tasks costs", note, head, (row,), (values,))
+
+
 def facet_table(card: ConfoundingCard) -> Table:
     """The facets of every method and task; a dash says why."""
     rows, values = [], []
@@ -234,6 +263,7 @@ def study_tables(card: ConfoundingCard) -> dict[str, Table]:
         "table1": accuracy_table(card, spread=False),
         "table4": accuracy_table(card, spread=True),
         "verdicts": verdict_table(card),
+        **({"order": order_table(card, card.order)} if card.order is not None else {}),
         "facets": facet_table(card),
         "forgetting": forgetting_table(card),
         "matrices": matrix_table(card),

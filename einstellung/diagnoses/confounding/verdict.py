@@ -4,7 +4,8 @@ The gap is the ceiling minus the accuracy on unconfounded images at the end. The
 it is trained on the unconfounded set, where that was measured; else the method's own mean accuracy over its tasks, each taken
 right after it was learned. A 95 % interval of the gap above the margin: confounded; below it: not; across it: undecided.
 Confounded becomes insidious where joint training on the same data is not confounded and cumulative training, which ends with all
-of it too, is: then the order of the tasks does it, and not what was forgotten or never kept.
+of it too, stays below it for certain (:mod:`.order`): then the order of the tasks does it, and not what was forgotten or never
+kept.
 A study on the unconfounded set is judged by nothing: there its task's own test images are unconfounded, and any gap is zero.
 """
 
@@ -20,9 +21,11 @@ from einstellung.diagnoses.confounding.card import (
     ConfoundingCard,
     ConfoundingVerdict,
     MethodMeasurements,
+    OrderEffect,
     TwinAccuracies,
     VerdictName,
 )
+from einstellung.diagnoses.confounding.order import CUMULATIVE, JOINT, describe_order
 from einstellung.diagnoses.confounding.settings import CHANCE, DEFAULT_BASELINE
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.diagnoses.confounding.study import TaskDescription
@@ -37,7 +40,6 @@ NOT_LEARNED: VerdictName = "tasks not learned"
 UNDECIDED: VerdictName = "undecided"
 SANITY_CHECK: VerdictName = "sanity check"
 VERDICTS = (INSIDIOUS, CONFOUNDED, NOT_CONFOUNDED, NOT_LEARNED, UNDECIDED, SANITY_CHECK)
-JOINT, CUMULATIVE = "joint", "cumulative"
 NO_INTERVAL = "no interval: one seed, and the number of images is not recorded"
 
 
@@ -65,13 +67,14 @@ def judge_methods(
     *,
     baseline: str,
     tasks: Sequence[str],
+    order: OrderEffect | None,
 ) -> dict[str, ConfoundingVerdict]:
     """The verdict on every method."""
     judge_one = sanity_check if study.variant == UNCONFOUNDED else judge
     alone = {method: judge_one(measured, standard) for method, measured in methods.items()}
     verdicts = {}
     for method, measured in methods.items():
-        verdict = _compare_with_all_data(alone[method], method, baseline, alone)
+        verdict = _compare_with_all_data(alone[method], method, baseline, alone, order)
         sentence = " ".join(part for part in (verdict.sentence, describe_twins(study, tasks, measured)) if part)
         verdicts[method] = verdict.model_copy(update={"sentence": sentence})
     return verdicts
@@ -238,30 +241,46 @@ def _sentence(name: VerdictName, gap: Gap, measured: MethodMeasurements, standar
     )
 
 
-_TOO = {CONFOUNDED: "is confounded too", NOT_LEARNED: "did not learn the tasks", UNDECIDED: "is undecided"}
-_OPEN = "was not run: whether the order of the tasks does it is open"
+_TOO = {
+    CONFOUNDED: "is confounded too",
+    NOT_CONFOUNDED: "is not confounded either",
+    NOT_LEARNED: "did not learn the tasks",
+    UNDECIDED: "is undecided",
+}
 
 
 def _compare_with_all_data(
-    verdict: ConfoundingVerdict, method: str, baseline: str, alone: Mapping[str, ConfoundingVerdict]
+    verdict: ConfoundingVerdict,
+    method: str,
+    baseline: str,
+    alone: Mapping[str, ConfoundingVerdict],
+    order: OrderEffect | None,
 ) -> ConfoundingVerdict:
-    """What training on all data shows: ``joint`` training and, if that succeeds, ``cumulative`` training."""
+    """What training on all data shows: ``joint`` training and, if that succeeds, how far ``cumulative`` training is below it."""
     joint, cumulative = alone.get(JOINT), alone.get(CUMULATIVE)
     if verdict.name != CONFOUNDED or method in (JOINT, baseline, DEFAULT_BASELINE) or joint is None:
         return verdict
-    sentence = verdict.sentence
     if joint.name != NOT_CONFOUNDED:
-        return verdict.model_copy(update={"sentence": f"{sentence} Joint training {_TOO[joint.name]}."})
-    sentence += " Joint training on the same data is not confounded"
-    if cumulative is not None and cumulative.name == CONFOUNDED:
-        others = "." if method == CUMULATIVE else ", cumulative training is."
-        sentence = sentence.replace("Confounded:", "Insidiously confounded:", 1)
-        return verdict.model_copy(update={"name": INSIDIOUS, "sentence": sentence + others})
+        return verdict.model_copy(update={"sentence": f"{verdict.sentence} Joint training {_TOO[joint.name]}."})
+    said, name = "", verdict.name
     if cumulative is None:
-        said = _OPEN
+        said = "; cumulative training was not run: whether the order of the tasks does it is open"
+    elif cumulative.name == NOT_LEARNED:
+        said = f"; cumulative training {_TOO[NOT_LEARNED]}"
+    elif order is None:
+        said = "; cumulative training has no seed in common with it: whether the order of the tasks does it is open"
     else:
-        said = "is not confounded either" if cumulative.name == NOT_CONFOUNDED else _TOO[cumulative.name]
-    return verdict.model_copy(update={"sentence": f"{sentence}; cumulative training {said}."})
+        itself = (
+            ""
+            if method == CUMULATIVE or order.evidence == "certain"
+            else f"; cumulative training {_TOO[cumulative.name]}"
+        )
+        said = f"{itself}; {describe_order(order)}"
+        name = INSIDIOUS if order.evidence == "certain" else name
+    sentence = f"{verdict.sentence} Joint training on the same data is not confounded{said}."
+    if name == INSIDIOUS:
+        sentence = sentence.replace("Confounded:", "Insidiously confounded:", 1)
+    return verdict.model_copy(update={"name": name, "sentence": sentence})
 
 
 def describe_twins(study: TaskDescription, tasks: Sequence[str], measured: MethodMeasurements) -> str:

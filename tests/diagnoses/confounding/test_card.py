@@ -47,7 +47,7 @@ def test_a_bare_card_validates_too():
 
 def test_the_keys_of_score_json_stay(card):
     stored = card.to_json()
-    assert set(stored) == {*KEYS, "schema_version", "ceiling_key"}
+    assert set(stored) == {*KEYS, "schema_version", "ceiling_key", "order"}
     assert (stored["kind"], stored["schema_version"], stored["final"]) == ("confounding", 1, "last")
 
 

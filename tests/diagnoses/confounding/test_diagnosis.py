@@ -49,7 +49,7 @@ def said(monkeypatch, capsys):
 def test_report_knows_a_family_of_this_kind(family, quick, said):
     code, printed = said("report", family)
     assert code == 0
-    assert "nn-strict: insidiously confounded: naive and cumulative" in printed.out
+    assert "nn-strict: confounded: scratch, naive and cumulative; not confounded: joint" in printed.out
     assert f"report: {family / 'family.html'}" in printed.out
 
 

@@ -42,7 +42,7 @@ def test_a_family_shares_its_ceiling_and_has_a_page(family, quick):
     assert sorted(shown, key=text.index) == shown
     claims = {(row[1].text, row[0].text): row[3].text for row in claims_table(cards).rows}
     assert claims["joint training finds the ground truth", "nn-strict"] == "yes"
-    assert claims["cumulative training stays far below joint training", "nn-strict"] == "yes"
+    assert claims["cumulative training stays far below joint training", "nn-strict"] == "open"  # one seed
     assert claims[EVERY_METHOD, "nn-disjoint"] == "yes"
     assert claims["naive training and EWC forget old tasks", "nn-disjoint"] == "yes"
     assert claims["replay and cumulative training keep old tasks", "nn-disjoint"] == "yes"

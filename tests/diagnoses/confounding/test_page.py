@@ -47,7 +47,7 @@ def test_the_page_answers_first_and_says_what_it_rests_on(written):
 
 def test_everything_lies_next_to_the_page(written):
     assert json.loads((written.folder / "score.json").read_text()) == written.card.to_json()
-    names = {"table1", "table4", "verdicts", "facets", "forgetting", "matrices", "seeds"}
+    names = {"table1", "table4", "verdicts", "order", "facets", "forgetting", "matrices", "seeds"}
     assert {path.name for path in (written.folder / "tables").iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "csv")
     }

@@ -8,6 +8,7 @@ import pytest
 from scipy import stats
 
 from einstellung.diagnoses.confounding.card import Ceiling, ImageCounts, MethodMeasurements
+from einstellung.diagnoses.confounding.order import order_effect
 from einstellung.diagnoses.confounding.published import read_paper
 from einstellung.diagnoses.confounding.score import score_tasks
 from einstellung.diagnoses.confounding.settings import ConfoundingSettings
@@ -40,7 +41,6 @@ NOT_NEEDED = {
     "generalisation_gap": {},
     "facets": {},
     "twins": {},
-    "per_seed": {},
 }
 
 
@@ -69,6 +69,7 @@ def papers_methods(variant, model):
         found[method] = MethodMeasurements(
             **NOT_NEEDED,
             n_seeds=5,
+            per_seed={},
             current={task: of_five(*columns[task]) for task in ("T1", "T2", "T3")},
             unconfounded=of_five(*columns["unconfounded"]),
             own_tasks=NONE,
@@ -79,7 +80,8 @@ def papers_methods(variant, model):
 
 
 def judged(methods, standard=STANDARD, tasks=("T1", "T2", "T3")):
-    return judge_methods(methods, standard, TaskDescription(), baseline="scratch", tasks=tasks)
+    order = order_effect(methods, standard.margin)
+    return judge_methods(methods, standard, TaskDescription(), baseline="scratch", tasks=tasks, order=order)
 
 
 def papers_verdicts(variant, model):
@@ -87,11 +89,11 @@ def papers_verdicts(variant, model):
     return {method: verdict.name for method, verdict in judged(papers_methods(variant, model), standard).items()}
 
 
-def test_strict_nn_of_the_paper_is_insidious():
+def test_strict_nn_of_the_paper_is_confounded_and_not_called_insidious_without_its_seeds():
     verdicts = papers_verdicts("strict", "NN")
     assert verdicts["joint"] == NOT_CONFOUNDED
     sequential = ("naive", "ewc", "er", "der", "bgs", "cumulative")
-    assert {verdicts[method] for method in sequential} == {INSIDIOUS}
+    assert {verdicts[method] for method in sequential} == {CONFOUNDED}
     # 53.6 % and 59.9 % on a task right after learning it: they did not learn what they could be confounded by.
     assert (verdicts["gdumb"], verdicts["fromp"]) == (NOT_LEARNED, NOT_LEARNED)
 
@@ -122,6 +124,7 @@ def record(unconfounded, *, tasks=(1.0, 1.0), seeds=3, half=0.01, images=1500):
     return MethodMeasurements(
         **NOT_NEEDED,
         n_seeds=seeds,
+        per_seed={str(seed): {"unconfounded": unconfounded} for seed in range(seeds)},
         current={f"T{place}": estimate(mean) for place, mean in enumerate(tasks, start=1)},
         unconfounded=estimate(unconfounded),
         own_tasks=estimate(own),
@@ -187,9 +190,14 @@ def test_the_margin_decides():
 @pytest.mark.parametrize(
     ("joint", "cumulative", "naive", "words"),
     [
-        (0.96, 0.7, INSIDIOUS, "Joint training on the same data is not confounded, cumulative training is."),
-        (0.96, 0.96, CONFOUNDED, "is not confounded; cumulative training is not confounded either."),
-        (0.96, 0.9, CONFOUNDED, "is not confounded; cumulative training is undecided."),
+        (0.96, 0.7, INSIDIOUS, "is not confounded; cumulative minus joint training -26.0 ± 0.0 points over 3 seeds"),
+        (0.96, 0.96, CONFOUNDED, "is not confounded; cumulative training is not confounded either; cumulative minus"),
+        (
+            0.96,
+            0.9,
+            CONFOUNDED,
+            "is not confounded; cumulative training is undecided; cumulative minus joint training -6.0",
+        ),
         (0.96, None, CONFOUNDED, "cumulative training was not run: whether the order of the tasks does it is open."),
         (0.5, 0.5, CONFOUNDED, "Joint training is confounded too."),
         (0.9, 0.5, CONFOUNDED, "Joint training is undecided."),
@@ -206,7 +214,7 @@ def test_insidious_needs_joint_training_that_succeeds_and_cumulative_training_th
     assert found["naive"].sentence.startswith(naive.capitalize())
     if naive == INSIDIOUS:
         assert found["cumulative"].name == INSIDIOUS
-        assert found["cumulative"].sentence.endswith("Joint training on the same data is not confounded.")
+        assert found["cumulative"].sentence.endswith("(p 0.000 for below -10.0): certain.")
 
 
 def test_twins_are_evidence_in_the_sentence():
