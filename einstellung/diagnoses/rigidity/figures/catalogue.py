@@ -67,7 +67,7 @@ within the margin ({margins}).""",
 values at {rule}, not smoothed; {intervals}. Grey, where drawn: within the margin ({margins}).""",
     "verdict": """The facets of every continual method: mean and 95 % interval over seeds, paired with {baseline} by
 seed; AD at {tau}, the others at {rule}; {seeds}. Grey: within the margin ({margins}). Open stars: Δ of
-{baseline} on the same seeds. An arrow: the interval goes on beyond the frame.""",
+{baseline} on the same seeds.""",
     "survival": """Time to threshold with seeds that never cross kept in (Kaplan-Meier), on {patched}; {smoothing};
 {seeds}. {against}A plus: seeds that end below the threshold.""",
 }
