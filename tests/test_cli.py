@@ -88,9 +88,33 @@ def test_score_options_change_what_they_name(tmp_path):
     assert list(card("--tau-grid", "0.5:0.6:0.1")["methods"]["sgd"]["AD_tau"]) == ["0.50", "0.60"]
     assert list(card("--tau-grid", "0.25,0.5")["methods"]["sgd"]["AD_tau"]) == ["0.25", "0.50"]
     assert card("--margins", "5,0.02,0.02")["methods"]["sgd"]["pattern"] == "ambiguous"
+    assert card("--classes", 20)["floor"] == {"level": 0.15, "chance": 0.05, "classes": 20}
     assert card("--baseline", "sgd")["methods"]["scratch_t2"]["AD"]["mean"] == 2
     assert card("--variant", "guide")["variant"] == "guide"
     assert card("--variant", "guide", "--guide-threshold", 0.3)["threshold"] == 0.3
+
+
+def test_the_number_of_classes_may_change_the_answer(tmp_path):
+    """Masked .07 in both is above the floor of a head of 60 classes, and not above that of 10."""
+    path = timeline(tmp_path / "timeline.csv")
+    frame = pd.read_csv(path)
+    frame.loc[frame["split"] == "T2_shortcut_masked", "acc"] = 0.07
+    frame.to_csv(path, index=False)
+
+    def sgd(*options):
+        card = json.loads(einstellung("score", path, "--json", *options).stdout)
+        assert card["schema_version"] == 2
+        return card["methods"]["sgd"]
+
+    assert (sgd()["pattern"], sgd()["saturated"], sgd()["high_rigidity"]) == ("red-flag", False, True)
+    assert sgd("--classes", 60)["pattern"] == "red-flag"
+    few = sgd("--classes", 10)
+    assert (few["pattern"], few["saturated"], few["high_rigidity"]) == ("saturated", True, None)
+    assert "(0.250 (chance is 1/10))" in few["verdict"]
+    assert (few["SFR_rel_within"], few["PD_specific"]["n"]) == (None, 3)
+    assert "acc_within" in few["why_undefined"]["SFR_rel_within"]
+    assert few["share_lost"]["mean"] == pytest.approx(1 - 0.07 / 0.95)
+    assert few["error_rate"].endswith(".")
 
 
 def test_score_reads_a_folder_and_writes_a_report(tmp_path):
@@ -124,6 +148,7 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["score", "good.csv", "--tau-grid", "nan:0.6:0.05"], "--tau-grid"),
         (["score", "good.csv", "--tau-grid", "0.3:0.6:1e-12"], "--tau-grid"),
         (["score", "good.csv", "--tau", "1.5"], "tau is 1.5"),
+        (["score", "good.csv", "--classes", "1"], "--classes is 1"),
         (["run", "--preset", "demo", "--seeds", "1.7"], "--seeds 1.7: give whole numbers"),
         (["run", "--preset", "demo", "--seeds", "99999999999999999999"], "seeds.0"),
         (["validate", "--preset", "demo", "--set", "backbone.width=0"], "backbone.width is 0"),

@@ -63,6 +63,47 @@ def test_t1_that_was_not_learned_is_found():
     assert "0.090 (sgd seed 2)" in check.detail
 
 
+@pytest.mark.parametrize(
+    ("acc", "classes", "passed", "words"),
+    [
+        (
+            0.5,
+            2,
+            False,
+            "lowest T1_all accuracy after T1: 0.500 (sgd seed 2), at least 0.456 by its 95 % interval over 500",
+        ),
+        (0.53, 2, False, "above chance needed, 0.500 among 2 classes"),  # above, but not surely so: .486
+        (0.6, 2, True, "at least 0.556"),
+        (
+            0.09,
+            40,
+            True,
+            "at least 0.068 by its 95 % interval over 500 images; above chance needed, 0.025 among 40 classes",
+        ),
+        (0.09, None, False, "above 0.1 needed (T1's number of classes is not known)"),
+        (0.11, None, True, "above 0.1 needed"),
+    ],
+)
+def test_t1_was_learned_if_it_is_surely_above_chance(acc, classes, passed, words):
+    table = [{**row, "acc": acc} if row["phase"] == "T1" and row["seed"] == 2 else row for row in sound()]
+    check = t1_was_learned(timeline(table), "scratch_t2", classes)
+    assert check.passed is passed
+    assert words in check.detail
+
+
+def test_images_that_were_not_counted_leave_the_accuracy_itself():
+    table = [{**row, "n": None} if row["split"] == "T1_all" else row for row in sound()]
+    assert t1_was_learned(timeline(table), "scratch_t2", 3).detail == (
+        "lowest T1_all accuracy after T1: 0.650 (sgd seed 1); above chance needed, 0.333 among 3 classes"
+    )
+    assert t1_was_learned(timeline(table), "scratch_t2", 1).passed is False
+
+
+def test_the_number_of_t1s_classes_reaches_its_check():
+    details = {check.name: check.detail for check in log_checks(timeline(sound()), "scratch_t2", 40)}
+    assert "0.025 among 40 classes" in details["T1 was learned before T2"]
+
+
 def test_a_run_that_starts_fresh_is_not_judged_for_it():
     fresh = run("interleaved", 1, [0.5, 0.7], [0.4, 0.4], T1_all={0: 0.01, 1: 0.5})
     check = t1_was_learned(timeline(sound(), fresh), "scratch_t2")

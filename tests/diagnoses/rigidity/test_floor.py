@@ -12,6 +12,7 @@ from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.diagnoses.rigidity.tables import floor_table
+from einstellung.timeline import SC_PATCH
 from tests.metrics.timelines import rows, run, timeline
 
 SEEDS = (1, 2, 3)
@@ -113,12 +114,10 @@ def test_seeds_that_differ_leave_the_floor_open():
 
 def test_a_harmful_cue_and_an_undefined_delay_come_before_the_floor():
     table = log(masked=0.0)
-    harmed = [
-        {**row, "acc": 0.0} if row["method"] != "sgd" and "shortcut_normal" in row["split"] else row for row in table
-    ]
-    harmed = [row if "nonshortcut" not in row["split"] else {**row, "acc": 0.5} for row in harmed]
+    last = ("scratch_t2", SC_PATCH, 4.0)
+    harmed = [{**row, "acc": 0.0} if (row["method"], row["split"], row["epoch"]) == last else row for row in table]
     sgd = card(harmed, outputs=60)["methods"]["sgd"]
-    assert (sgd["saturated"], sgd["pattern"]) == (True, "ambiguous")  # scratch never reaches .6: no delay
+    assert (sgd["saturated"], sgd["pattern"], sgd["high_rigidity"]) == (True, "cue-harmful", None)
     slow = [{**row, "acc": min(row["acc"], 0.55)} for row in table]
     sgd = card(slow, outputs=60)["methods"]["sgd"]
     assert (sgd["saturated"], sgd["pattern"], sgd["high_rigidity"]) == (True, "ambiguous", None)
@@ -154,7 +153,7 @@ def test_a_log_without_the_other_classes_gives_no_benign_word():
         names = {"sgd": "scratch_t2", "scratch_t2": "sgd"}
         swapped = [{**row, "method": names[row["method"]]} for row in table]
         patched = {
-            (row["method"], row["seed"], row["epoch"]): row["acc"] for row in swapped if "cut_normal" in row["split"]
+            (row["method"], row["seed"], row["epoch"]): row["acc"] for row in swapped if row["split"] == SC_PATCH
         }
         return [
             {**row, "acc": patched[row["method"], row["seed"], row["epoch"]] - 0.01}
@@ -195,7 +194,7 @@ def test_a_facet_without_a_partner_says_so():
     assert alone["why_undefined"]["PD_specific"] == "no baseline in the timeline"
     apart = [{**row, "seed": row["seed"] + 10} if row["method"] == "sgd" else row for row in log()]
     assert card(apart)["methods"]["sgd"]["why_undefined"]["PD_NSC"] == "no seed in common with scratch_t2"
-    blind = card([row for row in log() if "cut_normal" not in row["split"] or "non" in row["split"]])["methods"]["sgd"]
+    blind = card([row for row in log() if row["split"] != SC_PATCH])["methods"]["sgd"]
     assert blind["why_undefined"]["PD_specific"] == "T2_shortcut_normal was not measured"
 
 
@@ -256,11 +255,6 @@ def test_more_methods_make_the_same_pattern_less_certain():
 
 
 def test_a_method_without_a_pattern_counts_with_p_1():
-    table = log(masked=0.4)
-    for row in [row for row in table if row["method"] == "scratch_t2"]:
-        table.append({**row, "method": "derpp", "acc": max(0.0, row["acc"] - 0.05 * (row["epoch"] == 4))})
-    methods = card(table, outputs=60)["methods"]
-    assert methods["derpp"]["p"] is methods["derpp"]["p_holm"] is None or methods["derpp"]["pattern"] != "ambiguous"
     counted = card(log(masked=0.4), rows("derpp", 1, "T2", "T2_nonshortcut_normal", [0.5] * 4), outputs=60)["methods"]
     assert (counted["derpp"]["pattern"], counted["derpp"]["p_holm"]) == ("ambiguous", None)
     assert counted["sgd"]["p_holm"] == pytest.approx(2 * counted["sgd"]["p"])

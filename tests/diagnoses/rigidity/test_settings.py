@@ -46,6 +46,7 @@ def test_settings_survive_the_configuration():
         ({"tau_grid": (0.3, 1.2)}, r"score.tau_grid is \(0.3, 1.2\): numbers above 0 and up to 1 are needed"),
         ({"tau_grid": ()}, r"score.tau_grid is \(\): at least one threshold is needed"),
         ({"window": 0}, "score.window is 0"),
+        ({"classes": 1}, "score.classes is 1: input should be greater than or equal to 2"),
         ({"window": 2.5}, "score.window is 2.5"),
         ({"smoothing": "centered"}, "score.smoothing is centered: input should be 'trailing', 'centred' or 'none'"),
         ({"final": "best"}, "score.final is best: input should be 'auto', 'last' or 'best-val'"),

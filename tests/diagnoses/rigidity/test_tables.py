@@ -14,7 +14,9 @@ from einstellung.diagnoses.rigidity.score import score
 from einstellung.diagnoses.rigidity.tables import (
     delay_table,
     facet_table,
+    group_table,
     incremental_table,
+    make_tables,
     reported_table,
     seed_table,
     table_one,
@@ -199,3 +201,46 @@ def test_reported_and_measured_stand_side_by_side(card):
         ("–", "T1_all not measured"),
         ("–", "no T1_all rows in phase T1"),
     }
+
+
+def grouped(seeds=(1, 2)):
+    """A log as a folder of images leaves it: every group of test images is a split of its own; one only for sgd."""
+    table = []
+    for run in seeds:
+        for method in ("scratch_t2", "sgd"):
+            for split, acc in (("T2_shortcut_normal", 0.6), ("T2_shortcut_masked", 0.3), ("T2_group_day", 0.8)):
+                table += curve(method, run, "T2", split, {1: (0.1, 0.1), 2: (acc + run / 100, acc)})
+        table += curve("sgd", run, "T2", "T2_group_at night", {1: (0.1, 0.1), 2: (0.4, 0.4)})
+    return score(Timeline(pd.DataFrame(table)))
+
+
+def test_groups_of_a_folder_have_their_table():
+    card = grouped()
+    assert card.methods["sgd"].groups["day"].mean == pytest.approx(0.815)
+    assert list(card.methods["scratch_t2"].groups) == ["day"]
+    table = group_table(card)
+    assert table.head == ("method", "at night", "day")
+    assert [cell.text for cell in row_of(table, "sgd")[1:]] == ["0.400 ± 0.000", "0.815 ± 0.007"]
+    assert [cell.text for cell in row_of(table, "scratch_t2")[1:]] == ["–", "0.815 ± 0.007"]
+    assert table.values[1]["day_mean"] == pytest.approx(0.815)
+    assert "at the last epoch of phase 2" in table.note
+    assert make_tables(card)["groups"] == table
+    assert "groups" not in make_tables(both_accuracies())
+
+
+def test_facets_say_what_their_interval_comes_from(card):
+    card["methods"]["ewc_on"]["AD"] |= {"interval": "resolution", "ci95": [-5.5, -4.5]}
+    table = facet_table(typed(card))
+    assert table.head[-1] == "interval by"
+    assert row_of(table, "ewc_on", "AD")[-1].text == "resolution"
+    assert row_of(table, "ewc_on", "PD")[-1].text == "t"
+    assert row_of(table, "gpm", "AD")[-1].text == "–"
+    assert all(cell.why for row in table.rows for cell in row[2:3] if cell.text == "–")
+
+
+def test_what_is_specific_to_the_cues_classes_is_listed(card):
+    # PD -.10 -.12 -.14 minus PD_NSC .70-.75, .71-.77, .69-.76: -.05 -.06 -.07
+    row = row_of(facet_table(typed(card)), "ewc_on", "PD − PD NSC")
+    assert row[2].text == "−0.060 ± 0.010"
+    lost = row_of(facet_table(typed(card)), "ewc_on", "share lost")
+    assert lost[2].text.startswith("0.556 ± ")  # (.40/.70 + .41/.74 + .39/.72) / 3

@@ -26,3 +26,15 @@ def test_the_verdict_shows_delta_on_the_seeds_of_the_baseline():
     assert (sgd.delta.n, sgd.delta_paired.n) == (3, 2)
     texts = [text.get_text() for text in draw_verdict(card).axes[-1].texts]
     assert f"{write('delta', sgd.delta_paired.mean)}  n 2" in texts
+
+
+def test_intervals_are_shown_whole(card):
+    """However wide: the line ends at both ends of the interval, inside the frame, and no arrow says that it goes on."""
+    card["methods"]["ewc_on"]["SFR_rel"]["ci95"] = [-0.9, 1.3]
+    figure = draw_verdict(typed(card))
+    axes = next(axes for axes in figure.axes if any(tuple(line.get_xdata()) == (-0.9, 1.3) for line in axes.lines))
+    low, high = axes.get_xlim()
+    assert low < -0.9
+    assert high > 1.3
+    markers = {line.get_marker() for axes in figure.axes for line in axes.lines}
+    assert not markers & {"<", ">"}
