@@ -114,7 +114,7 @@ def rates(
     """The share of studies with each word; the interval is of the shares in pools whose runs were drawn anew."""
     rng = np.random.default_rng((20260101, seeds))
     found = shares(pool, seeds, studies, rng, settings, floor)
-    again = [shares(pool.resampled(rng), seeds, max(25, studies // 20), rng, settings, floor) for _ in range(resamples)]
+    again = [shares(pool.resampled(rng), seeds, max(25, studies // 40), rng, settings, floor) for _ in range(resamples)]
     made = {}
     for word in words:
         spread = [one.get(word, 0.0) for one in again]

@@ -6,7 +6,9 @@ It renews ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which report
 from __future__ import annotations
 
 from collections.abc import Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,7 +25,7 @@ from einstellung.files import write_text
 
 SEEDS = (3, 5, 8, 12)
 MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-STUDIES, RESAMPLES = 1000, 60
+STUDIES, RESAMPLES = 1000, 40
 AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
 WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
 SETTINGS = RigiditySettings()
@@ -35,20 +37,24 @@ def measure(short: bool) -> dict[str, Any]:
     studies, resamples = (200, 10) if short else (STUDIES, RESAMPLES)
     found = {name: runs(name, SETTINGS) for name in CONTROLS}
     nulls, positives = null_pools(found), power_pools(found)
-    wrong = {
-        name: {
-            n: rates(pool, n, (*false_words(name, pool), UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS
-        }
-        for name, pool in nulls.items()
-    }
-    power = {
-        word: {n: rates(pool, n, (word, UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
-        for word, pool in positives.items()
-    }
-    needed = {word: seeds_for(word, pool, power[word], studies) for word, pool in positives.items()}
+    with ProcessPoolExecutor() as workers:
+        work = partial(_of_pool, studies=studies, resamples=resamples)
+        wrong = dict(
+            zip(nulls, workers.map(work, nulls.values(), map(false_words, nulls, nulls.values())), strict=True)
+        )
+        power = dict(
+            zip(positives, workers.map(work, positives.values(), ((word,) for word in positives)), strict=True)
+        )
+        found_with = workers.map(partial(seeds_for, studies=studies), positives, positives.values(), power.values())
+        needed = dict(zip(positives, found_with, strict=True))
     if not short:
         write_text(FILE, as_yaml(wrong, power, needed, studies))
     return {"rows": [*_false_rows(wrong, nulls), *_power_rows(power, needed)]}
+
+
+def _of_pool(pool: Pool, words: tuple[str, ...], studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
+    """The rates of a pool by number of seeds."""
+    return {n: rates(pool, n, (*words, UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
 
 
 def null_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
