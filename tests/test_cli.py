@@ -220,7 +220,7 @@ def test_validate_shows_the_proof(monkeypatch, capsys):
     assert len(done["proof"]["checks"]) == 9
     assert typed(monkeypatch, "validate", "--preset", "demo") == 0
     text = capsys.readouterr().out
-    assert "12 runs, 6 first phases to train" in text
+    assert "15 runs, 5 first phases to train" in text
     assert text.count("ok  ") == 9
 
 

@@ -21,6 +21,7 @@ WITH_EXAMPLES = [
     "accuracies",
     "comparison",
     "concon_render",
+    "demo",
     "measuring",
     "rates",
     "scaling",
