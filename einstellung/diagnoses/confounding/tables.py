@@ -151,8 +151,14 @@ def order_table(card: ConfoundingCard, order: OrderEffect) -> Table:
         Cell(order.evidence),
     )
     values = {
-        **{"mean": difference.mean, "sd": difference.sd, "low95": low, "high95": high, "n_seeds": difference.n},
-        **{"p_below_margin": order.p_below_margin, "margin": order.margin, "evidence": order.evidence},
+        "mean": difference.mean,
+        "sd": difference.sd,
+        "low95": low,
+        "high95": high,
+        "n_seeds": difference.n,
+        "p_below_margin": order.p_below_margin,
+        "margin": order.margin,
+        "evidence": order.evidence,
     }
     note = (
         "Points, paired by seed, mean ± standard deviation. p: one-sided t test that the mean is below "
