@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.stats import binomtest
 
 from benchmarks.verdicts.controls import BASELINE, Runs
 from einstellung.diagnoses.rigidity.assessment import assess
@@ -23,12 +24,14 @@ UNDECIDED = "not conclusive"
 class Pool:
     """Runs of a baseline and of a method to draw studies from, paired by seed, or dealt from one set of runs.
 
-    ``dealt``: both arms come from ``baseline``, without regard to seeds.
+    ``dealt``: both arms come from ``baseline``, without regard to seeds. ``plant``: an effect that is planted in the runs of
+    the method.
     """
 
     baseline: Runs
     method: Runs
     dealt: bool = False
+    plant: Callable[[RunMeasures], RunMeasures] | None = None
 
     @property
     def size(self) -> int:
@@ -40,8 +43,10 @@ class Pool:
         drawn = [keys[place] for place in rng.integers(0, len(keys), len(keys))]
         baseline = {number: _as_seed(self.baseline[key], number) for number, key in enumerate(drawn)}
         if self.dealt:
-            return Pool(baseline, baseline, dealt=True)
-        return Pool(baseline, {number: _as_seed(self.method[key], number) for number, key in enumerate(drawn)})
+            return replace(self, baseline=baseline)
+        return replace(
+            self, baseline=baseline, method={n: _as_seed(self.method[key], n) for n, key in enumerate(drawn)}
+        )
 
     def draw(self, rng: np.random.Generator, seeds: int) -> tuple[Runs, Runs]:
         """The runs of a study with ``seeds`` seeds; with replacement only where there are not enough."""
@@ -54,17 +59,7 @@ class Pool:
             places = rng.choice(len(keys), seeds, replace=seeds > len(keys))
             arms = [[arm[keys[place]] for place in places] for arm in (self.baseline, self.method)]
         own, other = ({number: _as_seed(run, number) for number, run in enumerate(arm)} for arm in arms)
-        return own, other
-
-    def planted(self, change: Callable[[RunMeasures], RunMeasures]) -> Pool:
-        """The pool with an effect planted in the method's runs; dealt pools become pairs of different runs."""
-        if not self.dealt:
-            return Pool(self.baseline, {seed: change(run) for seed, run in self.method.items()})
-        keys = sorted(self.baseline)
-        half = len(keys) // 2
-        first = {number: _as_seed(self.baseline[key], number) for number, key in enumerate(keys[:half])}
-        second = {number: change(_as_seed(self.baseline[key], number)) for number, key in enumerate(keys[half:])}
-        return Pool(first, second)
+        return own, other if self.plant is None else {seed: self.plant(run) for seed, run in other.items()}
 
 
 def _as_seed(run: RunMeasures, seed: int) -> RunMeasures:
@@ -111,7 +106,9 @@ def rates(
     studies: int,
     resamples: int,
 ) -> Mapping[str, Rate]:
-    """The share of studies with each word; the interval is of the shares in pools whose runs were drawn anew."""
+    """The share of studies with each word, with the wider of two intervals: of the shares in pools whose runs were drawn anew,
+    and the exact binomial one of the number of studies.
+    """
     rng = np.random.default_rng((20260101, seeds))
     found = shares(pool, seeds, studies, rng, settings, floor)
     again = [shares(pool.resampled(rng), seeds, max(25, studies // 40), rng, settings, floor) for _ in range(resamples)]
@@ -120,5 +117,6 @@ def rates(
         spread = [one.get(word, 0.0) for one in again]
         low, high = np.quantile(spread, [0.025, 0.975]) if spread else (0.0, 1.0)
         share = found.get(word, 0.0)
-        made[word] = Rate(share, min(float(low), share), max(float(high), share))
+        exact = binomtest(round(share * studies), studies).proportion_ci()
+        made[word] = Rate(share, min(float(low), exact.low), max(float(high), exact.high))
     return made

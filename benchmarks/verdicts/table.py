@@ -85,21 +85,18 @@ def false_words(name: str, pool: Pool) -> tuple[str, ...]:
 def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
     """For every word a pool in which it is true: the positive control, or an effect planted in real runs."""
     scratch, no_cue = found["cue"][BASELINE], found["no-cue"][BASELINE]
-    unpaired = Pool(scratch, scratch, dealt=True)
-    blind = Pool(no_cue, no_cue, dealt=True)
-    halves = blind.planted(lambda run: run)
-    ignoring = {number: replace(run, seed=number) for number, run in enumerate(no_cue.values())}
-    leaning = {number: replace(run, seed=number) for number, run in enumerate(scratch.values())}
+    unpaired, blind = Pool(scratch, scratch, dealt=True), Pool(no_cue, no_cue, dealt=True)
+    harmed = {seed: shifted(run, masked=0.1) for seed, run in no_cue.items()}
     return {
         "red-flag": Pool(scratch, found["habit"]["gpm"]),
         "shared-shortcut": unpaired,
         "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
         # later and worse than scratch, no reliance in either
-        "benign-transfer": blind.planted(lambda run: shifted(run, delay=2.0, accuracy=-0.1)),
+        "benign-transfer": replace(blind, plant=partial(shifted, delay=4.0, accuracy=-0.15)),
         # sooner and worse than a scratch model that leans on the cue, no reliance
-        "benign-avoidance": Pool(leaning, ignoring).planted(lambda run: shifted(run, delay=-4.0, accuracy=-0.15)),
+        "benign-avoidance": Pool(scratch, no_cue, plant=partial(shifted, delay=-6.0, accuracy=-0.15)),
         # covering the cue helps scratch by 10 points
-        "cue-harmful": Pool({seed: shifted(run, masked=0.1) for seed, run in halves.baseline.items()}, halves.method),
+        "cue-harmful": Pool(harmed, no_cue),
     }
 
 

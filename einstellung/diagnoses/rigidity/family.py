@@ -107,7 +107,20 @@ def sweep_answer(sweep: SweptStudies) -> str:
     values = f"{len(sweep.points)} value{'s' if len(sweep.points) > 1 else ''} of {sweep.key}"
     moved = f" From {first.label} to {last.label}, reliance on the cue (Δ) goes in {join(parts)}." if parts else ""
     own = ", every value with a baseline of its own" if sweep.baseline in sweep.methods else ""
-    return f"{join(sweep.methods)} at {values}{own}.{moved}"
+    return f"{join(sweep.methods)} at {values}{own}.{moved} {_certain_verdicts(sweep)}"
+
+
+def _certain_verdicts(sweep: SweptStudies) -> str:
+    """Which verdicts are certain, and at which values."""
+    found: dict[str, list[str]] = {}
+    for point in sweep.points:
+        for method in point.card.compared:
+            record = point.card.methods[method]
+            if record.certainty == "holds":
+                found.setdefault(f"{method} {record.pattern}", []).append(point.label)
+    if not found:
+        return "No verdict is certain."
+    return "Certain verdicts: " + "; ".join(f"{what} at {join(labels)}" for what, labels in found.items()) + "."
 
 
 def _delta(point: Point, method: str) -> float | None:
