@@ -36,7 +36,7 @@ class Control:
     seeds: int
 
 
-# Without a cue the demo's few images do not bring scratch to the threshold: this control has half of the images.
+# Where no cue tells the label, the demo's few images do not bring scratch to the threshold: these have half of the images.
 MORE_IMAGES = {"stream.validation": "0.5"}
 CONTROLS = {
     "cue": Control("the demo's cue, in T2 only", {}, (BASELINE,), 64),
@@ -44,7 +44,7 @@ CONTROLS = {
     "no-cue": Control("no cue in training", {**MORE_IMAGES, "cue.share": "0"}, (BASELINE, "sgd"), 32),
     "independent": Control(
         "a cue that is independent of the label",
-        {"cue.share": "0.5", "cue.share_nsc": "0.5"},
+        {**MORE_IMAGES, "cue.share": "0.5", "cue.share_nsc": "0.5"},
         (BASELINE, "sgd"),
         32,
     ),
