@@ -1,7 +1,8 @@
 """Every number stays: cards and tables of the committed studies and of a demo run, against what an earlier version computed.
 
-``reference/*.json.xz`` holds each study's ``score.json`` and tables as they were when verdicts got their floors and tests. A value
-may be added, none may change or go; a change that is meant renews the file. ``python -m tests.test_reference`` prints every difference.
+``reference/*.json.xz`` holds each study's ``score.json`` and tables as they were when verdicts got their floors and tests. A
+value may be added, none may change or go; a change that is meant renews the file. ``python -m tests.test_reference`` prints
+every difference.
 """
 
 from __future__ import annotations
