@@ -68,6 +68,8 @@ def test_the_guides_own_file():
         "place": "per-index",
         "opacity": 1.0,
         "share": 1.0,
+        "share_nsc": 0.0,
+        "habit": "none",
     }
 
 
