@@ -258,13 +258,8 @@ def test_a_broken_file_of_a_results_folder_is_one_line(finished, tmp_path, broke
 
 def test_the_folder_holds_the_resolved_configuration(finished):
     config = ResultsFolder(finished).config()
-<<<<<<< HEAD
     shown = {"size": 4, "colour": [255, 0, 255], "place": "top-left", "opacity": 1.0}
     assert config.cue.options == {**shown, "share": 1.0, "share_nsc": 0.0, "habit": "none"}
-=======
-    patch = {"size": 4, "colour": [255, 0, 255], "place": "top-left", "opacity": 1.0, "share": 1.0}
-    assert config.cue.options == patch | {"share_nsc": 0.0, "habit": "none"}
->>>>>>> rigidity-tests
     assert config.learners["derpp"] == {
         "buffer": 20,
         "alpha": 0.1,
