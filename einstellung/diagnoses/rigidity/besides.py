@@ -23,6 +23,11 @@ def _excludes_zero(summary: Summary) -> bool:
     return summary.n >= FEWEST_SEEDS and summary.ci95 is not None and not summary.ci95[0] <= 0 <= summary.ci95[1]
 
 
+def _is_above_zero(summary: Summary | None) -> bool:
+    """Whether the whole interval is above 0."""
+    return summary is not None and _excludes_zero(summary) and (summary.mean or 0.0) > 0
+
+
 def _finding(method: str, kind: str, summary: Summary, text: str) -> BesideFinding:
     return BesideFinding.model_validate(
         {"method": method, "kind": kind, "value": summary.mean, "ci95": summary.ci95, "n": summary.n, "text": text}
@@ -38,7 +43,8 @@ def _specific(card: RigidityCard, method: str, record: RigidityMethod) -> Iterat
     numbers = ", ".join(f"{label} {own:.3f} against {other:.3f}" for label, own, other in pairs)
     if specific.mean < 0:
         what = "does better on the cue's classes than on the others: the cue helps it beyond what any history would"
-        if (record.PD_NSC is not None) and (record.PD_NSC.mean or 0.0) > 0 >= (record.PD.mean or 0.0) - _SMALL:
+        # of what it loses on the other classes, the larger part spares the cue's
+        if _is_above_zero(record.PD_NSC) and -specific.mean > (record.PD.mean or 0.0):
             what = "keeps the cue's classes and loses the others: the cue tells it which task an image is from"
     else:
         what = "does worse on the cue's classes than on the others"
@@ -46,7 +52,6 @@ def _specific(card: RigidityCard, method: str, record: RigidityMethod) -> Iterat
 
 
 _BOTH = (("SC with the cue", "SC_patch"), ("NSC", "NSC"))
-_SMALL = 0.1  # a deficit on the cue's classes that is small beside that on the others is still 'kept'
 
 
 def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
