@@ -211,7 +211,8 @@ def largest_p(conditions: Iterable[Comparison]) -> float | None:
 
 
 def high_rigidity(facets: Mapping[str, Facet], margins: Margins, floor: Floor) -> Conditions | None:
-    r"""The conditions of the paper's flag; None where a facet is undefined, or saturation makes the flag follow from PD alone.
+    r"""The conditions of the paper's flag; None where a facet is undefined or nothing was learned, or where saturation
+    makes the flag follow from PD alone.
 
     .. math:: AD \le -d_{AD} \;\wedge\; PD \le -d_{PD} \;\wedge\; SFR_{rel} \ge d_{SFR}
     """
@@ -221,4 +222,4 @@ def high_rigidity(facets: Mapping[str, Facet], margins: Margins, floor: Floor) -
         compare(facets, "SFR_rel", ">=", margins.SFR_rel),
     )
     undefined = any(condition.met is None for condition in conditions)
-    return None if undefined or is_saturated(facets, floor) else conditions
+    return None if undefined or is_saturated(facets, floor) or is_unlearned(facets, floor) else conditions
