@@ -52,12 +52,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Members(Generic[C]):
-    """Studies that are shown together: a family, or a sweep of one setting (then ``key`` and its ``values`` by name)."""
+    """Studies that are shown together: a family, or a sweep of settings (then their ``keys``, and their ``values`` by name)."""
 
     cards: Mapping[str, C]
     waiting: tuple[str, ...] = ()  # names of studies without a finished run
-    key: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 class Diagnosis(ABC, Generic[S, C]):

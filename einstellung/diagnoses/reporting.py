@@ -22,7 +22,7 @@ from einstellung.results.config import StudyConfig, to_yaml
 from einstellung.results.family import family_file, read_family
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import RunFiles
-from einstellung.results.sweep import folder_name, read_sweep
+from einstellung.results.sweep import read_sweep
 
 
 @dataclass(frozen=True)
@@ -196,12 +196,11 @@ def report_family(root: Path, names: Sequence[str]) -> ReportedFamily:
 def report_sweep(root: Path) -> ReportedFamily:
     """The page of a sweep, from its finished studies; values of earlier sweeps into the same folder are shown too."""
     sweep = read_sweep(root)
-    values = {folder_name(sweep.key, value): value for value in sweep.values}
-    finished = _finished(root, list(values))
+    finished = _finished(root, list(sweep.points))
     studies = {name: score_folder(results, {}) for name, results in finished.items()}
     diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in studies.items()}, SWEEP)
-    waiting = tuple(name for name in values if name not in finished)
-    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting, sweep.key, values))
+    waiting = tuple(name for name in sweep.points if name not in finished)
+    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting, sweep.keys, sweep.points))
 
 
 def _report_together(

@@ -68,7 +68,10 @@ def corroborate(card: RigidityCard, probed: Probed, files: RunFiles) -> Corrobor
         named = ", ".join(dict.fromkeys(f"{method} seed {seed}" for method, seed in later))
         notes[f"not probed yet: {named}; run the probes again"] = None
     return Corroboration(
-        measured=probe_rows(list(card.methods), probed), lines=lines, next_command=commands, notes=tuple(notes)
+        measured=probe_rows(list(card.baseline_first().methods), probed),
+        lines=lines,
+        next_command=commands,
+        notes=tuple(notes),
     )
 
 

@@ -14,6 +14,7 @@ from einstellung.diagnoses.rigidity.card import RigidityCard, StreamFacts
 from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.family import sweep_page
+from einstellung.diagnoses.rigidity.grid import grid_page
 from einstellung.diagnoses.rigidity.page import page
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
@@ -104,7 +105,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return page(card)
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
-        return sweep_page(members)
+        return sweep_page(members) if len(members.keys) == 1 else grid_page(members)
 
 
 def _run_files(evidence: Evidence) -> RunFiles:

@@ -24,11 +24,18 @@ def probe_plans(card: RigidityCard, files: RunFiles) -> Iterator[Plan]:
         words = (
             f"Unbiased linear CKA by layer, from the input (top) to the features before the head; mean over seeds; {seeds}. "
             "Columns: the net after T2 against the net after T1 on T1's test images and on SC images with the cue; against "
-            f"{card.baseline} of the same seed; and the same net with the cue present against covered, on SC images alone and "
+            f"{card.baseline} of the same seed ({card.baseline} itself: of another seed); and the "
+            "same net with the cue present against covered, on SC images alone and "
             "among all test images of T2. Blank: the method has no such comparison. CKA ignores a shift that all images share, "
             "so the last column, not the one before it, shows a cue that moves all SC images alike."
         )
-        yield Plan("probe_cka", "Similarity of representations", words, lambda: draw_similarity(rows), section=SECTION)
+        yield Plan(
+            "probe_cka",
+            "Similarity of representations",
+            words,
+            lambda: draw_similarity(rows, list(card.methods), card.baseline),
+            section=SECTION,
+        )
     if (calibration := probed(files)[0].calibration) is not None:
         words = (
             "Accuracy against confidence in 15 bins of equal width; the images of all seeds are counted together, a larger "

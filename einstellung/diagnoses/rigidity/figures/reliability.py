@@ -12,7 +12,7 @@ from matplotlib.lines import Line2D
 from einstellung.diagnoses.rigidity.probe_tables import CONDITIONS
 from einstellung.metrics.calibration import BINS
 from einstellung.report.figures.canvas import new_figure
-from einstellung.report.figures.style import GREY, INK, WIDTH
+from einstellung.report.figures.style import GREY, WIDTH
 from einstellung.report.notation import short_names
 from einstellung.results.probe_files import CalibrationReading, ProbeFile
 from einstellung.timeline import NSC, NSC_PATCHED, SC_MASK, SC_PATCH
@@ -83,4 +83,3 @@ def _draw_panel(axes: Axes, file: ProbeFile[CalibrationReading], method: str) ->
     axes.set_xlim(0, 1.02)
     axes.set_ylim(-0.03, 1.03)
     axes.set_aspect("equal")
-    axes.text(0.97, 0.03, "over-\nconfident", fontsize=6, color=INK, ha="right", va="bottom", alpha=0.6)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
@@ -10,21 +12,26 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from einstellung.diagnoses.rigidity.card import ProbeRow
+from einstellung.diagnoses.rigidity.probe_rows import NULL
 from einstellung.diagnoses.rigidity.probe_tables import COMPARISONS
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.style import INK, WIDTH
 from einstellung.report.notation import number, short_names
 
-# White to Okabe and Ito's blue and on: light means little in print too.
-_RISING = LinearSegmentedColormap.from_list("similarity", ["#ffffff", "#9cc9e4", "#0072b2", "#00304d"])
+# Okabe and Ito's blue, light where representations are alike: what has changed stands out.
+_CHANGED = LinearSegmentedColormap.from_list("similarity", ["#00304d", "#0072b2", "#9cc9e4", "#eef6fb"])
 _NORM = Normalize(0, 1)
 _ROW = 0.24  # inches a layer
+Cells = dict[tuple[str, str, str], float | None]  # CKA by change, split and layer
 _COLUMNS = 2  # panels beside each other
 
 
-def draw_similarity(rows: tuple[ProbeRow, ...]) -> Figure:
-    """A heat map per method; a comparison that a method does not have is left blank."""
-    methods = list(dict.fromkeys(row.method for row in rows))
+def draw_similarity(rows: tuple[ProbeRow, ...], order: Sequence[str], baseline: str) -> Figure:
+    """A heat map per method; a comparison that a method does not have is left blank.
+
+    The baseline is compared with itself of another seed instead: what two seeds alone do.
+    """
+    methods = [method for method in order if any(row.method == method for row in rows)]
     layers = list(dict.fromkeys(row.of["layer"] for row in rows))
     lines = -(-len(methods) // _COLUMNS)
     height = lines * (_ROW * len(layers) + 0.3) + 0.75
@@ -36,10 +43,11 @@ def draw_similarity(rows: tuple[ProbeRow, ...]) -> Figure:
             axes.set_visible(False)
             continue
         lowest = place + _COLUMNS >= len(methods)
-        _draw_panel(axes, [row for row in rows if row.method == methods[place]], layers, lowest=lowest)
+        cells = _two_seeds(rows) if methods[place] == baseline else {}
+        _draw_panel(axes, cells | _cells(rows, methods[place]), layers, lowest=lowest)
         axes.set_title(names[methods[place]], loc="left", fontsize=8, pad=3, parse_math=False)
     bar = figure.colorbar(
-        ScalarMappable(_NORM, _RISING), ax=list(grid.flat), location="right", fraction=0.03, aspect=24, pad=0.01
+        ScalarMappable(_NORM, _CHANGED), ax=list(grid.flat), location="right", fraction=0.03, aspect=24, pad=0.01
     )
     bar.set_label("CKA", fontsize=7.5)
     bar.outline.set_visible(False)
@@ -47,14 +55,25 @@ def draw_similarity(rows: tuple[ProbeRow, ...]) -> Figure:
     return figure
 
 
-def _draw_panel(axes: Axes, rows: list[ProbeRow], layers: list[str], *, lowest: bool) -> None:
+def _cells(rows: Sequence[ProbeRow], method: str) -> Cells:
+    return {_place(row): row.values["cka"].mean for row in rows if row.method == method}
+
+
+def _two_seeds(rows: Sequence[ProbeRow]) -> Cells:
+    return {_place(row): row.values[f"cka{NULL}"].mean for row in rows if f"cka{NULL}" in row.values}
+
+
+def _place(row: ProbeRow) -> tuple[str, str, str]:
+    return row.of["change"], row.of["split"], row.of["layer"]
+
+
+def _draw_panel(axes: Axes, cells: Cells, layers: list[str], *, lowest: bool) -> None:
     columns = list(COMPARISONS)
-    for row in rows:
-        value = row.values["cka"].mean
+    for (change, split, layer), value in cells.items():
         if value is None:
             continue
-        column, line = columns.index((row.of["change"], row.of["split"])), layers.index(row.of["layer"])
-        colour = _RISING(_NORM(min(max(value, 0.0), 1.0)))
+        column, line = columns.index((change, split)), layers.index(layer)
+        colour = _CHANGED(_NORM(min(max(value, 0.0), 1.0)))
         axes.add_patch(Rectangle((column - 0.5, line - 0.5), 1, 1, facecolor=colour, linewidth=0))
         light = np.dot(colour[:3], (0.299, 0.587, 0.114)) > 0.55
         text = number(value, digits=2)
