@@ -246,7 +246,7 @@ def test_a_configuration_names_known_probes_once(probes, message):
 
 
 def test_cka_of_equal_nets_is_one(copy):
-    """The net of sgd in place of that of derpp: nothing of T1 or of the method is left in the comparison."""
+    """With the baseline's own net in place of sgd's, nothing differs."""
     for name in ("model.safetensors", "predictions.csv"):
         shutil.copyfile(copy / f"runs/scratch_t2-seed1/{name}", copy / f"runs/sgd-seed1/{name}")
     found = probe_folder(ResultsFolder(copy), ("cka", "flips"), copy, lambda _: None)
