@@ -75,8 +75,10 @@ class ProbedNet:
         if self.stored is not None:
             rows = self.stored[self.stored["split"] == split]
             if np.array_equal(rows["index"].to_numpy(), self.images(split).index.numpy()):
-                return rows["prediction"].to_numpy(dtype=np.int64)
-        return self.observed(split).logits.argmax(axis=1).astype(np.int64)
+                stored: IntArray = rows["prediction"].to_numpy(dtype=np.int64)
+                return stored
+        predicted: IntArray = self.observed(split).logits.argmax(axis=1).astype(np.int64)
+        return predicted
 
     def correct(self, split: str) -> npt.NDArray[np.bool_]:
         right: npt.NDArray[np.bool_] = self.predictions(split) == self.labels(split)

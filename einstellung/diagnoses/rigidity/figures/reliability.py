@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -18,7 +19,7 @@ from einstellung.results.probe_files import CalibrationReading, ProbeFile
 from einstellung.timeline import NSC, NSC_PATCHED, SC_MASK, SC_PATCH
 
 # Okabe and Ito: the cue's images in warm colours, the others in cold ones; dashed where the cue is not as in training.
-_STYLES = {
+_STYLES: dict[str, tuple[str, Any, str]] = {
     SC_PATCH: ("#D55E00", "-", "o"),
     SC_MASK: ("#E69F00", (0, (4, 1.5)), "s"),
     NSC: ("#0072B2", "-", "^"),
