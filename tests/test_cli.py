@@ -171,9 +171,25 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["report", "."], "is not a results folder"),
         (["run", "--preset", "demo", "--data", "nowhere"], "--data nowhere: no such file or folder"),
         (
-            ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.share=0.5,1"],
-            "--sweep is given twice",
+            ["run", "--preset", "demo", *(f"--sweep={key}=1,2" for key in ("cue.size", "cue.share", "stream.noise"))],
+            "--sweep is given 3 times: a sweep varies one setting or two",
         ),
+        (
+            ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.size=6,8"],
+            "--sweep names cue.size twice",
+        ),
+        (
+            ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.share=0.5"],
+            "--sweep cue.share=0.5: give at least two different values",
+        ),
+        (
+            ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.opacty=0.5,1"],
+            "did you mean 'opacity'",
+        ),
+        (["run", "--preset", "demo", "--set", "probes=[ckaa]"], "unknown probe 'ckaa': did you mean 'cka'"),
+        (["probe", "absent"], "no such folder: absent"),
+        (["probe", "."], "is not a results folder (no config.yaml): probes need stored nets, log files have none"),
+        (["probe", ".", "--probes", "ckaa"], "unknown probe 'ckaa': did you mean 'cka'"),
         (["run", "--preset", "demo", "--sweep", "seeds=1,2"], "--sweep seeds=1,2: write it as key=value,value"),
         (["run", "--preset", "demo", "--sweep", "cue.size=2,huge"], "cue.size is 'huge'"),
         (["run", "--preset", "demo", "--sweep", "cue.siz=2,4"], "did you mean 'size'"),

@@ -31,6 +31,10 @@ class MultiLayerPerceptron(nn.Module):
         )
         self.head = nn.Linear(hidden, n_outputs)
 
+    def stages(self) -> dict[str, nn.Module]:
+        """The hidden layers, by name."""
+        return {f"layer {number}": layer for number, layer in enumerate(self.body, start=1)}
+
     def features(self, x: Tensor) -> Tensor:
         """The input of the head."""
         out: Tensor = self.body(x.flatten(1))

@@ -67,6 +67,10 @@ class ResNet18(nn.Module):
         """What the first block gets."""
         return self.pool(F.relu(self.bn1(self.conv1(x)), inplace=True))
 
+    def stages(self) -> dict[str, nn.Module]:
+        """The last block of each width, by name."""
+        return {f"stage {number}": self.blocks[2 * number - 1] for number in range(1, 5)}
+
     def features(self, x: Tensor) -> Tensor:
         """What the head gets."""
         return self.blocks(self.stem(x)).mean(dim=(2, 3))

@@ -83,6 +83,10 @@ class SetTransformer(nn.Module):
         self.dropout = nn.Dropout(dropout)
         self.head = nn.Linear(dim, n_outputs)
 
+    def stages(self) -> dict[str, nn.Module]:
+        """The self-attention blocks, by name."""
+        return {f"block {number}": block for number, block in enumerate(self.blocks, start=1)}
+
     def features(self, x: Tensor) -> Tensor:
         """The input of the head."""
         objects = self.blocks(x.squeeze(1))

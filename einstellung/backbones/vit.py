@@ -108,6 +108,10 @@ class VisionTransformer(nn.Module):
         if weights is not None:
             load_weights(self, weights)
 
+    def stages(self) -> dict[str, nn.Module]:
+        """The blocks, by name."""
+        return {f"block {number}": block for number, block in enumerate(self.blocks, start=1)}
+
     def features(self, x: Tensor) -> Tensor:
         """The class token after the last norm: the input of the head."""
         tokens = self.patch_embed(x)

@@ -12,6 +12,7 @@ from einstellung.cli.composites import composites
 from einstellung.cli.concon import concon
 from einstellung.cli.data import data
 from einstellung.cli.last_layer import last_layer
+from einstellung.cli.probe import probe
 from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
 from einstellung.cli.shifts import shifts
@@ -32,7 +33,7 @@ def cli() -> None:
     """
 
 
-for verb in (score, run, demo, validate, report, list_, data, concon, composites, watermark, shifts, last_layer):
+for verb in (score, run, demo, validate, report, probe, list_, data, concon, composites, watermark, shifts, last_layer):
     cli.add_command(verb)
 
 

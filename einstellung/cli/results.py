@@ -47,12 +47,12 @@ def report(folder: Path, as_json: bool) -> None:
 def _report_sweep(root: ResultsFolder, as_json: bool) -> None:
     from einstellung.diagnoses.reporting import report_study, report_sweep
     from einstellung.results.folder import ResultsFolder
-    from einstellung.results.sweep import folder_name, read_sweep
+    from einstellung.results.sweep import read_sweep
 
     sweep = read_sweep(root.path)
     with root.in_use():
-        for value in sweep.values:
-            results = ResultsFolder(root.path / folder_name(sweep.key, value))
+        for name in sweep.points:
+            results = ResultsFolder(root.path / name)
             if results.has_finished_runs():
                 _load_plugins(results)
                 with results.in_use():

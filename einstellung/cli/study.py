@@ -49,7 +49,11 @@ _MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it cou
 @SEEDS
 @SET
 @click.option(
-    "--sweep", "sweeps", multiple=True, metavar="KEY=V,V,...", help="A study for each value, e.g. cue.size=2,4,6,8."
+    "--sweep",
+    "sweeps",
+    multiple=True,
+    metavar="KEY=V,V,...",
+    help="A study for each value, e.g. cue.size=2,4,6,8; given twice, for each pair of values.",
 )
 @click.option("--only", metavar="NAME,NAME,...", help="Run only these studies of a configuration with several.")
 @DATA
@@ -78,13 +82,11 @@ def run(
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
     from einstellung.results.folder import ResultsFolder
-    from einstellung.results.sweep import Sweep
+    from einstellung.results.sweep import parse_sweeps
 
     add_data_location(data)
     values, where = _values(config, preset, methods, seeds, assignments, launcher)
-    if len(sweeps) > 1:
-        raise InputError("--sweep is given twice: a sweep varies one setting")
-    sweep = Sweep.parse(sweeps[0]) if sweeps else None
+    sweep = parse_sweeps(sweeps)
     family = Family.of(values, where)
     if sweep and family:
         raise InputError(f"{where} describes several studies: --sweep needs a single one")
@@ -96,7 +98,7 @@ def run(
     else:
         studies = sweep.studies(values, where) if sweep else {"": build_config(values, where)}
     first = next(iter(studies.values()))
-    root = out or Path("results") / (f"{first.name}-{sweep.key}" if sweep else values["name"])
+    root = out or Path("results") / (f"{first.name}-{sweep.label}" if sweep else values["name"])
     group: StudyGroup | None = None
     if sweep:
         group = SweepGroup(root, sweep)

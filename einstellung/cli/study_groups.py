@@ -11,7 +11,7 @@ from einstellung.cli.output import show_family
 
 if TYPE_CHECKING:
     from einstellung.diagnoses.contract import Diagnosis
-    from einstellung.results.sweep import Sweep
+    from einstellung.results.sweep import Grid, Sweep
 
 
 class StudyGroup(Protocol):
@@ -34,12 +34,12 @@ class StudyGroup(Protocol):
 
 @dataclass(frozen=True)
 class SweepGroup:
-    """Studies that differ in one setting."""
+    """Studies that differ in one setting or two."""
 
     reports_each: ClassVar[bool] = True
 
     root: Path
-    sweep: Sweep
+    sweep: Sweep | Grid
 
     def check(self) -> None:
         from einstellung.results.sweep import check_root

@@ -52,12 +52,12 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Members(Generic[C]):
-    """Studies that are shown together: a family, or a sweep of one setting (then ``key`` and its ``values`` by name)."""
+    """Studies that are shown together: a family, or a sweep of settings (then their ``keys``, and their ``values`` by name)."""
 
     cards: Mapping[str, C]
     waiting: tuple[str, ...] = ()  # names of studies without a finished run
-    key: str | None = None
-    values: Mapping[str, Any] = field(default_factory=dict)
+    keys: tuple[str, ...] = ()
+    values: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
 
 class Diagnosis(ABC, Generic[S, C]):
@@ -69,7 +69,7 @@ class Diagnosis(ABC, Generic[S, C]):
     which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``needs_own_splits``:
     whether only splits that it recognises can be scored, so that a study of another stream is refused before training.
     ``default_baseline``: the method that others are compared with unless the settings name another one; None: there is none.
-    ``undefined_without``: what is undefined without a baseline.
+    ``undefined_without``: what is undefined without a baseline. ``probes``: the probes of nets that it reads.
     """
 
     name: ClassVar[str]
@@ -82,6 +82,7 @@ class Diagnosis(ABC, Generic[S, C]):
     needs_own_splits: ClassVar[bool] = False
     default_baseline: ClassVar[str | None] = None
     undefined_without: ClassVar[str] = "comparisons"
+    probes: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[Path | None] = None
 
     @abstractmethod

@@ -22,7 +22,7 @@ from einstellung.results.config import StudyConfig, to_yaml
 from einstellung.results.family import family_file, read_family
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import RunFiles
-from einstellung.results.sweep import folder_name, read_sweep
+from einstellung.results.sweep import read_sweep
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,15 @@ def score_evidence(
     return Scored(diagnosis, evidence, card, others)
 
 
-def score_folder(results: ResultsFolder, siblings: Mapping[str, Card] | None = None) -> Scored:
-    """The card of a results folder. Where it belongs to a family, the other studies are part of the evidence."""
+def score_folder(
+    results: ResultsFolder, siblings: Mapping[str, Card] | None = None, probe_folder: Path | None = None
+) -> Scored:
+    """The card of a results folder. Where it belongs to a family, the other studies are part of the evidence.
+
+    ``probe_folder``: where files of probes lie, if not in the results folder.
+    """
     config, own = results.config(), evidence_of(results)
+    own = replace(own, runs=replace(own.runs, probe_folder=probe_folder))
     evidence = replace(own, siblings=_siblings(results) if siblings is None else siblings)
     diagnosis = diagnosis_of(config, evidence.timeline.splits)
     return score_evidence(diagnosis, evidence, config.score, config.companions)
@@ -115,16 +121,20 @@ def _siblings(results: ResultsFolder) -> dict[str, Card]:
     return {name: score_folder(other, {}).card for name, other in others.items() if other.has_finished_runs()}
 
 
-def report_study(results: ResultsFolder, siblings: Mapping[str, Card] | None = None) -> Reported:
-    """Score a results folder and rewrite its figures, tables and page."""
-    scored = score_folder(results, siblings)
+def report_study(
+    results: ResultsFolder, siblings: Mapping[str, Card] | None = None, out: Path | None = None
+) -> Reported:
+    """Score a results folder and rewrite its figures, tables and page; or write them into ``out``, where its probes lie."""
+    scored = score_folder(results, siblings, out)
     page = write_report(
-        results.path,
+        out or results.path,
         scored,
         title=f"{scored.diagnosis.title}: {results.config().name}",
         provenance=results.read_optional(results.provenance_file),
     )
-    exported = [part.diagnosis.export(results.path, part.evidence, part.card) for part in (scored, *scored.companions)]
+    exported = [
+        part.diagnosis.export(out or results.path, part.evidence, part.card) for part in (scored, *scored.companions)
+    ]
     return Reported(scored, page, tuple(path for path in exported if path is not None))
 
 
@@ -186,12 +196,11 @@ def report_family(root: Path, names: Sequence[str]) -> ReportedFamily:
 def report_sweep(root: Path) -> ReportedFamily:
     """The page of a sweep, from its finished studies; values of earlier sweeps into the same folder are shown too."""
     sweep = read_sweep(root)
-    values = {folder_name(sweep.key, value): value for value in sweep.values}
-    finished = _finished(root, list(values))
+    finished = _finished(root, list(sweep.points))
     studies = {name: score_folder(results, {}) for name, results in finished.items()}
     diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in studies.items()}, SWEEP)
-    waiting = tuple(name for name in values if name not in finished)
-    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting, sweep.key, values))
+    waiting = tuple(name for name in sweep.points if name not in finished)
+    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting, sweep.keys, sweep.points))
 
 
 def _report_together(

@@ -23,6 +23,7 @@ from einstellung.experiments.assembly import (
 from einstellung.experiments.launcher import Failure, StudyRun
 from einstellung.experiments.launchers import launchers
 from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.probing import measure_probes, require_probed
 from einstellung.experiments.processes import preload_kernels
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.rehearsal import rehearse
@@ -79,6 +80,7 @@ def prepare_study(config: StudyConfig, out: Path | None = None, about_to_run: bo
     config = resolve(config)
     stream = build_stream(config)
     config, diagnosis = with_diagnosis(config, stream)
+    require_probed(diagnosis, config.probes, "this")
     launcher = launchers[config.launcher]()
     recorded = config if folder is None else folder.adopt(config)
     baseline = recorded.score["baseline"]
@@ -181,6 +183,8 @@ def run_study(
             folder.note_failure(failure.job.folder, failure.reason, failure.trace)
         write_json(folder.provenance_file, {**record, "finished": now()})
     timeline = folder.merge_timelines()
+    if config.probes and timeline is not None:
+        measure_probes(folder.path, prepared.recorded, stream, prepared.diagnosis, config.probes, folder.path)
     runs = [job for job in jobs if job.kind == "run"]
     ran = sum(job.kind == "run" for job in todo)
     return Outcome(folder, prepared.recorded, timeline, tuple(failures), ran, len(runs) - ran)

@@ -21,6 +21,7 @@ from pydantic import (
 
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
+from einstellung.results.probe_names import known_probes
 
 PRESETS = Path(__file__).parent / "presets"
 FORMAT: Literal[2] = 2  # of config.yaml and the keys of runs; older results folders have none
@@ -229,7 +230,8 @@ class StudyConfig(_Section):
     of a learner, of one of the ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a
     combination in place. ``logging``: files to watch a run by. ``diagnosis`` names what the study asks (null: what its stream is
     made for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its
-    settings; changing these trains nothing anew. ``launcher``: where jobs run, without effect on results.
+    settings; changing these trains nothing anew. ``probes`` are measured on the nets that the phases leave; they train nothing
+    anew either. ``launcher``: where jobs run, without effect on results.
     """
 
     format: Literal[2] = FORMAT
@@ -250,6 +252,7 @@ class StudyConfig(_Section):
     score: dict[str, Any] = {}
     companions: dict[str, dict[str, Any]] = {}
     launcher: str = "local"
+    probes: tuple[str, ...] = ()
     logging: tuple[Literal["csv", "tensorboard"], ...] = ()
 
     @field_validator("methods", "seeds", "logging")
@@ -258,6 +261,14 @@ class StudyConfig(_Section):
         if len(set(value)) != len(value):
             raise ValueError("names something twice")
         return value
+
+    @field_validator("probes")
+    @classmethod
+    def _known(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        try:
+            return known_probes(value)
+        except InputError as error:
+            raise ValueError(str(error)) from None
 
     @model_validator(mode="before")
     @classmethod
@@ -268,7 +279,7 @@ class StudyConfig(_Section):
             for key in _NAMED:
                 if isinstance(value.get(key), str):
                     value[key] = {"name": value[key]}
-            for key in ("methods", "seeds", "logging"):
+            for key in ("methods", "seeds", "probes", "logging"):
                 if isinstance(value.get(key), str | int):
                     value[key] = [value[key]]
             if isinstance(value.get("plugins"), list | tuple):

@@ -12,10 +12,12 @@ import numpy as np
 import pandas as pd
 
 from einstellung.errors import InputError
+from einstellung.files import read_json
 from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
 from einstellung.timeline import Run
 
 SOURCE_COLUMNS = ("index", "source", "value")
+CHOSEN_NET, LAST_NET = "model.safetensors", "model_last.safetensors"
 
 
 @dataclass(frozen=True)
@@ -29,10 +31,14 @@ class RunPictures:
 
 @dataclass(frozen=True)
 class RunFiles:
-    """Files that runs store next to their timelines, read on demand; foreign logs have none."""
+    """Files that runs store next to their timelines, read on demand; foreign logs have none.
+
+    ``probe_folder``: where files of probes lie, if not in the results folder.
+    """
 
     folder: Path | None = None
     runs: tuple[Run, ...] = ()
+    probe_folder: Path | None = None
 
     def predictions(
         self, last: bool = False, so: str = "tests on single images leave {run} out"
@@ -47,6 +53,18 @@ class RunFiles:
     def pictures(self) -> list[RunPictures]:
         """See :func:`find_pictures`."""
         return [] if self.folder is None else find_pictures(self.folder, self.runs)
+
+    def key(self, run: Run) -> str | None:
+        """The key of a run's training; None where it was not recorded."""
+        file = None if self.folder is None else run_folder(self.folder, run) / "status.json"
+        return read_json(file).get("key") if file is not None and file.exists() else None
+
+    @property
+    def has_nets(self) -> bool:
+        """Whether a run stored its net."""
+        return self.folder is not None and any(
+            (run_folder(self.folder, run) / CHOSEN_NET).exists() for run in self.runs
+        )
 
     @property
     def samples(self) -> Path | None:

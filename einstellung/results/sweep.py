@@ -1,9 +1,9 @@
-"""A sweep: a study for every value of one setting; equal first phases are shared."""
+"""A sweep: a study for every value of one setting, or for every pair of values of two; equal first phases are shared."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,12 +50,85 @@ class Sweep:
             raise InputError(f"--sweep {text}: give at least two different values, separated by commas")
         return Sweep(key, tuple(values))
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.key,)
+
+    @property
+    def label(self) -> str:
+        return self.key
+
+    @property
+    def points(self) -> dict[str, tuple[Any, ...]]:
+        """The value of each key, by the name of the study's folder."""
+        return {folder_name(self.key, value): (value,) for value in self.values}
+
     def studies(self, values: Mapping[str, Any], where: str) -> dict[str, StudyConfig]:
         """A configuration for every value, by the name of its folder; all are checked before the first runs."""
+        return _studies(self.keys, self.points, values, where)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Two sweeps at once: a study for every pair of their values."""
+
+    first: Sweep
+    second: Sweep
+
+    def __post_init__(self) -> None:
+        if self.first.key == self.second.key:
+            raise InputError(f"--sweep names {self.first.key} twice: give two settings, or all values at once")
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        return (self.first.key, self.second.key)
+
+    @property
+    def label(self) -> str:
+        return ",".join(self.keys)
+
+    @property
+    def points(self) -> dict[str, tuple[Any, ...]]:
+        """The values of both keys, by the name of the study's folder.
+
+        >>> list(Grid(Sweep("cue.size", (2, 4)), Sweep("cue.share", (0.5, 1.0))).points)[:2]
+        ['cue.size=2,cue.share=0.5', 'cue.size=2,cue.share=1.0']
+        """
         return {
-            folder_name(self.key, value): build_config(with_value(values, self.key, value), where)
-            for value in self.values
+            f"{folder_name(self.first.key, one)},{folder_name(self.second.key, other)}": (one, other)
+            for one in self.first.values
+            for other in self.second.values
         }
+
+    def studies(self, values: Mapping[str, Any], where: str) -> dict[str, StudyConfig]:
+        """A configuration for every pair of values, by the name of its folder; all are checked before the first runs."""
+        return _studies(self.keys, self.points, values, where)
+
+
+def parse_sweeps(texts: Sequence[str]) -> Sweep | Grid | None:
+    """What ``--sweep`` asks for, given once or twice; None where it is not given.
+
+    >>> parse_sweeps(["cue.size=2,4", "cue.share=0.5,1"]).keys
+    ('cue.size', 'cue.share')
+    """
+    if len(texts) > 2:
+        raise InputError(f"--sweep is given {len(texts)} times: a sweep varies one setting or two")
+    sweeps = [Sweep.parse(text) for text in texts]
+    if len(sweeps) == 2:
+        return Grid(*sweeps)
+    return sweeps[0] if sweeps else None
+
+
+def _studies(
+    keys: Sequence[str], points: Mapping[str, tuple[Any, ...]], values: Mapping[str, Any], where: str
+) -> dict[str, StudyConfig]:
+    studies = {}
+    for name, point in points.items():
+        changed = dict(values)
+        for key, value in zip(keys, point, strict=True):
+            changed = with_value(changed, key, value)
+        studies[name] = build_config(changed, where)
+    return studies
 
 
 def folder_name(key: str, value: Any) -> str:
@@ -86,29 +159,37 @@ def sweep_file(root: Path) -> Path:
     return root / "sweep.yaml"
 
 
-def check_root(root: Path, sweep: Sweep) -> None:
+def check_root(root: Path, sweep: Sweep | Grid) -> None:
     """Refuse a folder that holds something else: a study, another sweep, other files."""
     if root.exists() and not root.is_dir():
         raise InputError(f"{root} is a file; choose a folder for --out")
     if sweep_file(root).exists():
         old = read_sweep(root)
-        if old.key != sweep.key:
-            raise InputError(f"{root} holds a sweep over {old.key}, not {sweep.key}; choose another --out")
+        if old.keys != sweep.keys:
+            raise InputError(f"{root} holds a sweep over {old.label}, not {sweep.label}; choose another --out")
     elif root.is_dir() and (strangers := [entry.name for entry in root.iterdir() if entry.name != ".lock"]):
         raise InputError(f"{root} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
 
 
-def write_sweep(root: Path, sweep: Sweep) -> None:
-    """Record the values of the sweep in its root; values of an earlier sweep over the same key stay."""
-    values = list(sweep.values)
-    if sweep_file(root).exists():
-        values += [value for value in read_sweep(root).values if value not in values]
-    write_text(sweep_file(root), yaml.safe_dump({"key": sweep.key, "values": values}, sort_keys=False))
+def write_sweep(root: Path, sweep: Sweep | Grid) -> None:
+    """Record the values of the sweep in its root; values of an earlier sweep over the same keys stay."""
+    old = read_sweep(root) if sweep_file(root).exists() else None
+    axes = [
+        {"key": new.key, "values": [*new.values, *(value for value in before.values if value not in new.values)]}
+        for new, before in zip(_axes(sweep), _axes(old or sweep), strict=True)
+    ]
+    stored = axes[0] if len(axes) == 1 else {"sweeps": axes}
+    write_text(sweep_file(root), yaml.safe_dump(stored, sort_keys=False))
 
 
-def read_sweep(root: Path) -> Sweep:
+def _axes(sweep: Sweep | Grid) -> tuple[Sweep, ...]:
+    return (sweep.first, sweep.second) if isinstance(sweep, Grid) else (sweep,)
+
+
+def read_sweep(root: Path) -> Sweep | Grid:
     try:
         stored = yaml.safe_load(sweep_file(root).read_text(encoding="utf-8"))
-        return Sweep(str(stored["key"]), tuple(stored["values"]))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        axes = [Sweep(str(one["key"]), tuple(one["values"])) for one in stored.get("sweeps", [stored])]
+        return Grid(*axes) if len(axes) == 2 else axes[0]
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
         raise InputError(f"cannot read {sweep_file(root)}: {error}") from None

@@ -113,7 +113,7 @@ def test_a_family_knows_its_cards_and_who_is_waiting_and_each_study_its_siblings
     write_family(tmp_path, ["b", "a", "later"])
     family = report_family(tmp_path, ["b", "a", "later"])
     (members,) = Toy.seen
-    assert (list(members.cards), members.waiting, members.key) == (["b", "a"], ("later",), None)
+    assert (list(members.cards), members.waiting, members.keys) == (["b", "a"], ("later",), ())
     assert {name: scored.card.siblings for name, scored in family.studies.items()} == {"b": ("a",), "a": ("b",)}
     assert score_folder(ResultsFolder(tmp_path / "a")).card.siblings == ("b",)  # by itself, it looks for them
     assert list(family.answer) == ["2 studies."]
@@ -129,7 +129,7 @@ def test_a_sweep_knows_its_key_and_the_value_of_every_study(tmp_path):
         write_study(tmp_path / f"cue.size={size}", {"base": 3})
     report = report_sweep(tmp_path)
     (members,) = Toy.seen
-    assert (members.key, members.values) == ("cue.size", {f"cue.size={size}": size for size in (2, 4, 6)})
+    assert (members.keys, members.values) == (("cue.size",), {f"cue.size={size}": (size,) for size in (2, 4, 6)})
     assert (list(members.cards), members.waiting) == (["cue.size=2", "cue.size=4"], ("cue.size=6",))
     assert report.page == tmp_path / "sweep.html"
 

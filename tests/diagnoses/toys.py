@@ -66,7 +66,7 @@ class Toy(Diagnosis[ToySettings, ToyCard]):
     def family(self, members: Members[ToyCard]) -> FamilyPage:
         self.seen.append(members)
         return FamilyPage(
-            name=FAMILY if members.key is None else SWEEP,
+            name=SWEEP if members.keys else FAMILY,
             title="Toys",
             kicker="Toy",
             answer=[f"{len(members.cards)} studies."],

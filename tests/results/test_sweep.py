@@ -19,6 +19,7 @@ from einstellung.results.sweep import (
     Sweep,
     check_root,
     folder_name,
+    parse_sweeps,
     read_sweep,
     with_choices_of_existing,
     write_sweep,
@@ -53,6 +54,34 @@ def test_a_root_takes_more_values_of_the_same_key_and_refuses_the_rest(tmp_path)
     (tmp_path / "mine" / "notes.txt").write_text("hello")
     with pytest.raises(InputError, match="holds other files"):
         check_root(tmp_path / "mine", sizes)
+
+
+def test_two_sweeps_are_a_study_for_every_pair():
+    grid = parse_sweeps(["cue.size=2,4", "cue.opacity=0.5,1.0"])
+    studies = grid.studies(SMALL, "here")
+    assert [(one.cue.options["size"], one.cue.options["opacity"]) for one in studies.values()] == [
+        *((2, 0.5), (2, 1.0), (4, 0.5), (4, 1.0))
+    ]
+    assert list(studies)[1] == "cue.size=2,cue.opacity=1.0"
+
+
+def test_a_root_of_two_keys_takes_more_values_of_both_and_refuses_one_key(tmp_path):
+    grid = parse_sweeps(["cue.size=2,4", "cue.share=0.5,1"])
+    write_sweep(tmp_path, grid)
+    more = parse_sweeps(["cue.size=4,6", "cue.share=0.5,0.9"])
+    check_root(tmp_path, more)
+    write_sweep(tmp_path, more)
+    assert set(read_sweep(tmp_path).points.values()) == {(size, share) for size in (2, 4, 6) for share in (0.5, 0.9, 1)}
+    for other in (["cue.size=2,4"], ["cue.share=0.5,1", "cue.size=2,4"]):
+        with pytest.raises(InputError, match=r"sweep over cue\.size,cue\.share, not"):
+            check_root(tmp_path, parse_sweeps(other))
+
+
+@pytest.mark.parametrize("text", ["sweeps: 3", "sweeps: [{key: a}]", "[]", "3"])
+def test_a_damaged_record_is_named(tmp_path, text):
+    (tmp_path / "sweep.yaml").write_text(text)
+    with pytest.raises(InputError, match="cannot read"):
+        read_sweep(tmp_path)
 
 
 def test_a_shared_first_phase_is_found_from_a_study_that_has_no_folder_yet(tmp_path):

@@ -108,6 +108,7 @@ def _deltas(card: RigidityCard, methods: Sequence[str]) -> str:
     return join(one(method) for method in methods)
 
 
+_SPEAKS = {"for": "good", "against": "warning", "neither": "faint"}
 _COLUMNS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SC_patch", "SC_mask", "NSC", "T1")
 _HEADS = {"SFR_rel": "SFR\nrel", "SC_patch": "SC\npatch", "SC_mask": "SC\nmask", "T1": "T1\nend"}
 
@@ -154,6 +155,18 @@ def _verdict(card: RigidityCard, method: str) -> list[Paragraph]:
             found.append(Paragraph(f"{one.text}", "besides: ", indent=2, after_blank=False))
     if record.next_probe:
         found.append(Paragraph(record.next_probe, "next probe: ", indent=2, after_blank=False))
+    return [*found, *_corroboration(card, method)]
+
+
+def _corroboration(card: RigidityCard, method: str) -> list[Paragraph]:
+    if (corroboration := card.corroboration) is None:
+        return []
+    found = [
+        Paragraph(line.text, f"{line.probe}, {line.speaks}: ", _SPEAKS[line.speaks], indent=2, after_blank=False)
+        for line in corroboration.lines_of(method)
+    ]
+    if command := corroboration.next_command.get(method):
+        found.append(Paragraph(command, "next: ", indent=2, after_blank=False))
     return found
 
 

@@ -345,10 +345,45 @@ class BesideFinding(CardPart):
     text: str
 
 
+class ProbeLine(CardPart):
+    """What a probe says about one method's verdict: for it, against it or neither, by a contrast with the baseline.
+
+    ``value``: the mean over seeds of the contrast, which is above 0 where the probe points to more reliance on the cue.
+    """
+
+    method: str
+    probe: str
+    speaks: Literal["for", "against", "neither"]
+    text: str
+    value: float | None
+    ci95: tuple[float, float] | None
+    n: int
+
+
+class ProbeRow(CardPart):
+    """What a probe measured on the runs of one method: of which layer, net, split or change, and its values over seeds."""
+
+    method: str
+    of: Mapping[str, str]
+    values: Mapping[str, Summary]
+
+
+class Corroboration(CardPart):
+    """What the probes measured and say: a line per method and probe, and the command to run next for an ambiguous verdict."""
+
+    measured: Mapping[str, tuple[ProbeRow, ...]] = Field(default_factory=dict)
+    lines: tuple[ProbeLine, ...] = ()
+    next_command: Mapping[str, str] = Field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def lines_of(self, method: str) -> list[ProbeLine]:
+        return [line for line in self.lines if line.method == method]
+
+
 class RigidityCard(Card):
     """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked.
 
-    ``per_image``, ``attention``, ``reported`` and ``stream_facts`` are null where the evidence has nothing for them.
+    ``per_image``, ``attention``, ``corroboration``, ``reported`` and ``stream_facts`` are null where there is no evidence.
     """
 
     kind: Literal["rigidity"] = "rigidity"
@@ -365,6 +400,7 @@ class RigidityCard(Card):
     besides: tuple[BesideFinding, ...] = ()
     per_image: PerImage | None = None
     attention: AttentionRecord | None = None
+    corroboration: Corroboration | None = None
     reported: ReportedNumbers | None = None
     stream_facts: StreamFacts | None = None
 

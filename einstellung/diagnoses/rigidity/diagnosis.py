@@ -11,8 +11,10 @@ from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
 from einstellung.diagnoses.rigidity.answer import answer, overview
 from einstellung.diagnoses.rigidity.besides import besides
 from einstellung.diagnoses.rigidity.card import RigidityCard, StreamFacts
+from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.family import sweep_page
+from einstellung.diagnoses.rigidity.grid import grid_page
 from einstellung.diagnoses.rigidity.page import page
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
@@ -25,6 +27,8 @@ from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
+from einstellung.results.probe_files import probed
+from einstellung.results.probe_names import PROBES
 from einstellung.results.run_files import RunFiles
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     configured_order: ClassVar[bool] = False
     default_baseline: ClassVar[str] = DEFAULT_BASELINE
     undefined_without: ClassVar[str] = "AD, PD, SFR_rel and the verdicts"
+    probes: ClassVar[tuple[str, ...]] = PROBES
     template: ClassVar[Path] = Path(__file__).with_name("page.html")
 
     def recognises(self, splits: Sequence[str]) -> bool:
@@ -53,10 +58,12 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         scored = score(evidence.timeline, settings, *((facts.outputs, facts.t1_classes) if facts else ()))
         card = with_run_files(scored, _run_files(evidence))
         card = with_error_rates(card.model_copy(update={"besides": besides(card)}))
+        found, unread = probed(evidence.runs)
         papers = evidence.config is not None and follows_paper(evidence.config)
         return card.model_copy(
             update={
-                "warnings": (*evidence.failures, *card.warnings),
+                "warnings": (*evidence.failures, *card.warnings, *unread),
+                "corroboration": corroborate(card, found, evidence.runs),
                 "reported": reported_numbers(card.methods) if papers else None,
                 "stream_facts": facts,
             }
@@ -98,7 +105,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return page(card)
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
-        return sweep_page(members)
+        return sweep_page(members) if len(members.keys) == 1 else grid_page(members)
 
 
 def _run_files(evidence: Evidence) -> RunFiles:

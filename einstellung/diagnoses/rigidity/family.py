@@ -21,11 +21,12 @@ _KEPT = {"n_seeds", *SWEPT, "delta_S", "pattern", "certainty", "high_rigidity"}
 
 @dataclass(frozen=True)
 class Point:
-    """One value of the setting, how it is written, and the card of its study."""
+    """One value of the setting, how it is written, the card of its study, and the folder of that."""
 
     value: Any
     label: str
     card: RigidityCard
+    folder: str
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,9 @@ class SweptStudies:
     def of(cls, key: str, points: Sequence[tuple[Any, RigidityCard]]) -> SweptStudies:
         if not points:
             raise InputError(f"a sweep over {key} needs at least one value")
-        made = [Point(value, value_label(value), card.baseline_first()) for value, card in points]
+        made = [
+            Point(value, value_label(value), card.baseline_first(), folder_name(key, value)) for value, card in points
+        ]
         labels = [point.label for point in made]
         if twice := [label for label in labels if labels.count(label) > 1]:
             raise InputError(f"the sweep over {key} holds the value {twice[0]} twice; name every value once")
@@ -58,9 +61,6 @@ class SweptStudies:
     def methods(self) -> list[str]:
         """Every method of any point, the baseline first."""
         return list(dict.fromkeys(method for point in self.points for method in point.card.methods))
-
-    def folder_of(self, point: Point) -> str:
-        return folder_name(self.key, point.value)
 
 
 def value_label(value: Any) -> str:
@@ -81,8 +81,8 @@ def sweep_page(members: Members[RigidityCard]) -> FamilyPage:
     from einstellung.diagnoses.rigidity.figures.sweep import draw_sweep  # matplotlib takes most of a second to import
     from einstellung.report.figures.plan import Plan
 
-    key = str(members.key)
-    sweep = SweptStudies.of(key, [(members.values[name], card) for name, card in members.cards.items()])
+    (key,) = members.keys
+    sweep = SweptStudies.of(key, [(members.values[name][0], card) for name, card in members.cards.items()])
     return FamilyPage(
         name=SWEEP,
         title=f"The index against {key}",
@@ -107,10 +107,10 @@ def sweep_answer(sweep: SweptStudies) -> str:
     values = f"{len(sweep.points)} value{'s' if len(sweep.points) > 1 else ''} of {sweep.key}"
     moved = f" From {first.label} to {last.label}, reliance on the cue (Δ) goes in {join(parts)}." if parts else ""
     own = ", every value with a baseline of its own" if sweep.baseline in sweep.methods else ""
-    return f"{join(sweep.methods)} at {values}{own}.{moved} {_certain_verdicts(sweep)}"
+    return f"{join(sweep.methods)} at {values}{own}.{moved} {certain_verdicts(sweep)}"
 
 
-def _certain_verdicts(sweep: SweptStudies) -> str:
+def certain_verdicts(sweep: SweptStudies) -> str:
     """Which verdicts are certain, and at which values."""
     found: dict[str, list[str]] = {}
     for point in sweep.points:
@@ -146,7 +146,7 @@ def sweep_record(sweep: SweptStudies) -> dict[str, Any]:
         "points": [
             {
                 "value": list(point.value) if isinstance(point.value, tuple) else point.value,
-                "report": f"{sweep.folder_of(point)}/report.html",
+                "report": f"{point.folder}/report.html",
                 "baseline": point.card.baseline,
                 "tau": point.card.tau,
                 "final": point.card.final,

@@ -12,7 +12,8 @@ from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
 from einstellung.report.figures.style import styles_of
-from einstellung.report.notation import FACETS, interval, mean_sd, number, write
+from einstellung.report.notation import FACETS, interval, join, mean_sd, number, write
+from einstellung.results.probe_names import PROBES
 
 _CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
 _BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
@@ -63,6 +64,9 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "baseline": card.baseline,
         "baseline_facets": baseline,
         "besides": [_beside_row(found) for found in card.besides],
+        "corroboration": card.corroboration,
+        "commands": _commands(card),
+        "probe_tables": [f"probe_{probe}" for probe in PROBES],
         "not_proof": NOT_PROOF,
         "statistics": statistics_tables(card),
         "own_tables": NAMES,
@@ -70,6 +74,14 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "patterns": list(PATTERNS.values()),
         "certainties": CERTAINTIES,
     }
+
+
+def _commands(card: RigidityCard) -> dict[str, str]:
+    """Each command to run next, and the methods that it is for."""
+    by_command: dict[str, list[str]] = {}
+    for method, command in (card.corroboration.next_command if card.corroboration else {}).items():
+        by_command.setdefault(command, []).append(method)
+    return {command: join(methods) for command, methods in by_command.items()}
 
 
 @dataclass(frozen=True)

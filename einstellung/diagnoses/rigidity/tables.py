@@ -8,10 +8,12 @@ from typing import Any
 from einstellung.diagnoses.rigidity.attention_tables import attention_head_table, attention_table
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod, StreamFacts
 from einstellung.diagnoses.rigidity.image_tables import cue_effect_seed_table, cue_effect_table, masking_table
+from einstellung.diagnoses.rigidity.probe_tables import probe_tables
 from einstellung.diagnoses.rigidity.wording import describe_censored, describe_rule, why_dash, why_undefined
 from einstellung.metrics.statistics import Summary
 from einstellung.report.notation import DASH, FACETS, epochs, interval, mean_sd, number, write
 from einstellung.report.tables import Cell, Missing, Table
+from einstellung.results.probe_names import PROBES
 
 TABLE_ONE = ("PD", "SFR_rel", "SC_patch", "SC_mask", "T1", "T1_after_T1", "NSC")
 FACET_COLUMNS = (
@@ -75,6 +77,8 @@ def make_tables(card: RigidityCard) -> dict[str, Table | Missing]:
         else:
             why = _NO_PREDICTIONS if table is None else f"no run has matching predictions for {splits}"
             tables[name] = Missing(name, title, why)
+    if card.corroboration is not None:
+        tables |= probe_tables(card.corroboration)
     if card.attention is not None:
         tables["attention"] = attention_table(card, card.attention)
         tables["attention_heads"] = attention_head_table(card, card.attention)
@@ -87,6 +91,7 @@ def make_tables(card: RigidityCard) -> dict[str, Table | Missing]:
 NAMES = (
     *("table1", "facets", "floor", "delays", "seeds", "incremental", "groups"),
     *_BY_IMAGE,
+    *("corroboration", *(f"probe_{probe}" for probe in PROBES)),
     *("attention", "attention_heads", "reported"),
 )
 

@@ -181,8 +181,9 @@ def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypat
     checks = (Check("masking changes something", False, "<b>"),)
     failing = study(0.3).model_copy(update={"checks": checks, "warnings": ("seed 9 is alone",)})
     cards = {"cue.colour=255-0-255": failing, "cue.colour=0-0-0": study(0.1, crosses=False)}
-    values = {"cue.colour=255-0-255": [255, 0, 255], "cue.colour=0-0-0": [0, 0, 0], "cue.colour=9-9-9": [9, 9, 9]}
-    made = Rigidity().family(Members(cards, ("cue.colour=9-9-9",), "cue.colour", values))
+    colours = {"255-0-255": [255, 0, 255], "0-0-0": [0, 0, 0], "9-9-9": [9, 9, 9]}
+    values = {f"cue.colour={name}": (colour,) for name, colour in colours.items()}
+    made = Rigidity().family(Members(cards, ("cue.colour=9-9-9",), ("cue.colour",), values))
     studies = [Study(name, card.checks, card.warnings, card.fewest_seeds) for name, card in cards.items()]
     page = write_family_page(tmp_path, made, studies)
     assert page == tmp_path / "sweep.html"

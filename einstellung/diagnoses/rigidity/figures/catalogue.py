@@ -20,6 +20,7 @@ from einstellung.diagnoses.rigidity.figures.curves import PhaseTwoCurves
 from einstellung.diagnoses.rigidity.figures.delays import draw_delay_grid
 from einstellung.diagnoses.rigidity.figures.gaps import draw_deficit, draw_reliance
 from einstellung.diagnoses.rigidity.figures.pictures import caption, draw_pictures
+from einstellung.diagnoses.rigidity.figures.probes import probe_plans
 from einstellung.diagnoses.rigidity.figures.survival import draw_survival
 from einstellung.diagnoses.rigidity.figures.verdict import draw_verdict
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
@@ -90,6 +91,7 @@ def figure_plans(frame: pd.DataFrame, card: RigidityCard, files: RunFiles) -> It
         yield Plan(name, TITLES[name], words[name], draw, why, _SECTIONS.get(name, "figures"))
     yield from map(_pictures, files.pictures())
     yield from attention_plans(attention_of(files)[0], card)
+    yield from probe_plans(card, files)
 
 
 def captions(frame: pd.DataFrame, card: RigidityCard) -> dict[str, str]:
