@@ -27,7 +27,7 @@ from einstellung.results.folder import ResultsFolder
 ROOT = Path(__file__).parents[1]
 REFERENCE = Path(__file__).parent / "reference"
 STUDIES = [
-    "cifar100-two-phase",
+    *("cifar100-two-phase", "cifar100-share/share-0.8", "cifar100-share/habit-same"),
     *("concon/narrow-net", "concon/quick", "concon/slots", "concon/nine-methods"),
     *("whac-a-mole/continual", "whac-a-mole/features", "whac-a-mole/narrow-net"),
     "demo",
@@ -52,12 +52,14 @@ def unpacked(study: str, into: Path) -> Path:
 
 
 def computed(folder: Path) -> dict[str, Any]:
-    """Cards and tables by their paths, as a report of the folder writes them."""
+    """Cards and tables by their paths, as a report of the folder writes them; the folder's own name, in commands, is 'FOLDER'."""
     found: dict[str, Any] = {}
     for config in sorted(folder.rglob("config.yaml")):
         scored = score_folder(ResultsFolder(config.parent))
         place = config.parent.relative_to(folder)
-        found[(place / "score.json").as_posix()] = json.loads(json.dumps(scored.to_json(), allow_nan=False))
+        found[(place / "score.json").as_posix()] = json.loads(
+            json.dumps(scored.to_json(), allow_nan=False).replace(str(config.parent), "FOLDER")
+        )
         found |= {(place / "tables" / f"{name}.csv").as_posix(): text for name, text in tables(scored)}
     return found
 

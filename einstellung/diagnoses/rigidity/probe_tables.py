@@ -114,7 +114,7 @@ def corroboration_table(found: Corroboration) -> Table:
         "A probe speaks where the 95 % interval of its contrast with the baseline excludes 0, over three seeds or more."
     )
     head = ("method", "probe", "speaks", "why")
-    return Table("Do the probes corroborate the verdicts?", note, head, tuple(rows), tuple(values), words=4)
+    return Table("What the probes say about the verdicts", note, head, tuple(rows), tuple(values), words=4)
 
 
 def cka_table(rows: tuple[ProbeRow, ...]) -> Table:
