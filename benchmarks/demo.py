@@ -17,9 +17,9 @@ from benchmarks.measuring import row
 LIMIT = 180
 RUN = ("run", "--preset", "demo", "--sweep", "cue.habit=none,same")
 OTHERS = {
-    "seeds 1 to 5": (*RUN, "--seeds", "1,2,3,4,5"),
-    "seeds 6 to 10": (*RUN, "--seeds", "6,7,8,9,10"),
-    "seeds 11 to 15": (*RUN, "--seeds", "11,12,13,14,15"),
+    "seeds 1 to 8": (*RUN, "--seeds", "1,2,3,4,5,6,7,8"),
+    "seeds 9 to 16": (*RUN, "--seeds", "9,10,11,12,13,14,15,16"),
+    "seeds 17 to 24": (*RUN, "--seeds", "17,18,19,20,21,22,23,24"),
     "torch's kernels": (*RUN, "--set", "training.kernels=torch"),
 }
 
@@ -39,7 +39,7 @@ def measure(short: bool) -> dict[str, Any]:
     return {
         "rows": [
             row(
-                f"`einstellung demo`, 3 learners x 5 seeds x 2 histories, {os.cpu_count()} cores",
+                f"`einstellung demo`, 2 learners x 8 seeds x 2 histories, {os.cpu_count()} cores",
                 f"{took:.0f} s ({sum(status['seconds'] for status in statuses):.0f} seconds of workers in {len(statuses)} jobs)",
                 f"at most {LIMIT} s",
                 took <= LIMIT,

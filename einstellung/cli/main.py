@@ -27,7 +27,7 @@ def cli() -> None:
     """Does a continual learner adapt for the right reason?
 
     \b
-    einstellung demo               four learners on drawn shapes, a planted cue, a report in minutes
+    einstellung demo               a learner with and without a habit, drawn shapes, a report in minutes
     einstellung score FILES...     the Einstellung Rigidity Index from your own log files
     einstellung run CONFIG.yaml    a study of your own
     """

@@ -118,7 +118,7 @@ def run(
 @OUT
 @JSON
 def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_json: bool) -> None:
-    """Three learners after a history with and without the cue, five seeds, drawn shapes: a report in a few minutes."""
+    """A learner after a history with and without the cue, eight seeds, drawn shapes: a report in a few minutes."""
     from einstellung.cli.study_groups import SweepGroup
     from einstellung.results.sweep import Sweep
 

@@ -78,8 +78,8 @@ def shapes(
     names = [f"{outline} {filling}" for outline in OUTLINES for filling in FILLINGS]
     return two_phase(
         "shapes",
-        _draw_classes(len(names), train_per_class, noise, size, seed, "train"),
-        _draw_classes(len(names), test_per_class, noise, size, seed, "test"),
+        draw_classes(len(names), train_per_class, noise, size, seed, "train"),
+        draw_classes(len(names), test_per_class, noise, size, seed, "test"),
         [number // len(FILLINGS) for number in range(len(names))],
         names,
         list(OUTLINES),
@@ -93,7 +93,12 @@ def shapes(
     )
 
 
-def _draw_classes(classes: int, per_class: int, noise: float, size: int, seed: int, part: str) -> LabelledImages:
+def draw_classes(classes: int, per_class: int, noise: float, size: int, seed: int, part: str) -> LabelledImages:
+    """Images of the first ``classes`` fine classes, ``per_class`` of each; ``part`` names an independent draw.
+
+    >>> draw_classes(2, 3, 0.1, 8, 0, "train").images.shape
+    torch.Size([6, 3, 8, 8])
+    """
     labels = torch.arange(classes).repeat_interleave(per_class)
     images = [_draw(label, per_class, noise, size, generator(seed, "shapes", part, label)) for label in range(classes)]
     return LabelledImages(torch.cat(images), labels)

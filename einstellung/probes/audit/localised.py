@@ -1,0 +1,163 @@
+"""Find small regions that decide the class by themselves: candidates from one half of the images, numbers from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from einstellung.probes.audit.extent import box_of_shared_content
+from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, pulls
+from einstellung.probes.audit.windows import Box, area, clipped, iou, overlap
+
+RECIPIENTS = 6  # images that every donor's box is pasted into
+_MOST_DONORS = 40
+_BEARS = 0.5  # of the strongest donors' pull: from there on an image counts as bearing the cue while its extent is sought
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A box of a class, or one box per donor where the cue moves; ``classes``: all that share it.
+
+    ``seen_by``: the maps that pointed at it.
+    """
+
+    label: int
+    box: Box | None
+    classes: tuple[int, ...]
+    own_boxes: dict[int, Box]  # by image, where the cue moves
+    seen_by: tuple[str, ...] = ("replacement",)
+
+    def boxes(self, rows: Ints) -> Box | list[Box]:
+        return self.box if self.box is not None else [self.own_boxes[int(row)] for row in rows]
+
+
+def contrast(values: Doubles) -> Doubles:
+    """[classes, windows]: each class against the lower quartile of all classes at the same window.
+
+    What every class loses there (the middle of an image, where objects are) is no cue of one of them.
+    """
+    return np.asarray(values - np.quantile(values, 0.25, axis=0, keepdims=True))
+
+
+def fixed_candidates(looked: Looked, found: TransplantMap, extra: Sequence[tuple[int, Box, str]] = ()) -> list[Candidate]:
+    """Per class the windows that pull most and that are missed most, compared with other classes; and those that others saw."""
+    classes = looked.classes
+    pull = np.stack([found.pull(looked, label) for label in classes])
+    miss = np.stack([found.miss(looked, label) for label in classes])
+    seeds: list[Candidate] = []
+    for number, label in enumerate(classes):
+        for values in (pull, miss):
+            box = found.windows[int(contrast(values)[number].argmax())]
+            seeds.append(_sharing(looked, found, label, box, ("replacement",)))
+        seeds += [_sharing(looked, found, label, box, (by,)) for seen, box, by in extra if seen == label]
+    return _distinct(seeds)
+
+
+def _sharing(looked: Looked, found: TransplantMap, label: int, box: Box, by: tuple[str, ...]) -> Candidate:
+    """With the classes that miss or pull at this window at least half as much: they may have the cue in common."""
+    place = max(range(len(found.windows)), key=lambda one: overlap(found.windows[one], box))
+    classes = looked.classes
+    pull = contrast(np.stack([found.pull(looked, one, [place]) for one in classes]))[:, 0]
+    miss = contrast(np.stack([found.miss(looked, one) for one in classes]))[:, place]
+    own = classes.index(label)
+    both = [
+        one
+        for number, one in enumerate(classes)
+        if one == label
+        or (miss[own] > 0.1 and miss[number] >= 0.5 * miss[own] and pull[number] >= 0.5 * max(pull[own], 0))
+    ]
+    group = tuple(both) if len(both) <= len(classes) // 2 else (label,)
+    return Candidate(label, box, group, {}, by)
+
+
+def _distinct(seeds: Sequence[Candidate]) -> list[Candidate]:
+    """One candidate for every class and place."""
+    kept: list[Candidate] = []
+    for seed in seeds:
+        assert seed.box is not None
+        for place, other in enumerate(kept):
+            if other.label == seed.label and other.box is not None and iou(other.box, seed.box) > 0.4:
+                kept[place] = replace(other, seen_by=tuple(dict.fromkeys((*other.seen_by, *seed.seen_by))))
+                break
+        else:
+            kept.append(seed)
+    return kept
+
+
+def refine(looked: Looked, seed: Candidate, draws: np.random.Generator) -> Candidate:
+    """Shift and resize the box until it is as small as it can be without losing the pull."""
+    assert seed.box is not None
+    donors = _donors(looked, seed, draws)
+    shape = looked.images.shape[-2:]
+    step = max(1, seed.box[2] // 4)
+    moved = [
+        clipped(seed.box[0] + down * step, seed.box[1] + right * step, seed.box[2], seed.box[3], shape)
+        for down in (-1, 0, 1)
+        for right in (-1, 0, 1)
+    ]
+    scores = [float(pulls(looked, donors, box, seed.classes, 2, draws).mean()) for box in moved]
+    best = moved[int(np.argmax(scores))]
+    each = pulls(looked, donors, best, seed.classes, RECIPIENTS, draws).mean(axis=1)
+    bearing = donors[each >= _BEARS * np.quantile(each, 0.9)] if np.quantile(each, 0.9) > 0 else donors
+    shared = box_of_shared_content(looked, bearing, best, seed.classes)
+    if shared is not None:
+        whole = float(pulls(looked, bearing, best, seed.classes, 2, draws).mean())
+        if float(pulls(looked, bearing, shared, seed.classes, 2, draws).mean()) >= 0.7 * whole:
+            return replace(seed, box=shared)
+    return replace(seed, box=_shrunk(looked, bearing, best, seed.classes, draws))
+
+
+def _shrunk(looked: Looked, donors: Ints, box: Box, target: Sequence[int], draws: np.random.Generator) -> Box:
+    """Move each edge inwards while the pull stays above nine tenths."""
+    whole = float(pulls(looked, donors, box, target, 3, draws).mean())
+    step = max(1, box[2] // 8)
+    for edge in range(4):
+        while True:
+            top, left, height, width = box
+            smaller = {
+                0: (top + step, left, height - step, width),
+                1: (top, left + step, height, width - step),
+                2: (top, left, height - step, width),
+                3: (top, left, height, width - step),
+            }[edge]
+            if min(smaller[2:]) < 2 or float(pulls(looked, donors, smaller, target, 3, draws).mean()) < 0.9 * whole:
+                break
+            box = smaller
+    return box
+
+
+def _donors(looked: Looked, seed: Candidate, draws: np.random.Generator) -> Ints:
+    rows = np.flatnonzero(looked.labels == seed.label)
+    return rows if len(rows) <= _MOST_DONORS else draws.choice(rows, _MOST_DONORS, replace=False)
+
+
+def moving_candidates(looked: Looked, found: TransplantMap, draws: np.random.Generator) -> list[Candidate]:
+    """Per class, the window of each image that pulls most, tried again with other recipients."""
+    gains = np.nan_to_num(found.gains(looked), nan=-1.0)
+    result = []
+    for label in looked.classes:
+        rows = np.flatnonzero(looked.labels == label)
+        own = {int(row): found.windows[_steadiest(looked, found, row, gains[row], label, draws)] for row in rows}
+        result.append(Candidate(label, None, (label,), own))
+    return result
+
+
+def _steadiest(
+    looked: Looked, found: TransplantMap, row: int, gains: Doubles, label: int, draws: np.random.Generator
+) -> int:
+    """Of the four windows of an image that pulled most, the one that pulls most in other recipients."""
+    best = np.argsort(-gains)[:4]
+    tried = pulls(looked, np.repeat(row, len(best)), [found.windows[one] for one in best], (label,), 4, draws).mean(axis=1)
+    return int(best[int(np.argmax(tried))])
+
+
+def matches_fixed(moving: Candidate, fixed: Sequence[Candidate]) -> bool:
+    """Whether most images of a moving candidate have their window where a fixed one is."""
+    boxes = list(moving.own_boxes.values())
+    return any(
+        np.mean([overlap(box, one.box) >= 0.5 * area(one.box) for box in boxes]) > 0.5
+        for one in fixed
+        if one.label == moving.label and one.box is not None
+    )

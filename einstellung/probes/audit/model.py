@@ -1,0 +1,81 @@
+"""Any classifier as the audit sees it: bytes in, probabilities out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+from einstellung.errors import InputError
+
+Floats = npt.NDArray[np.float32]
+_CHECKED = 16  # images that are shown twice
+_DRIFT = 1e-3  # of a probability, between two looks at the same images; convolutions may round differently
+
+
+@dataclass
+class AuditedModel:
+    """A classifier of uint8 images [N, C, H, W].
+
+    ``forward`` turns normalised inputs into logits, ``prepare`` bytes into inputs. ``looks`` counts the images it was shown.
+    """
+
+    name: str
+    forward: Callable[[Tensor], Tensor]
+    prepare: Callable[[Tensor], Tensor] = lambda images: images.float() / 255
+    batch_size: int = 128
+    net: nn.Module | None = None
+    looks: int = field(default=0, compare=False)
+
+    def logits(self, images: Tensor) -> Tensor:
+        self.looks += len(images)
+        with torch.no_grad():
+            parts = [self._checked(self.forward(self.prepare(part)), len(part)) for part in images.split(self.batch_size)]
+        return torch.cat(parts).float()
+
+    def probabilities(self, images: Tensor) -> Floats:
+        """float32 [N, classes]."""
+        found: Floats = self.logits(images).softmax(dim=1).numpy()
+        return found
+
+    def differentiable(self, images: Tensor) -> bool:
+        """Whether gradients reach the input; attribution needs them."""
+        inputs = self.prepare(images[:1]).detach().requires_grad_()
+        try:
+            with torch.enable_grad():
+                logits = self.forward(inputs)
+                if not logits.requires_grad:
+                    return False
+                logits.max().backward()
+        except (RuntimeError, NotImplementedError):
+            return False
+        return inputs.grad is not None and bool(torch.isfinite(inputs.grad).all())
+
+    def check(self, images: Tensor, labels: Tensor) -> None:
+        """Refuse a model that cannot be audited: wrong outputs, no numbers, other answers for the same images."""
+        some = images[torch.linspace(0, len(images) - 1, min(_CHECKED, len(images))).long()]
+        first = self.logits(some)
+        if not bool(torch.isfinite(first).all()):
+            raise InputError(f"{self.name} returns NaN or infinite logits for image 0 or another one: it cannot be audited")
+        if int(labels.max()) >= first.shape[1]:
+            raise InputError(
+                f"{self.name} has {first.shape[1]} outputs, but the labels go up to {int(labels.max())}: give the labels in "
+                "the order of its outputs, or another model"
+            )
+        again = self.logits(some)
+        drift = float((first.softmax(1) - again.softmax(1)).abs().max())
+        if drift > _DRIFT:
+            raise InputError(
+                f"{self.name} answers differently when the same images are shown twice (by {drift:.3f}): switch off dropout "
+                "and other noise (net.eval())"
+            )
+
+    def _checked(self, logits: Tensor, count: int) -> Tensor:
+        if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != count or logits.shape[1] < 2:
+            shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
+            raise InputError(f"{self.name} gives {shape} for {count} images, not one row of logits (two or more) each")
+        return logits.detach()

@@ -1,0 +1,125 @@
+"""What a region does when it is moved between images of different classes.
+
+Pasting a box of an image of one class into one of another class shows two things at once: how much the donor's class gains
+(the box *pulls*) and how much the recipient's class loses (what was there is *missed*). Nothing is painted, so the pixels stay
+those of real images. A small region of an object pulls little and only among similar classes; a cue pulls from everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from einstellung.probes.audit.model import AuditedModel, Floats
+from einstellung.probes.audit.windows import Box, pasted
+
+Ints = npt.NDArray[np.int64]
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """Images, labels and what the model says about them as they are."""
+
+    model: AuditedModel
+    images: Tensor
+    labels: Ints
+    before: Floats
+
+    @classmethod
+    def at(cls, model: AuditedModel, images: Tensor, labels: Ints) -> Looked:
+        return cls(model, images, labels, model.probabilities(images))
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Looked:
+        return Looked(self.model, self.images[torch.from_numpy(rows)], self.labels[rows], self.before[rows])
+
+    @property
+    def classes(self) -> list[int]:
+        return sorted(set(self.labels.tolist()))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+
+def foreign_donors(labels: Ints, draws: np.random.Generator) -> Ints:
+    """A donor of another class for every image, each image once where classes allow it.
+
+    >>> labels = np.repeat([0, 1, 2], 4)
+    >>> donors = foreign_donors(labels, np.random.default_rng(0))
+    >>> bool((labels[donors] != labels).all()), sorted(donors.tolist()) == list(range(12))
+    (True, True)
+    """
+    order = np.concatenate([draws.permutation(np.flatnonzero(labels == label)) for label in draws.permutation(np.unique(labels))])
+    largest = int(np.bincount(labels).max())
+    count = len(labels)
+    donors = np.empty(count, dtype=np.int64)
+    if 2 * largest <= count:
+        donors[order] = order[(np.arange(count) + int(draws.integers(largest, count - largest + 1))) % count]
+        return donors
+    for label in np.unique(labels):  # one class has more than half of the images
+        own = labels == label
+        donors[own] = draws.choice(np.flatnonzero(~own), int(own.sum()))
+    return donors
+
+
+@dataclass(frozen=True)
+class TransplantMap:
+    """For every window and image: who gave its content, and the probabilities of the classes afterwards."""
+
+    windows: list[Box]
+    donors: npt.NDArray[np.int64]  # [windows, N]
+    after: Floats  # [windows, N, classes]
+
+    def pull(self, looked: Looked, label: int, windows: slice | Sequence[int] = slice(None)) -> Doubles:
+        """By window: what the class gains on average where its images are the donors."""
+        return np.array([self._pull(looked, place, label) for place in np.arange(len(self.windows))[windows]])
+
+    def _pull(self, looked: Looked, place: int, label: int) -> float:
+        rows = looked.labels[self.donors[place]] == label
+        return float((self.after[place, rows, label] - looked.before[rows, label]).mean()) if rows.any() else 0.0
+
+    def miss(self, looked: Looked, label: int) -> Doubles:
+        """By window: what the class loses on average where its images are the recipients."""
+        rows = np.flatnonzero(looked.labels == label)
+        return np.asarray((looked.before[rows, label] - self.after[:, rows, label]).mean(axis=1), dtype=np.float64)
+
+    def gains(self, looked: Looked) -> Doubles:
+        """[N, windows]: what each image's class gains where the image is the donor; NaN where it was none."""
+        found = np.full((len(looked), len(self.windows)), np.nan)
+        rows = np.arange(len(looked))
+        for place, donors in enumerate(self.donors):
+            label = looked.labels[donors]
+            found[donors, place] = self.after[place, rows, label] - looked.before[rows, label]
+        return found
+
+
+def transplant_map(
+    looked: Looked, windows: Sequence[Box], draws: np.random.Generator, on_progress: Callable[[int], object] = lambda _: None
+) -> TransplantMap:
+    """Paste every window of every image into an image of another class."""
+    donors = np.stack([foreign_donors(looked.labels, draws) for _ in windows])
+    after = np.empty((len(windows), *looked.before.shape), dtype=np.float32)
+    for place, box in enumerate(windows):
+        mixed = pasted(looked.images, looked.images[torch.from_numpy(donors[place])], box)
+        after[place] = looked.model.probabilities(mixed)
+        on_progress(len(looked))
+    return TransplantMap(list(windows), donors, after)
+
+
+def pulls(
+    looked: Looked, donors: Ints, boxes: Box | Sequence[Box], target: Sequence[int], each: int, draws: np.random.Generator
+) -> Doubles:
+    """[donors, each]: what ``target`` (classes together) gains when each donor's box is pasted into images of other classes."""
+    outside = np.flatnonzero(~np.isin(looked.labels, target))
+    recipients = np.stack([draws.choice(outside, len(donors), replace=len(outside) < len(donors)) for _ in range(each)], axis=1)
+    givers = looked.images[torch.from_numpy(donors)].repeat_interleave(each, dim=0)
+    spread = boxes if isinstance(boxes, tuple) else [box for box in boxes for _ in range(each)]
+    mixed = pasted(looked.images[torch.from_numpy(recipients.reshape(-1))], givers, spread)
+    after = looked.model.probabilities(mixed)[:, list(target)].sum(axis=1).reshape(recipients.shape)
+    before = looked.before[:, list(target)].sum(axis=1)[recipients]
+    return np.asarray(after - before, dtype=np.float64)

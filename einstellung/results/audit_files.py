@@ -1,0 +1,167 @@
+"""``audit.json``: what an audit for unknown cues found in every model, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from einstellung.errors import InputError
+from einstellung.files import read_json, write_text
+
+FORMAT: Literal[1] = 1
+AUDIT_FILE = "audit.json"
+Interval = tuple[float, float] | None
+Box = tuple[int, int, int, int]
+Kind = Literal["localised", "global"]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, populate_by_name=True)
+
+
+class Beats(_Record):
+    """Whether the effect is larger than that of each control."""
+
+    nsc: bool
+    random: bool
+    fillings: bool
+
+    @property
+    def count(self) -> int:
+        return sum((self.nsc, self.random, self.fillings))
+
+
+class BearingImage(_Record):
+    """An image of the class, how strongly it bears the cue (what the class gains where its region is pasted), and where."""
+
+    index: int
+    score: float
+    box: Box | None
+
+
+class Finding(_Record):
+    """A cue, or what may be one.
+
+    ``label`` is written as "class". ``box``: top, left, height, width in pixels of the stored image; None where the cue is global,
+    or moves (``moves``: every image then has a box of its own). ``area``: share of the image. ``delta``: accuracy on images of the
+    class minus accuracy with the region covered in black (localised) or the component replaced by that of another image (global);
+    ``ci95`` over images, paired. ``pull``: how much the class gains, on average, where the region of its images is pasted into
+    images of other classes; ``pull_null``: the same for random regions, the largest over places and classes; ``strength``: their
+    ratio; ``threshold``: what it must exceed. ``p``: how often the strongest statistic of a clean net is as large.
+    ``fillings``, ``nsc`` and ``random``: the deltas of the controls. ``component``: what was exchanged, for a global cue.
+    """
+
+    label: int = Field(alias="class")
+    name: str
+    kind: Kind
+    box: Box | None
+    moves: bool = False
+    component: str | None = None
+    area: float
+    delta: float
+    ci95: Interval
+    found_by: tuple[str, ...]
+    beats: Beats
+    images: tuple[BearingImage, ...]
+    pull: float
+    pull_null: float
+    strength: float
+    threshold: float
+    p: float
+    fillings: Mapping[str, float]
+    nsc: float | None
+    random: float | None
+    construction: str
+    shared_with: tuple[int, ...] = ()
+
+
+class ProxyRow(_Record):
+    """What one of the paper's proxies gives for one class: accuracy lost under a mask of fixed area, on images not used for it."""
+
+    proxy: Literal["occlusion", "attribution", "replacement"]
+    method: str
+    label: int = Field(alias="class")
+    budget: float
+    area: float
+    delta: float
+    ci95: Interval
+    n: int
+
+
+class ModelAudit(_Record):
+    """What was found in one model. ``cannot_tell``: why nothing can be said; None where something can."""
+
+    findings: tuple[Finding, ...]
+    suspicions: tuple[Finding, ...]
+    cannot_tell: str | None = None
+    accuracy: float
+    per_class: Mapping[int, float]
+    proxies: tuple[ProxyRow, ...] = ()
+    left_out: tuple[str, ...] = ()
+    looks: int
+    seconds: float
+
+
+class RelativeRow(_Record):
+    """The same masks on a model and its baseline: delta of both, and their difference, the proxy of SFR_rel; paired by image."""
+
+    model: str
+    baseline: str
+    label: int = Field(alias="class")
+    mask: str
+    area: float
+    delta: float
+    delta_baseline: float
+    sfr_rel: float
+    ci95: Interval
+    n: int
+
+
+class DataWindow(_Record):
+    """How well one window, or one property, tells a class from the images alone; see ``docs/audit.md``."""
+
+    label: int = Field(alias="class")
+    phase: str | None = None
+    box: Box | None
+    property: str | None
+    value: float
+    null: float
+    beside: float | None
+    alarm: bool
+
+
+class AuditFile(_Record):
+    """Everything that an audit wrote. ``alarm_rate``: of clean nets, as measured, with its exact interval."""
+
+    format: Literal[1] = FORMAT
+    models: Mapping[str, ModelAudit]
+    relative: tuple[RelativeRow, ...] = ()
+    data: tuple[DataWindow, ...] = ()
+    class_names: Mapping[int, str]
+    n_images: int
+    image_size: tuple[int, int]
+    settings: Mapping[str, Any]
+    provenance: Mapping[str, Any] = Field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        return self.model_dump(mode="json", by_alias=True)
+
+
+def write_audit(folder: Path, audit: AuditFile) -> Path:
+    return write_text(folder / AUDIT_FILE, audit.model_dump_json(by_alias=True, indent=2) + "\n")
+
+
+def read_audit(folder: Path) -> AuditFile:
+    """The audit in a folder; an error says what is wrong with the file."""
+    path = folder / AUDIT_FILE
+    if not path.exists():
+        raise InputError(f"{folder} holds no {AUDIT_FILE}: run 'einstellung audit' first")
+    try:
+        return AuditFile.model_validate(read_json(path))
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise InputError(f"{path} is not the file of an audit: {where}: {problem['msg']}") from None
