@@ -82,12 +82,10 @@ def score(
     **options: str | None,
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
-    from einstellung.diagnoses.contract import Evidence
     from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
-    from einstellung.diagnoses.reporting import Scored
+    from einstellung.diagnoses.reporting import Scored, evidence_of_logs
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
-    from einstellung.timeline import Timeline
 
     if plugins:
         from einstellung.experiments.plugins import load_plugins
@@ -97,7 +95,8 @@ def score(
     if variant is not None and kind is not None:
         raise InputError("--variant is the older name of --as: give --as alone")
     kind = kind or (DEFAULT if variant == "paper" else variant)
-    timeline = Timeline.read_many(paths)
+    evidence = evidence_of_logs(paths)
+    timeline = evidence.timeline
     found = recognise(timeline.splits)
     diagnosis = found if kind is None else get_diagnosis(kind)
     if not applies(diagnosis, timeline.splits):
@@ -111,7 +110,6 @@ def score(
         diagnosis.name,
         lambda key: "--" + key.replace("_", "-"),
     )
-    evidence = Evidence(timeline)
     scored = Scored(diagnosis, evidence, diagnosis.score(evidence, settings))
     page = _write_page(out, scored, paths) if out is not None else None
     show_scored(scored, as_json, page)
