@@ -51,6 +51,7 @@ class AuditPlan:
     loaders: Mapping[str, Callable[[], AuditedModel]]
     images: AuditedImages
     available: int
+    cropped: bool = False  # whether the model sees a part of every picture only
     digests: Mapping[str, str] = field(default_factory=dict)
     threads: Callable[[], AbstractContextManager[Any]] = nullcontext
 
@@ -106,9 +107,10 @@ def plan_files(
                 "masks fit models of one size only; audit them one by one"
             )
     every = images_of_files(files, first)
+    cropped = not (first.preprocessing.squash and first.preprocessing.resize == first.size)
     audited = (Audited(name, name, 0, baseline if baseline != name else None) for name in loaded)
     loaders = {name: partial(of_classifier, classifier) for name, classifier in loaded.items()}
-    return AuditPlan(tuple(audited), loaders, chosen.of(every), len(every), {"pictures": files.digest})
+    return AuditPlan(tuple(audited), loaders, chosen.of(every), len(every), cropped, {"pictures": files.digest})
 
 
 def plan_folder(
@@ -140,8 +142,8 @@ def plan_folder(
         {_name(run): partial(_stored, loader, run) for run in runs},
         chosen.of(every),
         len(every),
-        digests,
-        partial(torch_threads, config.training.thread_count),
+        digests=digests,
+        threads=partial(torch_threads, config.training.thread_count),
     )
 
 

@@ -165,7 +165,12 @@ def run_audit(
         image_names=images.image_names,
         n_images=len(images),
         image_size=(images.images.shape[-2], images.images.shape[-1]),
-        settings={**asdict(settings), "images": len(images), "images_available": plan.available},
+        settings={
+            **asdict(settings),
+            "images": len(images),
+            "images_available": plan.available,
+            "cropped": plan.cropped,
+        },
     )
     return AuditResult(audit, Timeline(pd.DataFrame(rows)), archive(arrays))
 

@@ -22,8 +22,12 @@ class AuditVerdict(CardPart):
 
 
 class AuditedRecord(MethodRecord):
-    """One model. ``findings`` beat all three controls, ``suspicions`` some of them; ``left_out``: what was not done, and why."""
+    """One model, the ``place``-th of the audit (from 0; its pictures are named by it).
 
+    ``findings`` beat all three controls, ``suspicions`` some of them; ``left_out``: what was not done, and why.
+    """
+
+    place: int
     method: str
     seed: int
     accuracy: float

@@ -16,10 +16,12 @@ def score_audit(audit: AuditFile, timeline: Timeline) -> AuditCard:
     runs = _runs(audit, timeline)
     rates = measured_rates()
     methods = {}
-    for name, one in audit.models.items():
+    for place, (name, one) in enumerate(audit.models.items()):
         own = {field: getattr(one, field) for field in type(one).model_fields}
         method, seed = runs[name]
-        methods[name] = AuditedRecord(n_seeds=1, method=method, seed=seed, verdict=judge(one, rates), **own)
+        methods[name] = AuditedRecord(
+            n_seeds=1, place=place, method=method, seed=seed, verdict=judge(one, rates), **own
+        )
     return AuditCard(
         baseline=next((row.baseline for row in audit.relative), ""),
         methods=methods,

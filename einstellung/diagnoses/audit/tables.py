@@ -177,7 +177,8 @@ def data_table(card: AuditCard) -> Table | Missing:
     note = (
         "told: share of the class's images whose five nearest neighbours, by these pixels or this property alone, are all of the "
         "class; shuffled labels: the largest over all windows, properties and classes, exceeded in 5 % of shuffles; best beside: "
-        "the best window that does not overlap. An alarm: more than both, by the same margin. No model is asked." + left
+        "the best window that does not overlap. An alarm: more than shuffled labels, and than that window (Fisher's exact "
+        "test, 5 % over all classes and windows). No model is asked." + left
     )
     return Table("The images alone", note, head, tuple(rows), tuple(values), words=2)
 

@@ -26,9 +26,9 @@ Shown = tuple[str, int, bool, Finding, Mapping[str, np.ndarray]]
 def shown_findings(card: AuditCard, pictures: Mapping[str, np.ndarray]) -> list[Shown]:
     """Findings with stored pictures: model, number, whether it beats all controls, the finding, its arrays."""
     found: list[Shown] = []
-    for place, (name, record) in enumerate(card.methods.items()):
+    for name, record in card.methods.items():
         for number, certain, finding in record.numbered:
-            start = f"{place}_{number - 1}_"
+            start = f"{record.place}_{number - 1}_"
             own = {key.removeprefix(start): value for key, value in pictures.items() if key.startswith(start)}
             if {"images", "map"} <= own.keys():
                 found.append((name, number, certain, finding, own))
