@@ -178,7 +178,7 @@ class _Source:
                     scaled[number] = scaled_box(own, found.height, found.width, self.size)
                 elif row.split == "test":
                     raise InputError(
-                        f"{row.place}: the audit in stream.boxes found no box for this image of the shortcut label '{row.label}', "
+                        f"{row.place}: the audit in stream.boxes found no box for this image of the label '{row.label}', "
                         "so its cue cannot be covered: name other labels in stream.shortcut"
                     )
             elif row.box is not None and found is None:
