@@ -42,6 +42,7 @@ PROXIES = ("occlusion", "attribution", "replacement")
 ROUTES = ("fixed", "moving", "global")
 ALARM_RATE = 0.05
 _FEWEST = 8  # images of a class, half of which choose and half of which judge
+TOLD = "data"
 _EXAMINED = 6  # fixed candidates, the most promising ones
 
 
@@ -97,8 +98,12 @@ def audit_model(
     names: Mapping[int, str],
     settings: AuditSettings = AuditSettings(),
     on_progress: Callable[[int, int], object] = lambda done, total: None,
+    everything: bool = False,
 ) -> ModelAudit:
-    """Audit a model on uint8 images [N, C, H, W] with their labels."""
+    """Audit a model on uint8 images [N, C, H, W] with their labels.
+
+    ``everything``: all candidates, those that clean nets have, too; nulls are made from them.
+    """
     begin = time.perf_counter()
     if len(images) != len(labels):
         raise InputError(f"there are {len(images)} images and {len(labels)} labels: give one label per image")
@@ -116,7 +121,8 @@ def audit_model(
     reason = _cannot_tell(counts, right)
     if reason is None:
         search = _Search(looked, settings, on_progress)
-        found = unusual(search.run(names))
+        found = search.run(names)
+        found = found if everything else unusual(found)
         record |= {"proxies": tuple(search.rows), "left_out": tuple(search.left_out)}
     else:
         found = []
@@ -145,8 +151,8 @@ def _cannot_tell(counts: Mapping[int, int], right: np.ndarray) -> str | None:
     if (fewest := min(counts.values())) < _FEWEST:
         label = min(counts, key=lambda one: counts[one])
         return f"class {label} has {fewest} images: an audit needs {_FEWEST} of each class, half to search and half to judge"
-    if wilson_interval(float(right.mean()), len(right))[1] <= max(counts.values()) / len(right):
-        return f"the model is right on {right.mean():.1%} of the images, which the most frequent class alone gives"
+    if wilson_interval(float(right.mean()), len(right))[0] <= max(counts.values()) / len(right):
+        return f"the model is right on {right.mean():.1%} of the images, hardly more than the most frequent class alone gives"
     return None
 
 
@@ -205,7 +211,12 @@ class _Search:
     def _seen_by_others(self, side: int) -> list[tuple[int, Box, str]]:
         """Windows that the data alone, occlusion and attribution point at; their masks' deltas on the other half."""
         alone = data_map(self.searched.images, self.searched.labels)
-        seen = [(told.label, told.window, "data") for told in map(alone.best, alone.classes) if told.window is not None]
+        best = [told for told in map(alone.best, alone.classes) if told.told and told.window is not None]
+        seen = [
+            (told.label, told.window, TOLD)
+            for told in best
+            if told.window is not None and told.value > 2 * (told.beside or 0)
+        ]
         if "occlusion" in self.settings.proxies:
             maps = occlusion_maps(self.searched, self.sides[0], self.draws)
             self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
@@ -226,7 +237,7 @@ class _Search:
         return seen
 
     def _refined(self, seeds: Sequence[Candidate]) -> list[Candidate]:
-        """The most promising candidates, with their boxes fitted; boxes that end at the same place are one."""
+        """The candidates that pull most, and what the data alone point at, with their boxes fitted; the same place is one."""
         looked = self.searched
         worth = []
         for seed in seeds:
@@ -234,7 +245,8 @@ class _Search:
             rows = np.flatnonzero(looked.labels == seed.label)
             worth.append(float(pulls(looked, rows, seed.box, seed.classes, 2, self.draws).mean()))
         kept: list[Candidate] = []
-        for place in np.argsort(-np.array(worth))[:_EXAMINED]:
+        ranked = np.argsort(-np.array(worth)).tolist()
+        for place in [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if TOLD in seeds[one].seen_by)]:
             fitted = refine(looked, seeds[int(place)], self.draws)
             assert fitted.box is not None
             same = [

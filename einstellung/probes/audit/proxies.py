@@ -195,6 +195,8 @@ def kinds_of_maps(maps: Doubles) -> list[Ints]:
     unit = np.divide(pooled, norm, out=np.zeros_like(pooled), where=norm > 0)
     alike = np.clip(unit @ unit.T, 0, None)
     degree = alike.sum(axis=1)
+    if not degree.all():  # maps without any importance are like no other
+        return everything
     normed = alike / np.sqrt(np.outer(degree, degree))
     values, vectors = np.linalg.eigh(np.eye(len(maps)) - normed)
     gaps = np.diff(values[:5])
