@@ -178,5 +178,5 @@
     return ["last", [`the last epoch counts as final for every run, because T2_val is missing for ${named}`]];
   }
 
-  rigidity.settings = { DEFAULT_BASELINE, parse, chosenRuns, resolveBaseline, finalRule };
+  rigidity.settings = { DEFAULT_BASELINE, suggestion, parse, chosenRuns, resolveBaseline, finalRule };
 })((globalThis.einstellungRigidity = globalThis.einstellungRigidity || {}));
