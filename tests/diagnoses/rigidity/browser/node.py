@@ -14,7 +14,7 @@ import pytest
 
 from einstellung.arguments import names, whole_numbers
 from einstellung.diagnoses.contract import Evidence
-from einstellung.diagnoses.rigidity.browser_data import SCRIPTS, payload
+from einstellung.diagnoses.rigidity.browser_data import SCRIPTS, payload, script
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 from einstellung.diagnoses.settings import parse_settings
@@ -32,7 +32,8 @@ def ask(folder: Path, requests: Iterable[Mapping[str, Any]]) -> list[Any]:
     asked, answered = folder / "requests.jsonl", folder / "answers.jsonl"
     with asked.open("w", encoding="utf-8") as file:
         file.writelines(json.dumps(request, allow_nan=False) + "\n" for request in requests)
-    command = [NODE, Path(__file__).with_name("harness.js"), asked, answered, *SCRIPTS]
+    (page := folder / "page.js").write_text(script(), encoding="utf-8")
+    command = [NODE, Path(__file__).with_name("harness.js"), asked, answered, page, *SCRIPTS]
     subprocess.run(list(map(str, command)), check=True, timeout=120)
     with answered.open(encoding="utf-8") as file:
         return [json.loads(line) for line in file]
