@@ -91,7 +91,9 @@ function grouped(items, key) {
   const groups = new Map();
   for (const item of items) {
     const name = key(item);
-    if (name !== null) groups.set(name, [...(groups.get(name) || []), item]);
+    if (name === null) continue;
+    if (!groups.has(name)) groups.set(name, []);
+    groups.get(name).push(item);
   }
   return groups;
 }

@@ -37,6 +37,7 @@ function measure(run, settings, rule, baseline, untrained) {
   const [epochs, acc] = run.curve || [[], []];
   const smoothed = smooth(epochs, acc, settings.window, settings.smoothing);
   const timeTo = (tau) => epochs[smoothed.findIndex((value) => value >= tau - TOLERANCE)] ?? null;
+  const times = [settings.tau, ...settings.tau_grid].map(timeTo);
   const fresh = startsFresh(run, baseline, untrained);
   const final = run.final[rule];
   const phasesOf = (field) => {
@@ -49,8 +50,8 @@ function measure(run, settings, rule, baseline, untrained) {
     method: run.method,
     seed: run.seed,
     fresh,
-    times: [settings.tau, ...settings.tau_grid].map(timeTo),
-    E: timeTo(settings.tau),
+    times,
+    E: times[0],
     budget: epochs[epochs.length - 1] ?? null,
     epoch: final.epoch,
     accuracies: accuracies(final.acc, phases),

@@ -17,10 +17,12 @@ function incompleteBeta(front, x, a, b) {
   for (let m = 1; m <= 2000 && Math.abs(c * d - 1) > 1e-16; m++) {
     const even = (m * (b - m) * x) / ((a + 2 * m - 1) * (a + 2 * m));
     const odd = (-(a + m) * (a + b + m) * x) / ((a + 2 * m) * (a + 2 * m + 1));
-    for (const term of [even, odd]) {
-      [c, d] = [1 + term / c, 1 / (1 + term * d)];
-      value *= c * d;
-    }
+    c = 1 + even / c;
+    d = 1 / (1 + even * d);
+    value *= c * d;
+    c = 1 + odd / c;
+    d = 1 / (1 + odd * d);
+    value *= c * d;
   }
   return (front * value) / a;
 }
