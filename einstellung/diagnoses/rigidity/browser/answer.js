@@ -26,38 +26,39 @@ function specific(method, record, baseline, base) {
   return [["specific", found, say("specific", { method, baseline, what: say(what), numbers })]];
 }
 
-function perSeedDifference(record, one, other) {
-  return summarise(Object.values(record.per_seed).map((own) => minus(own[one], own[other])));
+/** Over the runs, not the card's `per_seed`: an object moves some seeds to its front, and a sum in another order may round. */
+function perSeedDifference(runs, one, other) {
+  return summarise(Array.from(runs.values(), (run) => minus(run.accuracies[one], run.accuracies[other])));
 }
 
 /** How many more images of the other classes are called a shortcut class once they have the cue. */
-function pull(method, record, effect) {
+function pull(method, runs, effect) {
   if (effect && excludesZero(effect.pull) && effect.NSC_patched_called_SC.mean !== null) {
     const [with_cue, without] = [effect.NSC_patched_called_SC.mean, effect.NSC_called_SC.mean || 0].map(percent);
     return [["pull", effect.pull, say("pull", { method, with_cue, without })]];
   }
   if (effect && effect.pull.mean !== null) return [];
-  const drop = perSeedDifference(record, "NSC", "NSC_patched");
+  const drop = perSeedDifference(runs, "NSC", "NSC_patched");
   if (!excludesZero(drop) || drop.mean <= 0) return [];
   return [["pull", drop, say("pull cost", { method, points: fixed(100 * drop.mean, 1) })]];
 }
 
 /** What the cue is worth at another place, where it is worth something at its own. */
-function placement(method, { delta, ...record }) {
-  const moved = perSeedDifference(record, "SC_elsewhere", "SC_mask");
+function placement(method, runs, { delta }) {
+  const moved = perSeedDifference(runs, "SC_elsewhere", "SC_mask");
   if (moved.mean === null || delta.mean === null || delta.mean < SHARED_RELIANCE || moved.n < FEWEST_SEEDS) return [];
   const key = excludesZero(moved) && moved.mean > 0 ? "placement" : "placement only";
   const points = { moved: fixed(100 * moved.mean, 1), delta: fixed(100 * delta.mean, 1) };
   return [["placement", moved, say(key, { method, ...points })]];
 }
 
-/** Every finding whose interval excludes 0, method by method; `effects`: what single images say, by method. */
-function besides(records, baseline, effects) {
+/** Every finding whose interval excludes 0, method by method; `methods`: their runs; `effects`: what single images say. */
+function besides(records, baseline, methods, effects) {
   return Array.from(records).flatMap(([method, record]) =>
     [
       ...specific(method, record, baseline, records.get(baseline)),
-      ...pull(method, record, effects.get(method)),
-      ...placement(method, record),
+      ...pull(method, methods.get(method), effects.get(method)),
+      ...placement(method, methods.get(method), record),
     ].map(([kind, { mean, ci95, n }, text]) => ({ method, kind, value: mean, ci95, n, text })),
   );
 }

@@ -47,7 +47,7 @@ function scoreTimeline(payload, given, effects) {
     warnings: [...said, ...logWarnings(log)],
     variant: "paper",
     ...{ tau, window, smoothing, final: rule, margins, tau_grid, floor },
-    besides: besides(records, named, effects),
+    besides: besides(records, named, methods, effects),
   };
 }
 

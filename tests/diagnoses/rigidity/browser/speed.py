@@ -1,6 +1,6 @@
 """How long the browser's scoring takes: ``python -m tests.diagnoses.rigidity.browser.speed``.
 
-A study of 20 methods with 5 seeds, 50 epochs and all splits; 100 calls with other settings each, at once and after 200 to warm up.
+A study of 20 methods with 5 seeds, 50 epochs and all splits, scored 300 times with other settings each.
 """
 
 from __future__ import annotations
