@@ -83,13 +83,14 @@ function join(names) {
   return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}` : names[0];
 }
 
+const PATTERNS = "red-flag saturated cue-harmful shared-shortcut benign-avoidance benign-transfer ambiguous".split(" ");
+
 function patternSentences(records, baseline) {
   const compared = [...records.keys()].filter((method) => method !== baseline);
   if (!compared.length) return [say("answer none")];
   if (!records.has(baseline)) return [say("answer no baseline")];
   const sentences = [];
-  const patterns = Object.keys(words).filter((key) => key.startsWith("is ")).map((key) => key.slice(3));
-  for (const pattern of patterns) {
+  for (const pattern of PATTERNS) {
     const own = compared.filter((method) => records.get(method).pattern === pattern);
     const groups = grouped(own, (method) => {
       const { certainty, n_seeds } = records.get(method);

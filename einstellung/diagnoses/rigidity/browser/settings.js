@@ -84,7 +84,7 @@ function parseMargins(given, own) {
       throw new Error(`--margins: ${field} is ${value}: ${why}`);
     };
     if (!["AD", "PD", "SFR"].includes(key)) refuse("extra inputs are not permitted");
-    found[field] = atLeast(0, number(String(value), refuse), refuse);
+    if ((value ?? null) !== null) found[field] = atLeast(0, number(String(value), refuse), refuse);
   }
   return found;
 }

@@ -73,7 +73,7 @@ def test_null_and_missing_are_the_study_s_own(tmp_path):
     settings = [
         {},
         dict.fromkeys(["tau", "window", "margins", "baseline", "methods", "seeds"]),
-        {"margins": {"PD": 0.5}},
+        {"margins": {"PD": 0.5, "AD": None}},
     ]
     (answer,) = ask(tmp_path, [study(evidence, scored(evidence, {"tau": "0.4"}), settings)])
     first, second, third = (one["card"] for one in answer["scores"])
