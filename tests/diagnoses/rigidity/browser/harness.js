@@ -26,7 +26,12 @@ function respond(request) {
   if (request.payload) {
     const scorer = page.createScorer(request.payload);
     const { defaults, asInStudy } = scorer;
-    return { defaults, asInStudy, scores: request.settings.map((settings) => attempt(scorer, settings)) };
+    return {
+      defaults,
+      asInStudy,
+      scores: request.settings.map((settings) => attempt(scorer, settings)),
+      ofDefaults: attempt(scorer, defaults),
+    };
   }
   return request.arguments.map((values) => globalThis[request.call](...values));
 }

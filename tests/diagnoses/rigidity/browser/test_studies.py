@@ -151,6 +151,8 @@ def test_what_comes_from_run_files_is_named(cases):
 
 @needs_node
 def test_defaults_are_the_study_s_own_settings(cases):
+    for name, case in cases.items():
+        assert case["ofDefaults"] == case["scores"][0], name
     defaults = cases["fork"]["defaults"]
     assert defaults["margins"] == {"AD": 1, "PD": 0.02, "SFR": 0.02}
     assert (defaults["tau"], defaults["window"], defaults["smoothing"]) == (0.6, 3, "trailing")
