@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Sequence
@@ -153,7 +154,8 @@ class Api:
                 row["provisional"] = first is not None and not first.stored
                 row["why"] = "; ".join(verdicts.problems) if first is None else None
         except InputError as error:
-            return {**self._identity(found), "kind": "damaged", "why": _one_line(error)}
+            reason = _one_line(error).replace(f"{found.path}{os.sep}", "")
+            return {**self._identity(found), "kind": "damaged", "why": reason}
         except Exception as error:  # noqa: BLE001 (one damaged folder must not hide the others)
             return {**self._identity(found), "kind": "damaged", "why": f"cannot be read ({type(error).__name__})"}
         return row

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 
-from einstellung.files import write_json, write_text
+from einstellung.files import read_json, write_json, write_text
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.live_files import SILENT_SECONDS
+from einstellung.timeline import Timeline
+from einstellung.view import study as study_module
+from einstellung.view.api import Api
 
 from .studies import everything_in, write_run, write_study
 
@@ -181,3 +185,30 @@ def test_a_study_whose_process_is_gone_has_stopped(tmp_path, serve):
     told = client.json("api/study?study=0/one")
     assert told["state"] == "stopped"
     assert told["silent"] == pytest.approx(SILENT_SECONDS + 5, abs=5)
+
+
+def test_what_did_not_change_is_not_read_again(tmp_path, monkeypatch):
+    """So a study of a thousand runs costs as many looks at files, and no reading, from the second request on."""
+    study = write_study(tmp_path / "one", scored=False)
+    api = Api([tmp_path])
+    read = []
+    read_many = Timeline.read_many.__func__
+    monkeypatch.setattr(
+        Timeline, "read_many", classmethod(lambda cls, paths: (read.extend(paths), read_many(cls, paths))[1])
+    )
+    monkeypatch.setattr(study_module, "read_json", lambda path: (read.append(path), read_json(path))[1])
+
+    def ask():
+        read.clear()
+        for answer in (api.study("0/one"), api.verdict("0/one"), api.curves("0/one", None, [])):
+            assert answer["version"]
+        return sorted(Path(path).name for path in read)
+
+    assert ask().count("timeline.csv") == 6
+    assert ask() == []
+    write_run(study, "sgd", 3, epochs=5)  # replaced: all finished runs are read again
+    assert ask().count("timeline.csv") == 6
+    text = (study / "config.yaml").read_text()
+    (study / "config.yaml").write_text(text.replace("- 3\n", "- 3\n- 4\n"))
+    write_run(study, "sgd", 4)  # one more run: it alone is read
+    assert ask() == ["status.json", "timeline.csv"]
