@@ -66,13 +66,25 @@ async function repeat(step) {
   }
 }
 
-/** Fill a place only where its data changed, so that focus, open parts and scroll positions stay. */
+const shownNow = new WeakMap();
+
+/** Fill a place, only where its data changed. What a reader opened, scrolled or focused stays as it is. */
 function fill(place, data, make) {
   const now = JSON.stringify(data);
-  if (place.dataset.now === now) return;
-  place.dataset.now = now;
+  if (shownNow.get(place) === now) return;
+  shownNow.set(place, now);
+  const opened = new Map([...place.querySelectorAll("details")].map((part, i) => [partName(part, i), part.open]));
+  const scrolled = [...place.querySelectorAll(".scroll")].map((part) => [part.scrollLeft, part.scrollTop]);
+  const focused = place.contains(document.activeElement) ? controlName(document.activeElement) : null;
   place.replaceChildren(...[make()].flat().filter(Boolean));
+  [...place.querySelectorAll("details")].forEach((part, i) => { part.open = opened.get(partName(part, i)) ?? part.open; });
+  [...place.querySelectorAll(".scroll")].forEach((part, i) => { [part.scrollLeft, part.scrollTop] = scrolled[i] ?? [0, 0]; });
+  if (focused) [...place.querySelectorAll("a, button, input, select, summary, [tabindex]")].find((part) => controlName(part) === focused)?.focus({ preventScroll: true });
 }
+
+/** The names by which a part is found again after it was made anew; numbers in them may have changed. */
+const partName = (part, i) => `${i} ${part.querySelector("summary").textContent.replace(/[0-9]+/g, "")}`;
+const controlName = (part) => `${part.tagName} ${part.getAttribute("aria-label") ?? (part.closest("label") ?? part).textContent.replace(/[0-9]+/g, "")}`;
 
 function duration(seconds) {
   const whole = Math.round(seconds);
@@ -131,9 +143,7 @@ function showList() {
     if (!current()) return 0;
     rows = found.studies;
     for (const key of chosen) if (!rows.some((row) => row.key === key)) chosen.delete(key);
-    const focused = document.activeElement?.dataset?.key;
     fill(list, rows.map(({ age, ...rest }) => ({ ...rest, age: age === null || age === undefined ? age : duration(age) })), () => rows.map((row) => listItem(row, choose)));
-    if (focused) [...list.querySelectorAll("[data-key]")].find((one) => one.dataset.key === focused)?.focus();
     filter();
     return rows.some((row) => row.pending && row.verdict === undefined) ? 200 : LIST_PAUSE;
   });
@@ -149,7 +159,7 @@ function listItem(row, choose) {
   if (row.kind !== "study") {
     return h("li", { class: "group", "data-text": text }, h("span", { class: "name" }, bdi(row.label), h("span", { class: "path" }, row.kind)), age, page);
   }
-  const box = checkbox("", chosen.has(row.key), (on) => { chosen[on ? "add" : "delete"](row.key); choose(); }, { "data-key": row.key, "aria-label": `compare ${row.label}` });
+  const box = checkbox("", chosen.has(row.key), (on) => { chosen[on ? "add" : "delete"](row.key); choose(); }, { "aria-label": `compare ${row.label}` });
   const running = row.state === "running";
   const more = running && row.share !== null ? `${percent(row.share)}, ${timeLeft(row.seconds_left)}` : row.finished_runs;
   const verdict = row.verdict ? [row.provisional ? h("span", { class: "state provisional" }, row.state === "finished" ? "unreported" : "so far") : null, " ", bdi(row.verdict)] : h("span", { class: "soft" }, row.pending ? "…" : bdi(row.why ?? ""));
@@ -339,7 +349,8 @@ function latestValues(data, methods) {
 
 function showComparison(keys) {
   document.title = "Einstellung: comparison";
-  main.replaceChildren(h("h1", {}, "Side by side"), h("p", {}, "…"));
+  const place = h("div");
+  main.replaceChildren(h("h1", {}, "Side by side"), place);
   let shown = null;
   let told = null;
   const render = () => {
@@ -349,29 +360,26 @@ function showComparison(keys) {
     const boxes = told.facets.map((facet) => checkbox(bdi(facet.head), shown.has(facet.name), (on) => {
       shown[on ? "add" : "delete"](facet.name);
       render();
-      [...main.querySelectorAll("input[data-facet]")].find((box) => box.dataset.facet === facet.name)?.focus();
-    }, { "data-facet": facet.name, title: facet.meaning }));
+    }, { title: facet.meaning }));
     const head = [column("method", true), column("study", true), ...facets.map((facet) => column(facet.head, false, facet.meaning))];
     const rows = told.rows.flatMap((row) => letters.map((letter, i) => h("tr", {},
       i === 0 ? h("th", { scope: "rowgroup", rowspan: letters.length, title: row.method }, bdi(row.method)) : null,
       h("td", { class: "text" }, letter),
       facets.map((facet) => cellOf(row.facets[facet.name][i], letter)))));
-    main.replaceChildren(
-      h("h1", {}, "Side by side"),
+    fill(place, [told, [...shown]], () => [
       h("ul", { class: "studies" }, told.studies.map((study, i) => comparedItem(study, letters[i]))),
-      differing("Settings that differ", told.settings, letters) ?? "",
-      differing("Measured under different conditions", told.conditions, letters) ?? "",
+      differing("Settings that differ", told.settings, letters),
+      differing("Measured under different conditions", told.conditions, letters),
       h("fieldset", {}, h("legend", {}, "Facets"), boxes),
       h("div", { class: "panel" }, dataTable("Methods and facets of all studies", head, rows)),
-      h("p", { class: "soft small" }, `${told.note} Bold: the interval excludes 0. p: paired t; w: Welch's t.`));
+      h("p", { class: "soft small" }, `${told.note} Bold: the interval excludes 0. p: paired t; w: Welch's t.`),
+    ]);
   };
   repeat(async (current) => {
     const found = await ask("compare", keys.map((key) => ["study", key]));
     if (!current()) return 0;
-    if (JSON.stringify(found) !== JSON.stringify(told)) {
-      told = found;
-      render();
-    }
+    told = found;
+    render();
     return QUIET_PAUSE;
   });
 }
