@@ -189,7 +189,7 @@ class Api:
             record = self._reader.json(snapshot.path / "provenance.json") or {}
             stamp: str = record.get("finished") or record["started"]
             return max(0.0, time.time() - datetime.fromisoformat(stamp).timestamp())
-        except (InputError, KeyError, TypeError, ValueError):
+        except (InputError, KeyError, TypeError, ValueError, OverflowError, OSError):
             pass
         for name in ("score.json", "config.yaml"):
             if (found := signature(snapshot.path / name)) is not None:
@@ -228,7 +228,10 @@ class _Study:
     def verdicts(self, snapshot: Snapshot, reader: StudyReader) -> Verdicts:
         with self._judging:
             if self.latest is None or self._moment != snapshot.moment:
-                self.latest = self._judge(snapshot, reader)
+                try:
+                    self.latest = self._judge(snapshot, reader)
+                except Exception as error:  # noqa: BLE001 (a damaged file may cause anything; the state is shown all the same)
+                    self.latest = Verdicts((), (f"its files cannot be judged ({type(error).__name__})",))
                 self._moment = snapshot.moment
             return self.latest
 

@@ -162,12 +162,17 @@ def read_object(path: Path) -> dict[str, Any]:
 def _is_progress(value: Mapping[str, Any]) -> bool:
     """Whether ``progress.json`` has the types that are relied on: it may be anybody's file."""
     jobs = value.get("jobs")
-    texts, numbers = ("folder", "kind", "method", "label", "state", "where"), (int, float)
+    texts = ("folder", "kind", "method", "label", "state", "where")
     return (
         isinstance(jobs, list)
         and all(isinstance(job, dict) for job in jobs)
         and all(isinstance(job.get(key), str) for job in jobs for key in texts)
-        and all(isinstance(job.get("done"), numbers) and isinstance(job.get("seed"), int) for job in jobs)
-        and isinstance(value.get("share"), numbers)
-        and isinstance(value.get("seconds_left"), (*numbers, type(None)))
+        and all(_is_number(job.get("done")) and isinstance(job.get("seed"), int) for job in jobs)
+        and _is_number(value.get("share"))
+        and (value.get("seconds_left") is None or _is_number(value["seconds_left"]))
     )
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a value is a number that JSON can write again: Python reads NaN and Infinity, too."""
+    return isinstance(value, int | float) and -1e15 < value < 1e15

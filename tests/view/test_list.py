@@ -14,6 +14,7 @@ from einstellung.results.live_files import SILENT_SECONDS
 from einstellung.timeline import Timeline
 from einstellung.view import study as study_module
 from einstellung.view.api import Api
+from einstellung.view.verdict import Provisional
 
 from .studies import everything_in, write_run, write_study
 
@@ -100,7 +101,14 @@ def test_a_damaged_score_leaves_what_the_timelines_say(tmp_path, serve, content)
     assert "sgd" in row["verdict"]
 
 
-@pytest.mark.parametrize("content", [b"", b"{}", b'{"jobs": [1]}', b'{"jobs": [], "share": "x"}', b"[]"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(b"", b"{}", b"[]", b'{"jobs": [1]}', b'{"jobs": [], "share": "x"}'),
+        *(b'{"jobs": [], "share": NaN}', b'{"jobs": [], "share": 1, "seconds_left": Infinity}'),
+        b'{"jobs": [], "share": 1' + b"0" * 400 + b"}",
+    ],
+)
 def test_a_strange_progress_file_is_no_progress(tmp_path, serve, content):
     (write_study(tmp_path / "one", seeds=(1,)) / "progress.json").write_bytes(content)
     (row,) = rows_of(serve(tmp_path)).values()
@@ -212,3 +220,19 @@ def test_what_did_not_change_is_not_read_again(tmp_path, monkeypatch):
     (study / "config.yaml").write_text(text.replace("- 3\n", "- 3\n- 4\n"))
     write_run(study, "sgd", 4)  # one more run: it alone is read
     assert ask() == ["status.json", "timeline.csv"]
+
+
+def test_a_verdict_that_cannot_be_made_is_not_pending_for_ever(tmp_path, serve, monkeypatch):
+    write_study(tmp_path / "one", seeds=(1,), scored=False)
+    monkeypatch.setattr(Provisional, "judge", lambda *_: 1 / 0)
+    (row,) = rows_of(serve(tmp_path)).values()
+    assert (row["state"], row["verdict"]) == ("finished", None)
+    assert row["why"] == "its files cannot be judged (ZeroDivisionError)"
+
+
+@pytest.mark.parametrize("stamp", ["yesterday", None, 5, "9999-12-31T23:59:59+00:00", "0001-01-01T00:00:00+23:59"])
+def test_a_strange_time_is_no_reason_to_hide_a_study(tmp_path, serve, stamp):
+    study = write_study(tmp_path / "one", seeds=(1,))
+    write_json(study / "provenance.json", {"finished": stamp})
+    (row,) = rows_of(serve(tmp_path)).values()
+    assert row["age"] >= 0

@@ -140,6 +140,17 @@ def test_a_progress_file_cannot_point_outside(begun, serve, folder):
     assert serve(begun.parent).json("api/curves?study=0/live")["splits"] == []
 
 
+def test_the_first_phase_that_the_studies_of_a_sweep_share_is_shown(begun, serve):
+    LiveTimeline(begun.parent / "first_phases" / "sgd-seed1-abc").add(rows("sgd", 1, 1).to_dict("records"))
+    shared = job("first_phase", "sgd", "../first_phases/sgd-seed1-abc")
+    with ProgressFile(begun, [shared], PlainLines([shared])) as display:
+        display.started(shared)
+        curves = lambda client: client.json("api/curves?study=0/live")  # noqa: E731
+        inside, alone = serve(begun.parent), serve(begun)
+        assert within_two_seconds(lambda: curves(inside)["splits"] != [])
+        assert alone.json("api/curves?study=0")["splits"] == []  # it lies outside what is served
+
+
 def test_curves_are_means_and_ranges_over_seeds(tmp_path, serve):
     write_study(tmp_path / "one", scored=False)
     told = serve(tmp_path).json("api/curves?study=0/one&phase=T2&split=T2_val")
