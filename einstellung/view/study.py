@@ -124,12 +124,14 @@ class StudyReader:
         except InputError as error:
             return RunStatus("unreadable", reason=str(error))
         running = job is not None and job["state"] in ("waiting", "running")
-        if status is not None and status.get("state") == "finished" and not running:
-            whole = folder / "timeline.csv"
-            if signature(whole) is None:
-                return RunStatus("unreadable", reason="its timeline.csv is missing")
-            return RunStatus("finished", whole, 1.0)
         file = live if signature(live) is not None else None
+        if status is not None and status.get("state") == "finished":
+            whole = folder / "timeline.csv"
+            # progress.json follows a moment later; a run that lost a file is run again and has a live.csv
+            if signature(whole) is not None and (file is None or not running):
+                return RunStatus("finished", whole, 1.0)
+            if not running:
+                return RunStatus("unreadable", reason="its timeline.csv is missing")
         if job is not None and job["state"] == "running":
             return RunStatus("running" if alive else "stopped", file, job["done"], job["where"])
         if job is not None and job["state"] == "failed":  # its status.json follows when all jobs have ended

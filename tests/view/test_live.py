@@ -140,6 +140,20 @@ def test_a_progress_file_cannot_point_outside(begun, serve, folder):
     assert serve(begun.parent).json("api/curves?study=0/live")["splits"] == []
 
 
+def test_a_run_is_finished_before_its_process_says_so_and_running_again_after_it_lost_a_file(tmp_path, serve):
+    study = write_study(tmp_path / "one", seeds=(1,), scored=False)
+    again = job("run", "sgd", "runs/sgd-seed1")
+    client = serve(tmp_path)
+    state = lambda: {run["method"]: run["state"] for run in client.json("api/study?study=0/one")["runs"]}  # noqa: E731
+    with ProgressFile(study, [again], PlainLines([again])) as display:
+        display.started(again)
+        assert within_two_seconds(lambda: client.json("api/study?study=0/one")["jobs"] != [])
+        assert state() == {"scratch_t2": "finished", "sgd": "finished"}
+        (study / "runs/sgd-seed1/timeline.csv").unlink()
+        LiveTimeline(study / "runs/sgd-seed1").add(rows("sgd", 1, 2).to_dict("records"))
+        assert state() == {"scratch_t2": "finished", "sgd": "running"}
+
+
 def test_the_first_phase_that_the_studies_of_a_sweep_share_is_shown(begun, serve):
     LiveTimeline(begun.parent / "first_phases" / "sgd-seed1-abc").add(rows("sgd", 1, 1).to_dict("records"))
     shared = job("first_phase", "sgd", "../first_phases/sgd-seed1-abc")
