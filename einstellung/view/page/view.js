@@ -231,13 +231,13 @@ function verdictOf(verdict, caution) {
     verdict.stored ? null : h("p", { class: "small" }, h("span", { class: "state provisional" }, "provisional"), ` ${verdict.basis}. ${caution}`),
     h("p", { class: "lead" }, bdi(verdict.answer[0])),
     failed.length ? listOf("banner failed", "Failed checks", failed) : null,
-    tableOf(verdict.table),
+    tableOf(verdict.table, `Facets by method, ${verdict.basis}`),
     verdict.answer.length > 1 ? h("details", {}, h("summary", {}, "More"), verdict.answer.slice(1).map((text) => h("p", {}, bdi(text)))) : null,
     h("p", { class: "soft small" }, `${made - failed.length} of ${made} checks passed; at least ${seeds} per method.`),
     verdict.warnings.length ? h("details", {}, h("summary", {}, `Worth knowing (${verdict.warnings.length})`), listOf("", "", verdict.warnings)) : null);
 }
 
-function tableOf(table) {
+function tableOf(table, label) {
   const wordy = (place) => place < table.words || table.rows.some((row) => /^[a-z]/i.test(row[place]?.text ?? ""));
   const cell = ({ text, tone, why }, place) => {
     if (place === 0) return rowHead(text);
@@ -246,7 +246,7 @@ function tableOf(table) {
   const places = table.head.map((_, place) => place); // words first: what is said stands before what it rests on
   const order = [0, ...places.filter((place) => place && wordy(place)), ...places.filter((place) => place && !wordy(place))];
   const head = order.map((place) => column(table.head[place].replace("\n", " "), wordy(place)));
-  return dataTable("Facets by method", head, table.rows.map((row) => h("tr", {}, order.map((place) => cell(row[place], place)))));
+  return dataTable(label, head, table.rows.map((row) => h("tr", {}, order.map((place) => cell(row[place], place)))));
 }
 
 function gridOf(study) {
