@@ -17,6 +17,7 @@ from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
 from einstellung.cli.shifts import shifts
 from einstellung.cli.study import demo, run, validate
+from einstellung.cli.view import view
 from einstellung.cli.watermark import watermark
 from einstellung.errors import InputError
 
@@ -30,10 +31,14 @@ def cli() -> None:
     einstellung demo               a learner with and without a habit, drawn shapes, a report in minutes
     einstellung score FILES...     the Einstellung Rigidity Index from your own log files
     einstellung run CONFIG.yaml    a study of your own
+    einstellung view FOLDER...     studies in the browser, running ones live
     """
 
 
-for verb in (score, run, demo, validate, report, probe, list_, data, concon, composites, watermark, shifts, last_layer):
+for verb in (
+    *(score, run, demo, validate, report, view, probe, list_, data),
+    *(concon, composites, watermark, shifts, last_layer),
+):
     cli.add_command(verb)
 
 
