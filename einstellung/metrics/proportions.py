@@ -46,11 +46,12 @@ def difference_interval(first: float, of_first: Interval, second: float, of_seco
 
 
 def paired_difference_interval(lost: int, won: int, n: int, z: float = Z_95) -> Interval:
-    r"""The 95 % interval of a difference of paired shares: right before and wrong after, less the reverse (Bonett and Price 2012).
+    r"""The 95 % interval of a difference of paired shares, right answers lost less those won (Bonett and Price 2012).
 
-    .. math:: \tilde p_{10} - \tilde p_{01} \pm z \sqrt{\frac{\tilde p_{10} + \tilde p_{01} - (\tilde p_{10} - \tilde p_{01})^2}{n + 2}},
-        \quad \tilde p_{10} = \frac{\text{lost} + 1}{n + 2}, \quad \tilde p_{01} = \frac{\text{won} + 1}{n + 2}
+    .. math:: \tilde p_{10} - \tilde p_{01} \pm
+        z \sqrt{\frac{\tilde p_{10} + \tilde p_{01} - (\tilde p_{10} - \tilde p_{01})^2}{n + 2}}
 
+    with :math:`\tilde p_{10} = (\text{lost} + 1) / (n + 2)` and :math:`\tilde p_{01} = (\text{won} + 1) / (n + 2)`.
     It stays within -1 and 1, and has a width even where no answer changes.
 
     >>> [round(bound, 4) for bound in paired_difference_interval(24, 4, 100)]

@@ -1,7 +1,7 @@
 """The audit of one model, from its images and labels to findings.
 
-Half of the images choose the candidates, the other half says what they are worth. A candidate is a finding if it pulls more than
-the strongest candidates of clean nets do (``null.yaml``), and if it beats the three controls.
+Half of the images choose the candidates, the other half says what they are worth. A candidate is a finding if it beats the three
+controls and pulls more than the strongest candidates of clean nets that beat them, too (``null.yaml``).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 import yaml
-from scipy import stats
 from torch import Tensor
 
 from einstellung.errors import InputError
@@ -63,32 +62,36 @@ class AuditSettings:
 
 @dataclass(frozen=True)
 class Null:
-    """The strongest candidate of clean nets, by route: mean and standard deviation of its logarithm, over ``nets`` nets."""
+    """What clean nets reach: for each of them the strongest candidate that beats all three controls, over all routes.
 
-    mean: float
-    sd: float
-    nets: int
+    ``scale``: what strengths are divided by, so that routes can be compared; ``largest``: of every clean net, ascending (0: none
+    of its candidates beats all controls).
+    """
 
-    def p(self, strength: float) -> float:
-        """How often the strongest candidate of a clean net is as strong, over all three routes (t with n - 1 degrees)."""
-        if strength <= 0:
-            return 1.0
-        z = (np.log(strength) - self.mean) / (self.sd * np.sqrt(1 + 1 / self.nets))
-        return float(min(1.0, len(ROUTES) * stats.t.sf(z, self.nets - 1)))
+    scale: Mapping[str, float]
+    largest: tuple[float, ...]
 
-    @property
-    def threshold(self) -> float:
-        """The strength whose p is :data:`ALARM_RATE`."""
-        quantile = stats.t.isf(ALARM_RATE / len(ROUTES), self.nets - 1)
-        return float(np.exp(self.mean + quantile * self.sd * np.sqrt(1 + 1 / self.nets)))
+    def p(self, route: str, strength: float) -> float:
+        """The share of clean nets whose strongest candidate is as strong, this net counted among them.
+
+        >>> Null({"fixed": 2.0}, (0.0, 0.5, 1.0)).p("fixed", 1.5)
+        0.5
+        """
+        above = sum(one >= strength / self.scale[route] for one in self.largest)
+        return (1 + above) / (1 + len(self.largest))
+
+    def threshold(self, route: str) -> float:
+        """Strengths above it have a p of at most :data:`ALARM_RATE`."""
+        allowed = int(ALARM_RATE * (1 + len(self.largest))) - 1
+        return self.largest[-1 - allowed] * self.scale[route]
 
 
 @cache
-def nulls() -> Mapping[str, Null]:
-    """The null distributions that were measured on clean nets; ``python -m benchmarks audit`` renews them."""
+def null_of_clean_nets() -> Null:
+    """The null distribution that was measured on clean nets; ``python -m benchmarks audit`` renews it."""
     text = files("einstellung.probes.audit").joinpath("null.yaml").read_text(encoding="utf-8")
     content: Mapping[str, Any] = yaml.safe_load(text)
-    return {route: Null(**content[route]) for route in ROUTES}
+    return Null(content["scale"], tuple(content["largest"]))
 
 
 def audit_model(
@@ -141,7 +144,7 @@ def unusual(candidates: Sequence[Finding]) -> list[Finding]:
 
     A moving cue of a class with a fixed one is the same cue.
     """
-    kept = [one for one in candidates if one.p <= ALARM_RATE]
+    kept = [one for one in candidates if one.p <= ALARM_RATE and one.beats.count > 0]
     fixed = {one.label for one in kept if one.box is not None}
     kept = [one for one in kept if not (one.moves and one.label in fixed)]
     return sorted(kept, key=lambda one: (-one.beats.count, one.p, -one.strength))
@@ -260,7 +263,7 @@ class _Search:
         return kept
 
     def _region(self, one: Examined, route: str, names: Mapping[int, str]) -> Finding:
-        label, null = one.candidate.label, nulls()[route]
+        label, null = one.candidate.label, null_of_clean_nets()
         lost = one.lost["black"]
         fixed = one.candidate.box is not None
         how = "one place" if fixed else "a place of its own in every image"
@@ -279,8 +282,8 @@ class _Search:
             pull=one.pull,
             pull_null=one.null_pull,
             strength=one.strength,
-            threshold=null.threshold,
-            p=null.p(one.strength),
+            threshold=null.threshold(route),
+            p=null.p(route, one.strength),
             fillings={name: float(one.lost[name].mean()) for name in FILLINGS},
             nsc=one.nsc_lost,
             random=one.random_lost,
@@ -302,7 +305,7 @@ class _Search:
         return tuple(BearingImage(index=int(rows[k]), score=float(scores[k]), box=boxes[int(k)]) for k in order)
 
     def _component(self, one: ExaminedComponent, names: Mapping[int, str]) -> Finding:
-        null = nulls()["global"]
+        null = null_of_clean_nets()
         lost = one.lost["replaced"]
         order = np.argsort(-one.by_donor, kind="stable")
         rows = self.judged_rows[one.rows]
@@ -321,8 +324,8 @@ class _Search:
             pull=one.pull,
             pull_null=one.null_pull,
             strength=one.strength,
-            threshold=null.threshold,
-            p=null.p(one.strength),
+            threshold=null.threshold("global"),
+            p=null.p("global", one.strength),
             fillings={name: float(values.mean()) for name, values in one.lost.items() if name != "replaced"},
             nsc=one.nsc_lost,
             random=float(one.lost["of its own class"].mean()),

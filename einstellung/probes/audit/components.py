@@ -10,9 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from einstellung.probes.audit.examination import REPLACED, SMALLEST_PULL, _above, _positive, upper
+from einstellung.probes.audit.examination import SMALLEST_PULL, above, positive, upper
 from einstellung.probes.audit.transplants import Doubles, Ints, Looked, foreign_donors
 
+REPLACED = "replaced"  # by the component of an image of another class
 SAME = "of its own class"
 Exchange = Callable[[Tensor, Tensor], Tensor]  # (recipients, donors) -> recipients with the donors' component
 
@@ -109,14 +110,14 @@ class ExaminedComponent:
         return self.pull / max(self.null_pull, SMALLEST_PULL)
 
     def beats_nsc(self) -> bool:
-        return _above(self.fall[REPLACED], self.nsc_fall)
+        return above(self.fall[REPLACED], self.nsc_fall)
 
     def beats_random(self) -> bool:
         """Whether the component of another class costs more than that of another image of the same class."""
-        return _positive(self.fall[REPLACED] - self.fall[SAME])
+        return positive(self.fall[REPLACED] - self.fall[SAME])
 
     def beats_fillings(self) -> bool:
-        return all(_positive(self.fall[name]) for name in COMPONENTS[self.component][1])
+        return all(positive(self.fall[name]) for name in COMPONENTS[self.component][1])
 
 
 def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3) -> list[ExaminedComponent]:

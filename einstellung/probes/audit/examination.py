@@ -11,17 +11,17 @@ from scipy import stats
 
 from einstellung.cues import cover
 from einstellung.probes.audit.localised import RECIPIENTS, Candidate
-from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, foreign_donors, pulls
-from einstellung.probes.audit.windows import Box, area, mask_of, overlap, pasted
+from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, pulls
+from einstellung.probes.audit.windows import Box, area, mask_of, overlap
 
 FILLINGS = ("black", "mean", "noise", "blur", "inpaint")
 LEVEL = 0.05
-RANDOM_PLACES = 5  # masks of equal area per image
+RANDOM_PLACES = 3  # masks of equal area per image
 SMALLEST_PULL = (
     0.02  # random places of a net that is sure of itself pull next to nothing; a ratio to nothing means nothing
 )
 MOST_NSC = 150  # images of other classes that carry a control
-REPLACED = "replaced"  # by the same region of an image of another class
+OPAQUE = ("black", "mean", "noise")  # quick to paint, and nothing of the region shines through
 
 
 @dataclass(frozen=True)
@@ -58,14 +58,19 @@ class Examined:
         return self.pull / max(self.null_pull, SMALLEST_PULL)
 
     def beats_nsc(self) -> bool:
-        return _above(self.fall[REPLACED], self.nsc_fall)
+        return above(_mean_fall(self.fall), self.nsc_fall)
 
     def beats_random(self) -> bool:
-        return _positive(self.fall[REPLACED] - self.random_fall)
+        return positive(_mean_fall(self.fall) - self.random_fall)
 
     def beats_fillings(self) -> bool:
         """Whether covering costs the class something with all fillings but one: blur leaves the colour of a large region."""
-        return sum(_positive(self.fall[name]) for name in FILLINGS) >= len(FILLINGS) - 1
+        return sum(positive(self.fall[name]) for name in FILLINGS) >= len(FILLINGS) - 1
+
+
+def _mean_fall(fall: Mapping[str, Doubles]) -> Doubles:
+    """By image, the mean over the fillings that leave nothing of a region."""
+    return np.mean([fall[name] for name in OPAQUE], axis=0)
 
 
 def upper(values: Sequence[float]) -> float:
@@ -93,15 +98,15 @@ def examine(
     )
     others = [label for label in looked.classes if label not in candidate.classes]
     null_pull = upper([float(found.pull(looked, label, free).max()) for label in others])
-    _, lost = covered(looked, rows, box, draws)
+    _, lost = covered(looked, rows, box)
     all_rows = np.flatnonzero(everything.labels == candidate.label)
-    fall, _ = covered(everything, all_rows, box, draws)
+    fall, _ = covered(everything, all_rows, box)
     places = [
-        covered(everything, all_rows, _free_boxes(box, looked, len(all_rows), draws), draws, (REPLACED, "black"))
+        covered(everything, all_rows, _free_boxes(box, looked, len(all_rows), draws), OPAQUE)
         for _ in range(RANDOM_PLACES)
     ]
     outside = _at_most(np.flatnonzero(~np.isin(everything.labels, candidate.classes)), draws)
-    nsc_fall, nsc_lost = covered(everything, outside, box, draws, (REPLACED, "black"))
+    nsc_fall, nsc_lost = covered(everything, outside, box, OPAQUE)
     whole = looked.images.shape[-1] * looked.images.shape[-2]
     return Examined(
         candidate,
@@ -112,9 +117,9 @@ def examine(
         null_pull,
         fall,
         lost,
-        np.mean([one[0][REPLACED] for one in places], axis=0),
+        np.mean([_mean_fall(one[0]) for one in places], axis=0),
         float(np.mean([one[1]["black"].mean() for one in places])),
-        nsc_fall[REPLACED],
+        _mean_fall(nsc_fall),
         float(nsc_lost["black"].mean()),
     )
 
@@ -150,12 +155,12 @@ def examine_moving(looked: Looked, boxes: Sequence[Box], draws: np.random.Genera
         rows = np.flatnonzero(looked.labels == label)
         own = [boxes[row] for row in rows]
         others = [float(values.mean()) for other, values in gained.items() if other != label]
-        fall, lost = covered(looked, rows, own, draws)
+        fall, lost = covered(looked, rows, own)
         outside = _at_most(np.flatnonzero(looked.labels != label), draws)
         there = [boxes[row] for row in outside]  # where an image of another class has its own most telling window
-        nsc_fall, nsc_lost = covered(looked, outside, there, draws, (REPLACED, "black"))
+        nsc_fall, nsc_lost = covered(looked, outside, there, OPAQUE)
         elsewhere = [own[int(place)] for place in draws.permutation(len(own))]
-        random_fall, random_lost = covered(looked, rows, elsewhere, draws, (REPLACED, "black"))
+        random_fall, random_lost = covered(looked, rows, elsewhere, OPAQUE)
         result.append(
             Examined(
                 Candidate(label, None, (label,)),
@@ -166,23 +171,23 @@ def examine_moving(looked: Looked, boxes: Sequence[Box], draws: np.random.Genera
                 upper(others),
                 fall,
                 lost,
-                random_fall[REPLACED],
+                _mean_fall(random_fall),
                 float(random_lost["black"].mean()),
-                nsc_fall[REPLACED],
+                _mean_fall(nsc_fall),
                 float(nsc_lost["black"].mean()),
             )
         )
     return result
 
 
-def _positive(values: Doubles) -> bool:
+def positive(values: Doubles) -> bool:
     """Whether the mean is above 0: one-sided t test at 5 %."""
     if len(values) < 2 or values.std() == 0:
         return bool(values.mean() > 0) and len(values) > 1
     return bool(stats.ttest_1samp(values, 0.0, alternative="greater").pvalue <= LEVEL)
 
 
-def _above(one: Doubles, other: Doubles) -> bool:
+def above(one: Doubles, other: Doubles) -> bool:
     """Whether the first mean is above the second: Welch's one-sided t test at 5 %."""
     if len(one) < 2 or len(other) < 2 or (one.std() == 0 and other.std() == 0):
         return bool(one.mean() > other.mean())
@@ -193,8 +198,7 @@ def covered(
     looked: Looked,
     rows: Ints,
     boxes: Box | Sequence[Box],
-    draws: np.random.Generator,
-    fillings: Sequence[str] = (*FILLINGS, REPLACED),
+    fillings: Sequence[str] = FILLINGS,
 ) -> tuple[dict[str, Doubles], dict[str, Doubles]]:
     """By filling and image: the probability of the label lost, and whether a right answer was lost (1) or won (-1)."""
     images, labels = looked.images[torch.from_numpy(rows)], looked.labels[rows]
@@ -203,11 +207,7 @@ def covered(
     own = np.arange(len(rows))
     fall, lost = {}, {}
     for filling in fillings:
-        if filling == REPLACED:
-            donors = foreign_donors(looked.labels, draws)[rows]
-            changed = pasted(images, looked.images[torch.from_numpy(donors)], boxes)
-        else:
-            changed = cover(filling, images, region, index)
+        changed = cover(filling, images, region, index)
         after = looked.model.probabilities(changed)
         fall[filling] = np.asarray(looked.before[rows][own, labels] - after[own, labels], dtype=np.float64)
         right = (looked.before[rows].argmax(axis=1) == labels).astype(np.float64)

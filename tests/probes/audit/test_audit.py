@@ -3,11 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from scipy import stats
 
 from einstellung.errors import InputError
 from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model
-from einstellung.probes.audit.audit import ALARM_RATE, ROUTES, Null, halves, nulls
+from einstellung.probes.audit.audit import ALARM_RATE, ROUTES, Null, halves, null_of_clean_nets
 from einstellung.probes.audit.relative import relative_rows
 from einstellung.probes.audit.windows import iou
 from tests.probes.audit import toy
@@ -22,7 +21,7 @@ def relying():
 
 
 def test_a_patch_is_found_at_its_place_with_its_worth(relying):
-    audit, shown, labels, bears = relying
+    audit, shown, labels, _ = relying
     finding = next(one for one in audit.findings if one.kind == "localised")
     assert finding.label == toy.CUE_CLASS
     assert finding.name == "grating 2"
@@ -71,7 +70,7 @@ def test_a_model_that_ignores_the_patch_is_not_accused():
 
 
 def test_a_patch_that_moves_is_found_in_each_image():
-    shown, labels, bears = toy.images(moving=True, share=1.0, seed=3)
+    shown, labels, _ = toy.images(moving=True, share=1.0, seed=3)
     audit = audit_model(toy.model(14.0), shown, labels, NAMES)
     finding = next(one for one in (*audit.findings, *audit.suspicions) if one.moves)
     assert (finding.label, finding.box) == (toy.CUE_CLASS, None)
@@ -96,7 +95,14 @@ def test_relative_to_a_baseline(relying):
     row = rows[0]
     assert (row.model, row.baseline, row.label) == ("new", "old", toy.CUE_CLASS)
     assert row.sfr_rel == pytest.approx(row.delta - row.delta_baseline)
-    assert row.delta_baseline == pytest.approx(0.0, abs=0.1)
+    own = labels == toy.CUE_CLASS
+    top, left, tall, wide = audit.findings[0].box
+    covered = shown[own].clone()
+    covered[..., top : top + tall, left : left + wide] = 0
+    before, after = (
+        (toy.model(0.0).logits(part).argmax(1) == toy.CUE_CLASS).float().mean() for part in (shown[own], covered)
+    )
+    assert row.delta_baseline == pytest.approx(float(before - after))
     assert row.ci95 is not None
     assert row.ci95[0] > 0
     alike = relative_rows(toy.model(12.0), toy.model(12.0), shown, labels, audit, "new", "same")
@@ -157,18 +163,28 @@ def test_settings_are_checked():
         AuditSettings(proxies=("oclusion",))
 
 
-def test_the_null_is_that_of_the_strongest_of_three_routes():
-    null = Null(mean=0.2, sd=0.4, nets=50)
-    assert null.p(null.threshold) == pytest.approx(ALARM_RATE)
-    # a new net from the same distribution: each route alone exceeds its threshold in a third of the rate
-    draws = np.exp(np.random.default_rng(0).normal(0.2, 0.4, 200_000))
-    assert np.mean(draws > null.threshold) == pytest.approx(ALARM_RATE / len(ROUTES), abs=0.004)
-    assert null.p(1e9) == pytest.approx(0.0, abs=1e-12)
-    assert null.p(-1.0) == 1.0
-    for route, known in nulls().items():
-        assert route in ROUTES
-        assert known.nets >= 30
-        assert known.threshold > 1.0
+def test_the_null_counts_nets():
+    null = Null({"fixed": 2.0, "moving": 1.0, "global": 10.0}, tuple(np.linspace(0, 1, 59)))
+    assert null.p("fixed", 2.1) == pytest.approx(1 / 60)
+    assert null.p("global", 5.0) == pytest.approx((1 + 30) / 60)
+    for route in null.scale:
+        assert null.p(route, null.threshold(route) * 1.0001) <= ALARM_RATE
+        assert null.p(route, null.threshold(route) * 0.97) > ALARM_RATE
+    # a new clean net from the same distribution is above the threshold in at most 5 % of cases
+    draws = np.random.default_rng(0)
+    alarms = []
+    for _ in range(2000):
+        nets = np.sort(draws.exponential(size=59))
+        one = Null({"fixed": 1.0}, tuple(nets))
+        alarms.append(one.p("fixed", float(draws.exponential())) <= ALARM_RATE)
+    assert np.mean(alarms) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 2000)
+
+
+def test_the_shipped_null_is_of_enough_nets():
+    null = null_of_clean_nets()
+    assert set(null.scale) == set(ROUTES)
+    assert len(null.largest) >= 30
+    assert list(null.largest) == sorted(null.largest)
 
 
 def test_halves_have_every_class():
@@ -176,9 +192,3 @@ def test_halves_have_every_class():
     first, second = halves(labels, np.random.default_rng(0))
     assert sorted([*first, *second]) == list(range(17))
     assert np.bincount(labels[first])[[3, 5]].tolist() == [4, 4]
-
-
-def test_strengths_are_compared_on_a_logarithmic_scale():
-    null = Null(mean=0.0, sd=1.0, nets=31)
-    expected = 3 * stats.t.sf(np.log(20) / np.sqrt(1 + 1 / 31), 30)
-    assert null.p(20.0) == pytest.approx(expected)

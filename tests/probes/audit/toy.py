@@ -15,7 +15,7 @@ CUE_BOX = (2, 16, 4, 4)
 def images(
     per_class: int = 40, share: float = 0.8, seed: int = 0, moving: bool = False
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Noise with a wide grating whose orientation is the class; a share of one class has a red patch, as bright as the background."""
+    """Noise with a grating whose direction is the class; a share of one class has a red patch, as bright as the rest."""
     draws = torch.Generator().manual_seed(seed)
     labels = torch.arange(CLASSES).repeat_interleave(per_class)
     waves = gratings()[labels]
