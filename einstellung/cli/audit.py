@@ -87,13 +87,14 @@ def audit(
     from einstellung.cli.progress import progress_bar
     from einstellung.experiments.audit_plans import Chosen, plan_folder
     from einstellung.experiments.audited_models import WeightsOptions
-    from einstellung.experiments.auditing import audit_settings, run_audit
+    from einstellung.experiments.auditing import run_audit
+    from einstellung.probes.audit import AuditSettings
     from einstellung.results.config import with_assignments
     from einstellung.results.folder import ResultsFolder
     from einstellung.training.devices import torch_threads
 
     check_output_folder(out)
-    settings = audit_settings(numbers("--budget", budget), names("--probes", probes), seed)
+    settings = AuditSettings(tuple(numbers("--budget", budget)), tuple(names("--probes", probes)), seed)
     chosen = Chosen(tuple(names("--classes", classes)) if classes is not None else (), most)
     if (folder is None) == (not models):
         raise InputError("give a results folder, or --model with --data (one of the two)")

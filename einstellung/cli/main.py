@@ -18,6 +18,7 @@ from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
 from einstellung.cli.shifts import shifts
 from einstellung.cli.study import demo, run, validate
+from einstellung.cli.view import view
 from einstellung.cli.watermark import watermark
 from einstellung.errors import InputError
 
@@ -32,12 +33,14 @@ def cli() -> None:
     einstellung score FILES...     the Einstellung Rigidity Index from your own log files
     einstellung run CONFIG.yaml    a study of your own
     einstellung audit FOLDER       cues that nobody named, in the nets of a study or in any classifier
+    einstellung view FOLDER...     studies in the browser, running ones live
     """
 
 
-_STUDIES = (score, run, demo, validate, report, probe, audit, list_, data)
-_TOOLS = (concon, composites, watermark, shifts, last_layer)
-for verb in (*_STUDIES, *_TOOLS):
+for verb in (
+    *(score, run, demo, validate, report, view, probe, audit, list_, data),
+    *(concon, composites, watermark, shifts, last_layer),
+):
     cli.add_command(verb)
 
 

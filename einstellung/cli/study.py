@@ -11,6 +11,7 @@ import click
 
 from einstellung.arguments import add_data_location, names, whole_numbers, workers_from
 from einstellung.cli.output import JSON, OUT, command_line, print_json, show_reported
+from einstellung.cli.view import VIEW, live_view
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ _MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it cou
 @WORKERS
 @LAUNCHER
 @click.option("--dry-run", is_flag=True, help="Only show the runs, what they share, and how long they would take.")
+@VIEW
 @OUT
 @JSON
 def run(
@@ -74,6 +76,7 @@ def run(
     workers: Workers | None,
     launcher: str | None,
     dry_run: bool,
+    viewed: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
@@ -107,17 +110,18 @@ def run(
     if dry_run:
         _dry_run(root, studies, workers, group, as_json)
     elif group:
-        _run_group(root, studies, workers, group, as_json)
+        _run_group(root, studies, workers, group, viewed, as_json)
     else:
-        _study(first, ResultsFolder(root), workers, as_json)
+        _study(first, ResultsFolder(root), workers, viewed, as_json)
 
 
 @click.command()
 @WORKERS
 @LAUNCHER
+@VIEW
 @OUT
 @JSON
-def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_json: bool) -> None:
+def demo(workers: Workers | None, launcher: str | None, viewed: bool, out: Path | None, as_json: bool) -> None:
     """A learner after a history with and without the cue, eight seeds, drawn shapes: a report in a few minutes."""
     from einstellung.cli.study_groups import SweepGroup
     from einstellung.results.sweep import Sweep
@@ -125,7 +129,7 @@ def demo(workers: Workers | None, launcher: str | None, out: Path | None, as_jso
     values, where = _values(None, "demo", None, None, (), launcher)
     sweep = Sweep("cue.habit", ("none", "same"))
     root = out or Path("results") / values["name"]
-    _run_group(root, sweep.studies(values, where), workers, SweepGroup(root, sweep), as_json)
+    _run_group(root, sweep.studies(values, where), workers, SweepGroup(root, sweep), viewed, as_json)
 
 
 @click.command()
@@ -229,7 +233,7 @@ def _values(
     return values, where
 
 
-def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None, as_json: bool) -> None:
+def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None, viewed: bool, as_json: bool) -> None:
     from einstellung.diagnoses.reporting import report_study
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
@@ -237,7 +241,7 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
     prepared = prepare_study(config, results.path, about_to_run=True)
     prepared.proof.require()
     _log_warnings("", prepared.warnings)
-    with results.in_use():
+    with results.in_use(), live_view(results.path, viewed):
         ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _log)
         outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
         _log_reused(outcome)
@@ -260,7 +264,12 @@ def _members(
 
 
 def _run_group(
-    root: Path, studies: dict[str, StudyConfig], workers: Workers | None, group: StudyGroup, as_json: bool
+    root: Path,
+    studies: dict[str, StudyConfig],
+    workers: Workers | None,
+    group: StudyGroup,
+    viewed: bool,
+    as_json: bool,
 ) -> None:
     """Run one study after the other, each in its folder below ``root``; equal first phases are shared."""
     from einstellung.diagnoses.reporting import report_study
@@ -277,7 +286,7 @@ def _run_group(
         study.proof.require()
         _log_warnings(name, study.warnings)
     outcomes = []
-    with ResultsFolder(root).in_use():
+    with ResultsFolder(root).in_use(), live_view(root, viewed):
         ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _log)
         group.write()
         for number, (name, study) in enumerate(ready.items(), start=1):

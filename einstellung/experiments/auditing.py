@@ -13,7 +13,6 @@ import torch
 
 from einstellung.cues import cover
 from einstellung.diagnoses.reporting import Scored, report_logs, score_logs
-from einstellung.errors import InputError
 from einstellung.experiments.audit_pictures import archive, pictures_of
 from einstellung.experiments.audit_plans import MOST_IMAGES, Audited, AuditPlan, Chosen, plan_arrays
 from einstellung.experiments.audited_images import AuditedImages
@@ -22,8 +21,8 @@ from einstellung.experiments.data_maps import told_windows
 from einstellung.files import write_bytes, write_json
 from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model
 from einstellung.probes.audit.audit import PROXIES
+from einstellung.probes.audit.relative import relative_rows
 from einstellung.probes.audit.windows import mask_of
-from einstellung.registry import suggestion
 from einstellung.results.audit_files import (
     COVERED_SPLIT,
     NORMAL_SPLIT,
@@ -111,19 +110,9 @@ def audit_arrays(
     on_progress: OnProgress = lambda done, total: None,
 ) -> AuditResult:
     """See :func:`einstellung.audit`."""
-    settings = audit_settings(budgets, probes, seed)
+    settings = AuditSettings(tuple(budgets), tuple(probes), seed)
     chosen = Chosen(tuple(map(str, classes)), most_images)
     return run_audit(plan_arrays(model, baseline, images, labels, names, mean, std, chosen), settings, on_progress)
-
-
-def audit_settings(budgets: Sequence[float], probes: Sequence[str], seed: int) -> AuditSettings:
-    """Checked settings."""
-    if wrong := [budget for budget in budgets if not 0 < budget <= 0.5]:
-        raise InputError(f"--budget {wrong[0]:g}: give shares of an image's pixels, above 0 and up to 0.5")
-    for name in probes:
-        if name not in PROXIES:
-            raise InputError(f"--probes names '{name}': {suggestion(name, PROXIES)}")
-    return AuditSettings(tuple(budgets), tuple(probes), seed)
 
 
 def run_audit(
@@ -183,8 +172,6 @@ def _compared(
     images: AuditedImages,
     settings: AuditSettings,
 ) -> tuple[RelativeRow, ...]:
-    from einstellung.probes.audit.relative import relative_rows
-
     assert one.baseline is not None
     return relative_rows(model, baseline, images.images, images.labels, audit, one.name, one.baseline, settings.seed)
 

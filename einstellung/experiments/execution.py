@@ -20,6 +20,7 @@ from einstellung.experiments.attention_log import AttentionLog
 from einstellung.experiments.evaluation_cache import EvaluationCache
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.launcher import Failure
+from einstellung.experiments.live_timeline import LiveTimeline
 from einstellung.experiments.plan import Job, phase_work, stages
 from einstellung.experiments.plugins import load_plugins, place_in_plugin
 from einstellung.experiments.run_log import RunLog
@@ -99,6 +100,7 @@ class JobExecution:
             AttentionLog(config.attention, stream, context.presentation, context.autocast) if config.attention else None
         )
         self.log = RunLog(self.folder, config.logging)
+        self.live = LiveTimeline(self.folder)
         self.rows: list[dict[str, Any]] = []
         self._sizes = [len(phase.train) for phase in stream.phases]
         self.samples = {phase.name: 0 for phase in stream.phases}
@@ -118,6 +120,7 @@ class JobExecution:
         else:
             self._inherit()
         self.log.start(self.rows)
+        self.live.add(self.rows)
         for position in range(number, len(phases)):
             phase = phases[position]
             if not done:
@@ -132,6 +135,7 @@ class JobExecution:
         else:
             self._finish_run()
         self.checkpoint_file.unlink(missing_ok=True)
+        self.live.remove()
         self.log.close()
 
     def _phases(self) -> list[Phase]:
@@ -274,6 +278,7 @@ class JobExecution:
         moment = {"method": self.job.method, "seed": self.job.seed, "phase": phase.name, "epoch": epoch}
         rows = [{**moment, "split": name, **values[name]} for name in names]
         self.rows += rows
+        self.live.add(rows)
         self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
         return measurements, rows
 

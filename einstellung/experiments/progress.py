@@ -53,13 +53,18 @@ class WorkProgress:
     def share(self) -> float:
         return sum(self.done.values()) / self.total if self.total else 1.0
 
-    def time_left(self) -> str:
+    def seconds_left(self) -> float | None:
+        """None while there is too little to judge by."""
         elapsed = time.monotonic() - self.start
         done = sum(self.done.values())
         gained = done - sum(self.resumed.values())
         if gained < 0.02 * self.total or elapsed < 3:
-            return "estimating time left"
-        return f"about {describe_duration(elapsed * (self.total - done) / gained)} left"
+            return None
+        return elapsed * (self.total - done) / gained
+
+    def time_left(self) -> str:
+        seconds = self.seconds_left()
+        return "estimating time left" if seconds is None else f"about {describe_duration(seconds)} left"
 
 
 class Display(ABC):

@@ -26,6 +26,7 @@ from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.probing import measure_probes, require_probed
 from einstellung.experiments.processes import preload_kernels
 from einstellung.experiments.progress import Display, display_for
+from einstellung.experiments.progress_file import ProgressFile
 from einstellung.experiments.rehearsal import rehearse
 from einstellung.experiments.run_log import require_tensorboard
 from einstellung.experiments.samples import stream_samples
@@ -176,7 +177,7 @@ def run_study(
     if todo:
         record["earlier"] = [*(earlier or {}).pop("earlier", []), *([earlier] if earlier else [])]
         write_json(folder.provenance_file, record)
-        with make_display(todo) as display:
+        with ProgressFile(folder.path, todo, make_display(todo)) as display:
             study = StudyRun(config, folder.path, digests, workers, display)
             failures = launchers[config.launcher]().run(todo, study)
         for failure in failures:

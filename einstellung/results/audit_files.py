@@ -46,13 +46,15 @@ class BearingImage(_Record):
 class Finding(_Record):
     """A cue, or what may be one.
 
-    ``label`` is written as "class". ``box``: top, left, height, width in pixels of the stored image; None where the cue is
-    global, or moves (``moves``: every image then has a box of its own). ``area``: share of the image. ``delta``: accuracy on
-    images of the class minus accuracy with the region covered in black (localised) or the component replaced by that of another
-    image (global); ``ci95`` over images, paired. ``pull``: how much the class gains, on average, where the region of its images
-    is pasted into images of other classes; ``pull_null``: the same for random regions, the largest over places and classes;
-    ``strength``: their ratio; ``threshold``: what it must exceed. ``p``: how often the strongest statistic of a clean net is as
-    large. ``fillings``, ``nsc`` and ``random``: the deltas of the controls. ``component``: what was exchanged, for a global cue.
+    - ``label``: written as "class". ``name``: the class's name.
+    - ``box``: top, left, height, width in pixels of the stored image; None where the cue is global, or moves (``moves``): every
+      image then has a box of its own. ``area``: share of the image. ``component``: what was exchanged, for a global cue.
+    - ``delta``: accuracy on images of the class minus accuracy with the region covered in black (localised) or the component
+      replaced by that of another image (global); ``ci95`` over images, paired.
+    - ``pull``: how much the class gains, on average, where the region of its images is pasted into images of other classes;
+      ``pull_null``: the same for random regions of other classes; ``strength``: their ratio; ``threshold``: what it must exceed.
+    - ``p``: the share of clean nets whose strongest candidate is as strong (``docs/audit.md``).
+    - ``fillings``, ``nsc`` and ``random``: the deltas of the controls.
     """
 
     label: int = Field(alias="class")
@@ -80,7 +82,7 @@ class Finding(_Record):
 
 
 class ProxyRow(_Record):
-    """One of the paper's proxies for one class: accuracy lost under a mask of fixed area, on images not used for it."""
+    """What a proxy of the paper gives for one class: accuracy lost under a mask of fixed area, on other images."""
 
     proxy: Literal["occlusion", "attribution", "replacement"]
     method: str

@@ -17,6 +17,8 @@ def score_audit(audit: AuditFile, timeline: Timeline) -> AuditCard:
     rates = measured_rates()
     methods = {}
     for place, (name, one) in enumerate(audit.models.items()):
+        if name not in runs:
+            continue  # a reader may score some of the models only
         own = {field: getattr(one, field) for field in type(one).model_fields}
         method, seed = runs[name]
         methods[name] = AuditedRecord(
@@ -27,7 +29,7 @@ def score_audit(audit: AuditFile, timeline: Timeline) -> AuditCard:
         methods=methods,
         checks=tuple(audit_checks(audit, timeline, runs)),
         warnings=tuple(_warnings(audit)),
-        relative=audit.relative,
+        relative=tuple(row for row in audit.relative if row.model in runs),
         data=audit.data,
         class_names=audit.class_names,
         n_images=audit.n_images,
@@ -41,9 +43,10 @@ def _runs(audit: AuditFile, timeline: Timeline) -> dict[str, Run]:
     """The row of every model in the timeline: METHOD-seedK of a study, the model's own name otherwise."""
     known = {f"{method}-seed{seed}": (method, seed) for method, seed in timeline.runs}
     known |= {method: (method, seed) for method, seed in timeline.runs if method in audit.models}
-    if lacking := [name for name in audit.models if name not in known]:
-        raise InputError(f"the timeline beside audit.json has no row of the model '{lacking[0]}': audit it again")
-    return {name: known[name] for name in audit.models}
+    found = {name: known[name] for name in audit.models if name in known}
+    if not found:
+        raise InputError("the timeline beside audit.json has no row of its models: audit them again")
+    return found
 
 
 def _warnings(audit: AuditFile) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from einstellung.diagnoses.card import Card, CardPart, MethodRecord
 from einstellung.diagnoses.shortcuts.estimates import (
@@ -142,8 +142,8 @@ class CarryOver(CardPart):
 class PhaseTrade(CardPart):
     """T of every ordered pair of cues from one phase to the next: of gaps, and of the reliance that decides."""
 
-    before: str = Field(serialization_alias="from")
-    after: str = Field(serialization_alias="to")
+    before: str = Field(validation_alias=AliasChoices("before", "from"), serialization_alias="from")
+    after: str = Field(validation_alias=AliasChoices("after", "to"), serialization_alias="to")
     own: Mapping[str, Summary]
     fixed: Mapping[str, Summary]
     common: Mapping[str, Summary]
@@ -265,7 +265,9 @@ class ShortcutsCard(Card):
     image_clusters: ImageClusters | None
     basis: Mapping[str, JudgedBasis]
     methods: Mapping[str, ShortcutsRecord]
-    informed_of: Mapping[str, tuple[str, ...]] = Field(serialization_alias="told_some")
+    informed_of: Mapping[str, tuple[str, ...]] = Field(
+        validation_alias=AliasChoices("informed_of", "told_some"), serialization_alias="told_some"
+    )
     reported: PublishedStudy
 
     @property

@@ -1,16 +1,48 @@
-"""The audit of one model, from its images and labels to findings."""
+"""The audit of one model, from its images and labels to findings.
+
+Half of the images choose the candidates, the other half says what they are worth. A candidate is a finding if it beats the three
+controls and pulls more than the strongest candidates of clean nets that beat them, too (``null.yaml``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
 
+import numpy as np
+import yaml
 from torch import Tensor
 
+from einstellung.errors import InputError
+from einstellung.metrics.proportions import paired_difference_interval, wilson_interval
+from einstellung.probes.audit.components import CONSTRUCTION, ExaminedComponent, examine_components
+from einstellung.probes.audit.data_map import data_map
+from einstellung.probes.audit.examination import FILLINGS, Examined, examine, examine_moving
+from einstellung.probes.audit.localised import RECIPIENTS, Candidate, fixed_candidates, own_windows, refine
 from einstellung.probes.audit.model import AuditedModel
-from einstellung.results.audit_files import ModelAudit
+from einstellung.probes.audit.proxies import (
+    ATTRIBUTIONS,
+    attribution_maps,
+    captum_missing,
+    occlusion_maps,
+    proxy_rows,
+    replacement_rows,
+    windows_of,
+)
+from einstellung.probes.audit.transplants import Ints, Looked, pulls, transplant_map
+from einstellung.probes.audit.windows import Box, grid, overlap, side_of
+from einstellung.results.audit_files import BearingImage, Beats, Finding, ModelAudit, ProxyRow
 
 PROXIES = ("occlusion", "attribution", "replacement")
+ROUTES = ("fixed", "moving", "global")
+ALARM_RATE = 0.05
+_FEWEST = 8  # images of a class, half of which choose and half of which judge
+TOLD = "data"
+_EXAMINED = 6  # fixed candidates, the most promising ones
 
 
 @dataclass(frozen=True)
@@ -21,6 +53,46 @@ class AuditSettings:
     proxies: tuple[str, ...] = PROXIES
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if not self.budgets or not all(0 < budget <= 0.25 for budget in self.budgets):
+            raise InputError(f"the budget is {list(self.budgets)}: give shares of the pixels above 0 and up to 0.25")
+        if unknown := [name for name in self.proxies if name not in PROXIES]:
+            raise InputError(f"unknown proxy '{unknown[0]}': there are {', '.join(PROXIES)}")
+
+
+@dataclass(frozen=True)
+class Null:
+    """What clean nets reach: for each of them the strongest candidate that beats all three controls, over all routes.
+
+    ``scale``: what strengths are divided by, so that routes can be compared; ``largest``: of every clean net, ascending (0: none
+    of its candidates beats all controls).
+    """
+
+    scale: Mapping[str, float]
+    largest: tuple[float, ...]
+
+    def p(self, route: str, strength: float) -> float:
+        """The share of clean nets whose strongest candidate is as strong, this net counted among them.
+
+        >>> Null({"fixed": 2.0}, (0.0, 0.5, 1.0)).p("fixed", 1.5)
+        0.5
+        """
+        above = sum(one >= strength / self.scale[route] for one in self.largest)
+        return (1 + above) / (1 + len(self.largest))
+
+    def threshold(self, route: str) -> float:
+        """Strengths above it have a p of at most :data:`ALARM_RATE`."""
+        allowed = int(ALARM_RATE * (1 + len(self.largest))) - 1
+        return self.largest[-1 - allowed] * self.scale[route]
+
+
+@cache
+def null_of_clean_nets() -> Null:
+    """The null distribution that was measured on clean nets; ``python -m benchmarks audit`` renews it."""
+    text = files("einstellung.probes.audit").joinpath("null.yaml").read_text(encoding="utf-8")
+    content: Mapping[str, Any] = yaml.safe_load(text)
+    return Null(content["scale"], tuple(content["largest"]))
+
 
 def audit_model(
     model: AuditedModel,
@@ -29,6 +101,237 @@ def audit_model(
     names: Mapping[int, str],
     settings: AuditSettings = AuditSettings(),
     on_progress: Callable[[int, int], object] = lambda done, total: None,
+    everything: bool = False,
 ) -> ModelAudit:
-    """Audit a model on uint8 images [N, C, H, W] with their labels."""
-    raise NotImplementedError
+    """Audit a model on uint8 images [N, C, H, W] with their labels.
+
+    ``everything``: all candidates, those that clean nets have, too; nulls are made from them.
+    """
+    begin = time.perf_counter()
+    if len(images) != len(labels):
+        raise InputError(f"there are {len(images)} images and {len(labels)} labels: give one label per image")
+    present = np.unique(labels.numpy())
+    if len(present) < 2:
+        raise InputError("all images have the same label: an audit compares classes, give at least two")
+    model.check(images, labels)
+    looked = Looked.at(model, images, labels.numpy().astype(np.int64))
+    right = looked.before.argmax(axis=1) == looked.labels
+    counts = {int(label): int((looked.labels == label).sum()) for label in present}
+    record: dict[str, Any] = {
+        "accuracy": float(right.mean()),
+        "per_class": {label: float(right[looked.labels == label].mean()) for label in counts},
+    }
+    reason = _cannot_tell(counts, right)
+    if reason is None:
+        search = _Search(looked, settings, on_progress)
+        found = search.run(names)
+        found = found if everything else unusual(found)
+        record |= {"proxies": tuple(search.rows), "left_out": tuple(search.left_out)}
+    else:
+        found = []
+    return ModelAudit(
+        findings=tuple(one for one in found if one.beats.count == 3),
+        suspicions=tuple(one for one in found if one.beats.count < 3),
+        cannot_tell=reason,
+        looks=model.looks,
+        seconds=time.perf_counter() - begin,
+        **record,
+    )
+
+
+def unusual(candidates: Sequence[Finding]) -> list[Finding]:
+    """The candidates that clean nets hardly have, those that beat most controls first.
+
+    A moving cue of a class with a fixed one is the same cue.
+    """
+    kept = [one for one in candidates if one.p <= ALARM_RATE and one.beats.count > 0]
+    fixed = {one.label for one in kept if one.box is not None}
+    kept = [one for one in kept if not (one.moves and one.label in fixed)]
+    return sorted(kept, key=lambda one: (-one.beats.count, one.p, -one.strength))
+
+
+def _cannot_tell(counts: Mapping[int, int], right: np.ndarray) -> str | None:
+    if (fewest := min(counts.values())) < _FEWEST:
+        label = min(counts, key=lambda one: counts[one])
+        return f"class {label} has {fewest} images: an audit needs {_FEWEST} of each class, half to search and half to judge"
+    if wilson_interval(float(right.mean()), len(right))[0] <= max(counts.values()) / len(right):
+        return f"the model is right on {right.mean():.1%} of the images, hardly more than the most frequent class alone gives"
+    return None
+
+
+def halves(labels: Ints, draws: np.random.Generator) -> tuple[Ints, Ints]:
+    """Rows of two halves with the same classes: one to search, one to judge."""
+    first = np.concatenate(
+        [
+            draws.permutation(rows)[: len(rows) // 2]
+            for rows in (np.flatnonzero(labels == one) for one in np.unique(labels))
+        ]
+    )
+    return np.sort(first), np.setdiff1d(np.arange(len(labels)), first)
+
+
+class _Search:
+    """One audit: its two halves of the images, its draws, what the proxies gave."""
+
+    def __init__(self, looked: Looked, settings: AuditSettings, on_progress: Callable[[int, int], object]) -> None:
+        self.settings, self.looked = settings, looked
+        self.draws = np.random.default_rng([settings.seed, len(looked)])
+        self.searched_rows, self.judged_rows = halves(looked.labels, self.draws)
+        self.searched, self.judged = looked.take(self.searched_rows), looked.take(self.judged_rows)
+        height, width = looked.images.shape[-2:]
+        self.sides = sorted({side_of(budget, height, width) for budget in settings.budgets})
+        self.windows = grid(height, width, self.sides[-1])
+        self.rows: list[ProxyRow] = []
+        self.left_out: list[str] = []
+        # one look per window and image, and about as many again for what follows
+        self.total = 2 * len(self.windows) * len(looked)
+        self.start, self.on_progress = looked.model.looks, on_progress
+
+    def progress(self, _: int = 0) -> None:
+        done = self.looked.model.looks - self.start
+        self.on_progress(min(done, self.total - 1), self.total)
+
+    def run(self, names: Mapping[int, str]) -> list[Finding]:
+        side = self.sides[-1]
+        searched = transplant_map(self.searched, self.windows, self.draws, self.progress)
+        seen = self._seen_by_others(side)
+        if "replacement" in self.settings.proxies:
+            self.rows += replacement_rows(self.judged, self.searched, searched, max(self.settings.budgets))
+        judged = transplant_map(self.judged, self.windows, self.draws, self.progress)
+        candidates = self._refined(fixed_candidates(self.searched, searched, seen))
+        fixed = [examine(self.judged, judged, self.looked, one, self.draws) for one in candidates]
+        self.progress()
+        moving = examine_moving(self.judged, own_windows(self.judged, judged, self.draws), self.draws)
+        self.progress()
+        components = examine_components(self.judged, self.draws)
+        self.on_progress(self.total, self.total)
+        return [
+            *(self._region(one, "fixed", names) for one in fixed),
+            *(self._region(one, "moving", names) for one in moving),
+            *(self._component(one, names) for one in components),
+        ]
+
+    def _seen_by_others(self, side: int) -> list[tuple[int, Box, str]]:
+        """Windows that the data alone, occlusion and attribution point at; their masks' deltas on the other half."""
+        alone = data_map(self.searched.images, self.searched.labels)
+        best = [told for told in map(alone.best, alone.classes) if told.told and told.window is not None]
+        seen = [
+            (told.label, told.window, TOLD)
+            for told in best
+            if told.window is not None and told.value > 2 * (told.beside or 0)
+        ]
+        if "occlusion" in self.settings.proxies:
+            maps = occlusion_maps(self.searched, self.sides[0], self.draws)
+            self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
+            seen += windows_of(maps, side)
+            self.progress()
+        if "attribution" in self.settings.proxies:
+            missing = captum_missing()
+            if missing is None and not self.looked.model.differentiable(self.looked.images):
+                missing = f"attribution was left out: no gradient of {self.looked.model.name} reaches its input"
+            if missing is not None:
+                self.left_out.append(missing)
+                return seen
+            for method in ATTRIBUTIONS:
+                maps = attribution_maps(self.searched, method, self.draws)
+                self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
+                seen += windows_of(maps, side)
+            self.progress()
+        return seen
+
+    def _refined(self, seeds: Sequence[Candidate]) -> list[Candidate]:
+        """The candidates that pull most, and what the data alone point at, with their boxes fitted; the same place is one."""
+        looked = self.searched
+        worth = []
+        for seed in seeds:
+            assert seed.box is not None
+            rows = np.flatnonzero(looked.labels == seed.label)
+            worth.append(float(pulls(looked, rows, seed.box, seed.classes, 2, self.draws).mean()))
+        kept: list[Candidate] = []
+        ranked = np.argsort(-np.array(worth)).tolist()
+        for place in [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if TOLD in seeds[one].seen_by)]:
+            fitted = refine(looked, seeds[int(place)], self.draws)
+            assert fitted.box is not None
+            same = [
+                one
+                for one in kept
+                if one.label == fitted.label and one.box is not None and overlap(one.box, fitted.box)
+            ]
+            if not same:
+                kept.append(fitted)
+            self.progress()
+        return kept
+
+    def _region(self, one: Examined, route: str, names: Mapping[int, str]) -> Finding:
+        label, null = one.candidate.label, null_of_clean_nets()
+        lost = one.lost["black"]
+        fixed = one.candidate.box is not None
+        how = "one place" if fixed else "a place of its own in every image"
+        return Finding(
+            label=label,
+            name=names.get(label, str(label)),
+            kind="localised",
+            box=one.candidate.box,
+            moves=not fixed,
+            area=one.area,
+            delta=float(lost.mean()),
+            ci95=_interval(lost),
+            found_by=one.candidate.seen_by,
+            beats=Beats(nsc=one.beats_nsc(), random=one.beats_random(), fillings=one.beats_fillings()),
+            images=self._bearing(one),
+            pull=one.pull,
+            pull_null=one.null_pull,
+            strength=one.strength,
+            threshold=null.threshold(route),
+            p=null.p(route, one.strength),
+            fillings={name: float(one.lost[name].mean()) for name in FILLINGS},
+            nsc=one.nsc_lost,
+            random=one.random_lost,
+            construction=f"a box of {one.area:.1%} of the image at {how}, covered in black",
+            shared_with=tuple(other for other in one.candidate.classes if other != label),
+        )
+
+    def _bearing(self, one: Examined) -> tuple[BearingImage, ...]:
+        """The images of the class, those that bear the cue most first; of a moving cue the judged half only."""
+        label, box = one.candidate.label, one.candidate.box
+        if box is None:
+            rows, scores = self.judged_rows[one.rows], one.by_donor
+            boxes: list[Box | None] = list(one.boxes)
+        else:
+            rows = np.flatnonzero(self.looked.labels == label)
+            scores = pulls(self.looked, rows, box, one.candidate.classes, RECIPIENTS, self.draws).mean(axis=1)
+            boxes = [box] * len(rows)
+        order = np.argsort(-scores, kind="stable")
+        return tuple(BearingImage(index=int(rows[k]), score=float(scores[k]), box=boxes[int(k)]) for k in order)
+
+    def _component(self, one: ExaminedComponent, names: Mapping[int, str]) -> Finding:
+        null = null_of_clean_nets()
+        lost = one.lost["replaced"]
+        order = np.argsort(-one.by_donor, kind="stable")
+        rows = self.judged_rows[one.rows]
+        return Finding(
+            label=one.label,
+            name=names.get(one.label, str(one.label)),
+            kind="global",
+            box=None,
+            component=one.component,
+            area=1.0,
+            delta=float(lost.mean()),
+            ci95=_interval(np.sign(lost)),
+            found_by=("replacement",),
+            beats=Beats(nsc=one.beats_nsc(), random=one.beats_random(), fillings=one.beats_fillings()),
+            images=tuple(BearingImage(index=int(rows[k]), score=float(one.by_donor[k]), box=None) for k in order),
+            pull=one.pull,
+            pull_null=one.null_pull,
+            strength=one.strength,
+            threshold=null.threshold("global"),
+            p=null.p("global", one.strength),
+            fillings={name: float(values.mean()) for name, values in one.lost.items() if name != "replaced"},
+            nsc=one.nsc_lost,
+            random=float(one.lost["of its own class"].mean()),
+            construction=CONSTRUCTION[one.component],
+        )
+
+
+def _interval(lost: np.ndarray) -> tuple[float, float]:
+    return paired_difference_interval(int((lost > 0).sum()), int((lost < 0).sum()), len(lost))

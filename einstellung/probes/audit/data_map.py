@@ -132,7 +132,10 @@ def _properties(images: Tensor, file_sizes: Sequence[int] | None) -> dict[str, T
     across, down = grey.diff(dim=2).abs().mean(dim=(1, 2)), grey.diff(dim=1).abs().mean(dim=(1, 2))
     edge = max(1, images.shape[-1] // 16)
     border = torch.stack(
-        [part.mean(dim=(-2, -1)) for part in (values[..., :edge, :], values[..., -edge:, :], values[..., :edge], values[..., -edge:])],
+        [
+            part.mean(dim=(-2, -1))
+            for part in (values[..., :edge, :], values[..., -edge:, :], values[..., :edge], values[..., -edge:])
+        ],
         dim=1,
     ).flatten(1)
     found = {

@@ -30,7 +30,12 @@ def box_of_shared_content(looked: Looked, bearing: Ints, near: Box, target: Sequ
     top, left, height, width = near
     rows, cols = np.ogrid[: score.shape[0], : score.shape[1]]
     margin = max(2, height // 2)
-    inside = (rows >= top - margin) & (rows < top + height + margin) & (cols >= left - margin) & (cols < left + width + margin)
+    inside = (
+        (rows >= top - margin)
+        & (rows < top + height + margin)
+        & (cols >= left - margin)
+        & (cols < left + width + margin)
+    )
     far = ~inside
     threshold = float(score[far].max()) if far.any() else np.inf
     exceeding = inside & (score > max(threshold, 4.0))

@@ -9,28 +9,23 @@ import numpy as np
 
 from einstellung.probes.audit.extent import box_of_shared_content
 from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, pulls
-from einstellung.probes.audit.windows import Box, area, clipped, iou, overlap
+from einstellung.probes.audit.windows import Box, clipped, iou, overlap
 
 RECIPIENTS = 6  # images that every donor's box is pasted into
-_MOST_DONORS = 40
-_BEARS = 0.5  # of the strongest donors' pull: from there on an image counts as bearing the cue while its extent is sought
+_MOST_DONORS = 24
+_BEARS = (
+    0.5  # of the strongest donors' pull: from there on an image counts as bearing the cue while its extent is sought
+)
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A box of a class, or one box per donor where the cue moves; ``classes``: all that share it.
-
-    ``seen_by``: the maps that pointed at it.
-    """
+    """A box of a class, None where the cue moves; ``classes``: all that share it; ``seen_by``: the maps that pointed at it."""
 
     label: int
     box: Box | None
     classes: tuple[int, ...]
-    own_boxes: dict[int, Box]  # by image, where the cue moves
     seen_by: tuple[str, ...] = ("replacement",)
-
-    def boxes(self, rows: Ints) -> Box | list[Box]:
-        return self.box if self.box is not None else [self.own_boxes[int(row)] for row in rows]
 
 
 def contrast(values: Doubles) -> Doubles:
@@ -41,18 +36,30 @@ def contrast(values: Doubles) -> Doubles:
     return np.asarray(values - np.quantile(values, 0.25, axis=0, keepdims=True))
 
 
-def fixed_candidates(looked: Looked, found: TransplantMap, extra: Sequence[tuple[int, Box, str]] = ()) -> list[Candidate]:
+def fixed_candidates(
+    looked: Looked, found: TransplantMap, extra: Sequence[tuple[int, Box, str]] = ()
+) -> list[Candidate]:
     """Per class the windows that pull most and that are missed most, compared with other classes; and those that others saw."""
     classes = looked.classes
     pull = np.stack([found.pull(looked, label) for label in classes])
     miss = np.stack([found.miss(looked, label) for label in classes])
     seeds: list[Candidate] = []
     for number, label in enumerate(classes):
-        for values in (pull, miss):
-            box = found.windows[int(contrast(values)[number].argmax())]
+        for box in _strongest(contrast(pull)[number], found.windows, 2) + _strongest(
+            contrast(miss)[number], found.windows, 1
+        ):
             seeds.append(_sharing(looked, found, label, box, ("replacement",)))
         seeds += [_sharing(looked, found, label, box, (by,)) for seen, box, by in extra if seen == label]
     return _distinct(seeds)
+
+
+def _strongest(values: Doubles, windows: Sequence[Box], count: int) -> list[Box]:
+    """The windows with the largest values that do not overlap each other."""
+    kept: list[Box] = []
+    for place in np.argsort(-values):
+        if len(kept) < count and not any(overlap(windows[int(place)], other) for other in kept):
+            kept.append(windows[int(place)])
+    return kept
 
 
 def _sharing(looked: Looked, found: TransplantMap, label: int, box: Box, by: tuple[str, ...]) -> Candidate:
@@ -69,7 +76,7 @@ def _sharing(looked: Looked, found: TransplantMap, label: int, box: Box, by: tup
         or (miss[own] > 0.1 and miss[number] >= 0.5 * miss[own] and pull[number] >= 0.5 * max(pull[own], 0))
     ]
     group = tuple(both) if len(both) <= len(classes) // 2 else (label,)
-    return Candidate(label, box, group, {}, by)
+    return Candidate(label, box, group, by)
 
 
 def _distinct(seeds: Sequence[Candidate]) -> list[Candidate]:
@@ -133,31 +140,15 @@ def _donors(looked: Looked, seed: Candidate, draws: np.random.Generator) -> Ints
     return rows if len(rows) <= _MOST_DONORS else draws.choice(rows, _MOST_DONORS, replace=False)
 
 
-def moving_candidates(looked: Looked, found: TransplantMap, draws: np.random.Generator) -> list[Candidate]:
-    """Per class, the window of each image that pulls most, tried again with other recipients."""
+def own_windows(looked: Looked, found: TransplantMap, draws: np.random.Generator) -> list[Box]:
+    """For every image its window that pulls most: of the three that did in the map, the best in other recipients."""
     gains = np.nan_to_num(found.gains(looked), nan=-1.0)
-    result = []
+    best = np.argsort(-gains, axis=1)[:, :3]
+    tried = np.empty(best.shape)
     for label in looked.classes:
         rows = np.flatnonzero(looked.labels == label)
-        own = {int(row): found.windows[_steadiest(looked, found, row, gains[row], label, draws)] for row in rows}
-        result.append(Candidate(label, None, (label,), own))
-    return result
-
-
-def _steadiest(
-    looked: Looked, found: TransplantMap, row: int, gains: Doubles, label: int, draws: np.random.Generator
-) -> int:
-    """Of the four windows of an image that pulled most, the one that pulls most in other recipients."""
-    best = np.argsort(-gains)[:4]
-    tried = pulls(looked, np.repeat(row, len(best)), [found.windows[one] for one in best], (label,), 4, draws).mean(axis=1)
-    return int(best[int(np.argmax(tried))])
-
-
-def matches_fixed(moving: Candidate, fixed: Sequence[Candidate]) -> bool:
-    """Whether most images of a moving candidate have their window where a fixed one is."""
-    boxes = list(moving.own_boxes.values())
-    return any(
-        np.mean([overlap(box, one.box) >= 0.5 * area(one.box) for box in boxes]) > 0.5
-        for one in fixed
-        if one.label == moving.label and one.box is not None
-    )
+        for rank in range(best.shape[1]):
+            boxes = [found.windows[int(place)] for place in best[rows, rank]]
+            tried[rows, rank] = pulls(looked, rows, boxes, (label,), 2, draws).mean(axis=1)
+    chosen = best[np.arange(len(looked)), tried.argmax(axis=1)]
+    return [found.windows[int(place)] for place in chosen]

@@ -27,14 +27,16 @@ class AuditedModel:
     name: str
     forward: Callable[[Tensor], Tensor]
     prepare: Callable[[Tensor], Tensor] = lambda images: images.float() / 255
-    batch_size: int = 128
+    batch_size: int = 64
     net: nn.Module | None = None
     looks: int = field(default=0, compare=False)
 
     def logits(self, images: Tensor) -> Tensor:
         self.looks += len(images)
         with torch.no_grad():
-            parts = [self._checked(self.forward(self.prepare(part)), len(part)) for part in images.split(self.batch_size)]
+            parts = [
+                self._checked(self.forward(self.prepare(part)), len(part)) for part in images.split(self.batch_size)
+            ]
         return torch.cat(parts).float()
 
     def probabilities(self, images: Tensor) -> Floats:
@@ -60,7 +62,9 @@ class AuditedModel:
         some = images[torch.linspace(0, len(images) - 1, min(_CHECKED, len(images))).long()]
         first = self.logits(some)
         if not bool(torch.isfinite(first).all()):
-            raise InputError(f"{self.name} returns NaN or infinite logits for image 0 or another one: it cannot be audited")
+            raise InputError(
+                f"{self.name} returns NaN or infinite logits for image 0 or another one: it cannot be audited"
+            )
         if int(labels.max()) >= first.shape[1]:
             raise InputError(
                 f"{self.name} has {first.shape[1]} outputs, but the labels go up to {int(labels.max())}: give the labels in "

@@ -54,7 +54,9 @@ def foreign_donors(labels: Ints, draws: np.random.Generator) -> Ints:
     >>> bool((labels[donors] != labels).all()), sorted(donors.tolist()) == list(range(12))
     (True, True)
     """
-    order = np.concatenate([draws.permutation(np.flatnonzero(labels == label)) for label in draws.permutation(np.unique(labels))])
+    order = np.concatenate(
+        [draws.permutation(np.flatnonzero(labels == label)) for label in draws.permutation(np.unique(labels))]
+    )
     largest = int(np.bincount(labels).max())
     count = len(labels)
     donors = np.empty(count, dtype=np.int64)
@@ -99,7 +101,10 @@ class TransplantMap:
 
 
 def transplant_map(
-    looked: Looked, windows: Sequence[Box], draws: np.random.Generator, on_progress: Callable[[int], object] = lambda _: None
+    looked: Looked,
+    windows: Sequence[Box],
+    draws: np.random.Generator,
+    on_progress: Callable[[int], object] = lambda _: None,
 ) -> TransplantMap:
     """Paste every window of every image into an image of another class."""
     donors = np.stack([foreign_donors(looked.labels, draws) for _ in windows])
@@ -112,11 +117,18 @@ def transplant_map(
 
 
 def pulls(
-    looked: Looked, donors: Ints, boxes: Box | Sequence[Box], target: Sequence[int], each: int, draws: np.random.Generator
+    looked: Looked,
+    donors: Ints,
+    boxes: Box | Sequence[Box],
+    target: Sequence[int],
+    each: int,
+    draws: np.random.Generator,
 ) -> Doubles:
     """[donors, each]: what ``target`` (classes together) gains when each donor's box is pasted into images of other classes."""
     outside = np.flatnonzero(~np.isin(looked.labels, target))
-    recipients = np.stack([draws.choice(outside, len(donors), replace=len(outside) < len(donors)) for _ in range(each)], axis=1)
+    recipients = np.stack(
+        [draws.choice(outside, len(donors), replace=len(outside) < len(donors)) for _ in range(each)], axis=1
+    )
     givers = looked.images[torch.from_numpy(donors)].repeat_interleave(each, dim=0)
     spread = boxes if isinstance(boxes, tuple) else [box for box in boxes for _ in range(each)]
     mixed = pasted(looked.images[torch.from_numpy(recipients.reshape(-1))], givers, spread)

@@ -20,13 +20,15 @@ def side_of(budget: float, height: int, width: int) -> int:
     return min(height, width, max(2, round(sqrt(budget * height * width))))
 
 
-def grid(height: int, width: int, side: int, per_side: int = 8) -> list[Box]:
+def grid(height: int, width: int, side: int, per_side: int = 7) -> list[Box]:
     """Squares at equal distances that cover the image, at most ``per_side`` in a row, or more where they would leave gaps.
 
     >>> len(grid(32, 32, 7)), grid(4, 4, 2, 2)
-    (64, [(0, 0, 2, 2), (0, 2, 2, 2), (2, 0, 2, 2), (2, 2, 2, 2)])
+    (49, [(0, 0, 2, 2), (0, 2, 2, 2), (2, 0, 2, 2), (2, 2, 2, 2)])
     """
-    return [(top, left, side, side) for top in _starts(height, side, per_side) for left in _starts(width, side, per_side)]
+    return [
+        (top, left, side, side) for top in _starts(height, side, per_side) for left in _starts(width, side, per_side)
+    ]
 
 
 def _starts(length: int, side: int, per_side: int) -> list[int]:

@@ -1,0 +1,176 @@
+"""Global cues: properties of a whole image that can be moved to another one, such as its colour or its border."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from einstellung.probes.audit.examination import SMALLEST_PULL, above, positive, upper
+from einstellung.probes.audit.transplants import Doubles, Ints, Looked, foreign_donors
+
+REPLACED = "replaced"  # by the component of an image of another class
+SAME = "of its own class"
+Exchange = Callable[[Tensor, Tensor], Tensor]  # (recipients, donors) -> recipients with the donors' component
+
+
+def _blurred(images: Tensor, share: float) -> Tensor:
+    """A box blur, twice, over a share of the image's side."""
+    side = max(3, 2 * round(share * images.shape[-1] / 2) + 1)
+    pad = side // 2
+    for _ in range(2):
+        images = F.avg_pool2d(F.pad(images, (pad, pad, pad, pad), mode="replicate"), side, stride=1)
+    return images
+
+
+def _colour(recipients: Tensor, donors: Tensor) -> Tensor:
+    return recipients - recipients.mean(dim=(2, 3), keepdim=True) + donors.mean(dim=(2, 3), keepdim=True)
+
+
+def _low(recipients: Tensor, donors: Tensor) -> Tensor:
+    return recipients - _blurred(recipients, 0.25) + _blurred(donors, 0.25)
+
+
+def _high(recipients: Tensor, donors: Tensor) -> Tensor:
+    return _blurred(recipients, 0.08) + donors - _blurred(donors, 0.08)
+
+
+def _border(recipients: Tensor, donors: Tensor) -> Tensor:
+    edge = max(1, recipients.shape[-1] // 16)
+    result = donors.clone()
+    result[..., edge:-edge, edge:-edge] = recipients[..., edge:-edge, edge:-edge]
+    return result
+
+
+def _grey(images: Tensor) -> Tensor:
+    return images.mean(dim=1, keepdim=True).expand_as(images)
+
+
+def _flat_border(value: float) -> Callable[[Tensor], Tensor]:
+    return lambda images: _border(images, torch.full_like(images, value))
+
+
+#: By name: how it is exchanged, and two other ways to take it away.
+COMPONENTS: Mapping[str, tuple[Exchange, Mapping[str, Callable[[Tensor], Tensor]]]] = {
+    "colour": (_colour, {"grey": _grey, "channels permuted": lambda images: images[:, [1, 2, 0]]}),
+    "low frequencies": (
+        _low,
+        {"flattened": lambda images: images - _blurred(images, 0.25) + 127.5, "grey": _grey},
+    ),
+    "high frequencies": (
+        _high,
+        {
+            "blurred": lambda images: _blurred(images, 0.08),
+            "sharpened": lambda images: 2 * images - _blurred(images, 0.08),
+        },
+    ),
+    "border": (_border, {"black": _flat_border(0.0), "grey": _flat_border(127.5)}),
+}
+CONSTRUCTION = {
+    "colour": "channel means replaced by those of an image of another class",
+    "low frequencies": "box blur over a quarter of the side, replaced by that of an image of another class",
+    "high frequencies": "residual of a small box blur, replaced by that of an image of another class",
+    "border": "frame of a sixteenth of the side, replaced by that of an image of another class",
+}
+
+
+def exchanged(name: str, recipients: Tensor, donors: Tensor) -> Tensor:
+    """uint8 recipients with the component of the donors."""
+    return _bytes(COMPONENTS[name][0](recipients.float(), donors.float()))
+
+
+def _bytes(images: Tensor) -> Tensor:
+    return images.round().clamp(0, 255).to(torch.uint8)
+
+
+@dataclass(frozen=True)
+class ExaminedComponent:
+    """What a component of a class is worth; fields as those of a region."""
+
+    label: int
+    component: str
+    rows: Ints
+    by_donor: Doubles
+    null_pull: float
+    fall: Mapping[str, Doubles]
+    lost: Mapping[str, Doubles]
+    nsc_fall: Doubles
+    nsc_lost: float
+
+    @property
+    def pull(self) -> float:
+        return float(self.by_donor.mean())
+
+    @property
+    def strength(self) -> float:
+        return self.pull / max(self.null_pull, SMALLEST_PULL)
+
+    def beats_nsc(self) -> bool:
+        return above(self.fall[REPLACED], self.nsc_fall)
+
+    def beats_random(self) -> bool:
+        """Whether the component of another class costs more than that of another image of the same class."""
+        return positive(self.fall[REPLACED] - self.fall[SAME])
+
+    def beats_fillings(self) -> bool:
+        return all(positive(self.fall[name]) for name in COMPONENTS[self.component][1])
+
+
+def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3) -> list[ExaminedComponent]:
+    """Every component of every class."""
+    result = []
+    rows, labels = np.arange(len(looked)), looked.labels
+    for name, (_, removals) in COMPONENTS.items():
+        gains = np.zeros(len(looked))
+        falls, losts = [], []
+        for _ in range(each):
+            donors = foreign_donors(labels, draws)
+            after = looked.model.probabilities(exchanged(name, looked.images, looked.images[torch.from_numpy(donors)]))
+            np.add.at(gains, donors, after[rows, labels[donors]] - looked.before[rows, labels[donors]])
+            falls.append(looked.before[rows, labels] - after[rows, labels])
+            losts.append(_lost(looked, after))
+        gains /= each
+        fall = {REPLACED: np.mean(falls, axis=0)}
+        lost = {REPLACED: np.mean(losts, axis=0)}
+        after = looked.model.probabilities(
+            exchanged(name, looked.images, looked.images[torch.from_numpy(_same(labels, draws))])
+        )
+        fall[SAME], lost[SAME] = looked.before[rows, labels] - after[rows, labels], _lost(looked, after)
+        for removal, take_away in removals.items():
+            after = looked.model.probabilities(_bytes(take_away(looked.images.float())))
+            fall[removal], lost[removal] = looked.before[rows, labels] - after[rows, labels], _lost(looked, after)
+        pull = {label: float(gains[labels == label].mean()) for label in looked.classes}
+        for label in looked.classes:
+            own = labels == label
+            result.append(
+                ExaminedComponent(
+                    label,
+                    name,
+                    np.flatnonzero(own),
+                    gains[own],
+                    upper([value for other, value in pull.items() if other != label]),
+                    {key: np.asarray(values[own], dtype=np.float64) for key, values in fall.items()},
+                    {key: np.asarray(values[own], dtype=np.float64) for key, values in lost.items()},
+                    np.asarray(fall[REPLACED][~own], dtype=np.float64),
+                    float(lost[REPLACED][~own].mean()),
+                )
+            )
+    return result
+
+
+def _lost(looked: Looked, after: np.ndarray) -> Doubles:
+    right = (looked.before.argmax(axis=1) == looked.labels) * 1.0
+    return np.asarray(right - (after.argmax(axis=1) == looked.labels))
+
+
+def _same(labels: Ints, draws: np.random.Generator) -> Ints:
+    """Another image of the same class for every image."""
+    partner = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        rows = draws.permutation(np.flatnonzero(labels == label))
+        partner[rows] = np.roll(rows, 1)
+    return partner
