@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -155,8 +155,9 @@ def run_audit(
         n_images=len(images),
         image_size=(images.images.shape[-2], images.images.shape[-1]),
         settings={
-            **asdict(settings),
-            "images": len(images),
+            "budgets": list(settings.budgets),
+            "proxies": list(settings.proxies),
+            "seed": settings.seed,
             "images_available": plan.available,
             "cropped": plan.cropped,
         },
