@@ -37,6 +37,7 @@ def pictures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(auditing, "audit_model", fake_audit)
     monkeypatch.setattr(auditing, "relative_rows", fake_relative)
+    monkeypatch.setattr(auditing, "told_windows", lambda *_: ())  # takes seconds, and is tested elsewhere
     (tmp_path / "net.py").write_text(PLUGIN)
     images, labels = patched_images(per_class=10)
     lines = ["file,label,name"]
@@ -69,15 +70,16 @@ def test_a_plug_in_is_audited_and_json_names_files(pictures, monkeypatch, capsys
 
 
 def test_two_models_give_the_relative_index_and_a_page(pictures, monkeypatch, capsys):
-    words = ("--model", "net.py:reader", "--baseline", "net.py:reader", *ON_PICTURES)
     (pictures / "other.py").write_text(PLUGIN.replace("PatchReader(), NORMAL", "PatchReader(scale=0.0), NORMAL"))
-    assert typed(monkeypatch, *words[:3], "other.py:reader", *ON_PICTURES, "--out", "audit") == 0
+    assert (
+        typed(monkeypatch, "--model", "net.py:reader", "--baseline", "other.py:reader", *ON_PICTURES, "--out", "audit")
+        == 0
+    )
     said = capsys.readouterr().out
     assert "report: audit/report.html" in said
     stored = json.loads((pictures / "audit" / "audit.json").read_text())
     assert {row["baseline"] for row in stored["relative"]} == {"other.py:reader"}
     assert stored["provenance"]["command"].startswith("einstellung audit --model net.py:reader")
-    assert "audit" in said or "proxy" in said
 
 
 def test_weights_are_read_safely_and_the_head_is_sized_by_them(pictures, monkeypatch, capsys):
