@@ -255,11 +255,11 @@ def test_ls_lists_with_and_without_json(what, monkeypatch, capsys):
 
 
 def test_validate_shows_the_proof(monkeypatch, capsys):
-    assert typed(monkeypatch, "validate", "--preset", "demo", "--json") == 0
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map", "--json") == 0
     done = json.loads(capsys.readouterr().out)
     assert done["holds"] is True
     assert len(done["proof"]["checks"]) == 9
-    assert typed(monkeypatch, "validate", "--preset", "demo") == 0
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map") == 0
     text = capsys.readouterr().out
     assert "15 runs, 5 first phases to train" in text
     assert text.count("ok  ") == 9
@@ -290,7 +290,7 @@ def test_a_missing_baseline_is_a_warning(monkeypatch, capsys, tmp_path):
 
 def test_validate_says_what_it_did_not_check(monkeypatch, capsys):
     """A cue of 12 of 20 pixels has no second place, which is no failure."""
-    assert typed(monkeypatch, "validate", "--preset", "demo", "--set", "cue.size=12") == 0
+    assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map", "--set", "cue.size=12") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("--  ")] == [
         "--    the displaced cue is there, and not at its usual place: not checked: no split shows the cue elsewhere"

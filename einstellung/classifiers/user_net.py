@@ -60,10 +60,16 @@ def _classes(net: nn.Module, preprocessing: Preprocessing, name: str) -> int:
 def _built(file: Path, function: str, name: str) -> tuple[nn.Module, dict[str, Any]]:
     if not file.is_file():
         raise InputError(f"{file} is not a file: write --model file.py:function")
-    build = runpy.run_path(str(file)).get(function)
-    if not callable(build):
-        raise InputError(f"{file} has no function '{function}': write --model file.py:function")
-    built = build()
+    try:
+        build = runpy.run_path(str(file)).get(function)
+        if not callable(build):
+            raise InputError(f"{file} has no function '{function}': write --model file.py:function")
+        built = build()
+    except InputError:
+        raise
+    except Exception as error:  # the file is the user's
+        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        raise InputError(f"{name} fails ({reason}): fix the file") from error
     if (
         not isinstance(built, tuple)
         or len(built) != 2

@@ -18,7 +18,7 @@ _UNREADABLE = (RuntimeError, pickle.UnpicklingError, SafetensorError, EOFError, 
 
 def load_weights_file(net: nn.Module, file: Path, name: str) -> None:
     """Load every weight of the net from the file; missing and unexpected names are errors."""
-    given, own = _read(file), net.state_dict()
+    given, own = read_weights_file(file), net.state_dict()
     if wrong := sorted(own.keys() ^ given.keys()):
         problem = f"lacks '{wrong[0]}'" if wrong[0] in own else f"has '{wrong[0]}', which the net has not"
         raise InputError(f"{file} does not hold the weights of {name}: it {problem} ({len(wrong)} names differ)")
@@ -28,7 +28,8 @@ def load_weights_file(net: nn.Module, file: Path, name: str) -> None:
     net.load_state_dict(given)
 
 
-def _read(file: Path) -> dict[str, Tensor]:
+def read_weights_file(file: Path) -> dict[str, Tensor]:
+    """The tensors of a weights file by name."""
     if not file.is_file():
         raise InputError(f"{file} is not a file: give safetensors or a state_dict")
     content: object

@@ -8,6 +8,7 @@ import sys
 import click
 
 from einstellung import __version__
+from einstellung.cli.audit import audit
 from einstellung.cli.composites import composites
 from einstellung.cli.concon import concon
 from einstellung.cli.data import data
@@ -31,12 +32,13 @@ def cli() -> None:
     einstellung demo               a learner with and without a habit, drawn shapes, a report in minutes
     einstellung score FILES...     the Einstellung Rigidity Index from your own log files
     einstellung run CONFIG.yaml    a study of your own
+    einstellung audit FOLDER       cues that nobody named, in the nets of a study or in any classifier
     einstellung view FOLDER...     studies in the browser, running ones live
     """
 
 
 for verb in (
-    *(score, run, demo, validate, report, view, probe, list_, data),
+    *(score, run, demo, validate, report, view, probe, audit, list_, data),
     *(concon, composites, watermark, shifts, last_layer),
 ):
     cli.add_command(verb)

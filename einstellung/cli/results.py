@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 @click.argument("folder", type=click.Path(path_type=Path))
 @JSON
 def report(folder: Path, as_json: bool) -> None:
-    """Score a results folder (of a study, a sweep or a family) and rewrite its figures, tables and page."""
-    from einstellung.diagnoses.reporting import report_study
+    """Score a results folder (of a study, a sweep, a family or an audit) and rewrite its figures, tables and page."""
+    from einstellung.diagnoses.reporting import report_logs, report_study
+    from einstellung.results.audit_files import AUDIT_FILE
     from einstellung.results.family import family_file
     from einstellung.results.folder import ResultsFolder
     from einstellung.results.sweep import sweep_file
@@ -33,6 +34,9 @@ def report(folder: Path, as_json: bool) -> None:
         return
     if family_file(folder).exists():
         _report_family(results, as_json)
+        return
+    if (folder / AUDIT_FILE).exists():
+        show_reported(report_logs(folder), as_json)
         return
     if not results.config_file.exists():
         raise InputError(

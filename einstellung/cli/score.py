@@ -87,12 +87,10 @@ def score(
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
     from einstellung.arguments import names, whole_numbers
-    from einstellung.diagnoses.contract import Evidence
     from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
-    from einstellung.diagnoses.reporting import Scored
+    from einstellung.diagnoses.reporting import Scored, evidence_of_logs
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
-    from einstellung.timeline import Timeline
 
     if plugins:
         from einstellung.experiments.plugins import load_plugins
@@ -102,7 +100,7 @@ def score(
     if variant is not None and kind is not None:
         raise InputError("--variant is the older name of --as: give --as alone")
     kind = kind or (DEFAULT if variant == "paper" else variant)
-    evidence = Evidence(Timeline.read_many(paths)).only(
+    evidence = evidence_of_logs(paths).only(
         None if methods is None else names("--methods", methods),
         None if seeds is None else whole_numbers("--seeds", seeds),
     )

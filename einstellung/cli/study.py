@@ -137,12 +137,21 @@ def demo(workers: Workers | None, launcher: str | None, viewed: bool, out: Path 
 @PRESET
 @SET
 @DATA
+@click.option(
+    "--data-map/--no-data-map", default=True, show_default=True, help="Ask the images of every phase alone for cues."
+)
 @JSON
 def validate(
-    config: Path | None, preset: str | None, assignments: tuple[str, ...], data: Path | None, as_json: bool
+    config: Path | None,
+    preset: str | None,
+    assignments: tuple[str, ...],
+    data: Path | None,
+    data_map: bool,
+    as_json: bool,
 ) -> None:
     """Check a configuration, prove its stream and run one step of every learner in every phase; nothing is kept."""
     from einstellung.diagnoses.reporting import common_diagnosis
+    from einstellung.experiments.data_maps import describe_phase, phase_windows
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
     from einstellung.results.config import build_config
@@ -167,11 +176,21 @@ def validate(
             "warnings": list(prepared.warnings),
         }
         _log_warnings(name, prepared.warnings)
+        alone = phase_windows(prepared.stream) if data_map else {}
+        if data_map:
+            shown[name]["data_map"] = {
+                phase: [row.model_dump(mode="json", by_alias=True) for row in rows] for phase, rows in alone.items()
+            }
         if not as_json:
             if name:
                 click.echo(f"{name}:")
             for check in proof.checks:
                 click.echo(f"{_MARKS[check.passed]}  {check.name}: {check.detail}")
+            for phase, rows in alone.items():
+                stands_out = any(row.alarm for row in rows)
+                click.echo(
+                    f"{'cue?' if stands_out else 'map '}  {describe_phase(phase, rows, prepared.stream.class_names)}"
+                )
             shared = sum(job.kind == "first_phase" for job in jobs)
             click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
             proof.require()

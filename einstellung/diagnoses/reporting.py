@@ -23,6 +23,7 @@ from einstellung.results.family import family_file, read_family
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import RunFiles
 from einstellung.results.sweep import read_sweep
+from einstellung.timeline import Timeline
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,25 @@ def evidence_of(results: ResultsFolder) -> Evidence:
         runs=RunFiles(results.path, tuple(timeline.runs)),
         failures=tuple(results.failures()),
     )
+
+
+def evidence_of_logs(paths: Sequence[Path]) -> Evidence:
+    """The evidence in log files and folders of them."""
+    folder = paths[0] if len(paths) == 1 and paths[0].is_dir() else None
+    return Evidence(Timeline.read_many(paths), runs=RunFiles(log_folder=folder))
+
+
+def score_logs(paths: Sequence[Path]) -> Scored:
+    """The card of logs, by the diagnosis that they were made for and its default settings."""
+    evidence = evidence_of_logs(paths)
+    return score_evidence(recognise(evidence.timeline.splits), evidence, {})
+
+
+def report_logs(folder: Path) -> Reported:
+    """Score a folder that holds logs and what their diagnosis reads beside them, and rewrite its figures, tables and page."""
+    scored = score_logs([folder])
+    record = ResultsFolder(folder).read_optional(ResultsFolder(folder).provenance_file)
+    return Reported(scored, write_report(folder, scored, provenance=record))
 
 
 def _siblings(results: ResultsFolder) -> dict[str, Card]:

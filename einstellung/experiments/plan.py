@@ -118,6 +118,7 @@ def _shape(config: StudyConfig, stream: Stream, method: str, options: dict[str, 
     if "content" in stream.facts:  # what is in the user's own files, not where they lie
         places = {key: None for key in ("path", "rules", "perception", "backend") if key in shape["stream"]}
         shape["stream"] = {**shape["stream"], **places, "content": stream.facts["content"]}
+        shape["stream"].pop("boxes", None)  # part of the content
     if config.attention is not None:
         # any plug-in may hold the adapter by which attention is found
         shape["attention"] = {**whole["attention"], "plugins": sorted(str(one.sha256) for one in config.plugins)}

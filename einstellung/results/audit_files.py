@@ -12,7 +12,8 @@ from einstellung.errors import InputError
 from einstellung.files import read_json, write_text
 
 FORMAT: Literal[1] = 1
-AUDIT_FILE = "audit.json"
+AUDIT_FILE, PICTURES_FILE = "audit.json", "audit_pictures.npz"
+NORMAL_SPLIT, COVERED_SPLIT = "audit_normal", "audit_covered"
 Interval = tuple[float, float] | None
 Box = tuple[int, int, int, int]
 Kind = Literal["localised", "global"]
@@ -136,20 +137,49 @@ class DataWindow(_Record):
 
 
 class AuditFile(_Record):
-    """Everything that an audit wrote. ``alarm_rate``: of clean nets, as measured, with its exact interval."""
+    """Everything that an audit wrote.
+
+    ``image_names``: of the audited images in their order, the file of each or its index in its data set; empty where the images
+    came as an array, whose positions name them.
+    """
 
     format: Literal[1] = FORMAT
     models: Mapping[str, ModelAudit]
     relative: tuple[RelativeRow, ...] = ()
     data: tuple[DataWindow, ...] = ()
     class_names: Mapping[int, str]
+    image_names: tuple[str | int, ...] = ()
     n_images: int
     image_size: tuple[int, int]
     settings: Mapping[str, Any]
     provenance: Mapping[str, Any] = Field(default_factory=dict)
 
+    def image_name(self, index: int) -> str | int:
+        """What an audited image is called outside the audit."""
+        return self.image_names[index] if self.image_names else index
+
     def to_json(self) -> dict[str, Any]:
         return self.model_dump(mode="json", by_alias=True)
+
+    def summary(self) -> dict[str, Any]:
+        """What ``einstellung audit --json`` prints: images by their names, the relative index by model."""
+        models = {}
+        for name, one in self.models.items():
+            parts = {key: [self._named(found) for found in getattr(one, key)] for key in ("findings", "suspicions")}
+            models[name] = {**one.model_dump(mode="json", by_alias=True), **parts}
+        relative: dict[str, list[Any]] = {}
+        for row in self.relative:
+            relative.setdefault(row.model, []).append(row.model_dump(mode="json", by_alias=True))
+        own = self.model_dump(mode="json", by_alias=True, exclude={"models", "relative", "image_names"})
+        return {"models": models, "relative": relative, **own}
+
+    def _named(self, found: Finding) -> dict[str, Any]:
+        record = found.model_dump(mode="json", by_alias=True)
+        bearing = record["images"]
+        record["images"] = [self.image_name(image["index"]) for image in bearing]
+        record["image_scores"] = [image["score"] for image in bearing]
+        record["image_boxes"] = [image["box"] for image in bearing]
+        return record
 
 
 def write_audit(folder: Path, audit: AuditFile) -> Path:

@@ -33,12 +33,14 @@ class RunPictures:
 class RunFiles:
     """Files that runs store next to their timelines, read on demand; foreign logs have none.
 
-    ``probe_folder``: where files of probes lie, if not in the results folder.
+    ``probe_folder``: where files of probes lie, if not in the results folder. ``log_folder``: the folder that foreign logs were
+    read from, where they are in one.
     """
 
     folder: Path | None = None
     runs: tuple[Run, ...] = ()
     probe_folder: Path | None = None
+    log_folder: Path | None = None
 
     def predictions(
         self, last: bool = False, so: str = "tests on single images leave {run} out"

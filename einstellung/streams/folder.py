@@ -17,6 +17,7 @@ from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.registry import suggestion
+from einstellung.sources.found_boxes import FoundBoxes, read_found_boxes
 from einstellung.sources.picture_table import PictureRow, read_picture_table
 from einstellung.sources.pictures import DecodedPictures, read_pictures
 from einstellung.streams.boxed import Box, BoxedCue, boxed_stream, scaled_box
@@ -36,6 +37,7 @@ def folder(
     size: int = 32,
     shortcut: tuple[str, ...] = (),
     cue_in_images: bool = False,
+    boxes: str | None = None,
     validation: float = 0.1,
     crop_padding: int = 4,
     flip: bool = True,
@@ -45,6 +47,7 @@ def folder(
     """A folder of image files with a table of file, label, phase, split and optionally superclass, group and box.
 
     Images with a ``shortcut`` label get the planted cue or, with ``cue_in_images``, have one at the boxes in the table.
+    ``boxes``: an audit (its folder or file) that found boxes for such images; what they give is marked as a proxy.
     """
     if not path:
         raise InputError("stream.path is not set: give the folder that holds the images and the table")
@@ -54,6 +57,11 @@ def folder(
         raise InputError(f"stream.validation is {validation}: it must lie between 0 and 1")
     if not 0 <= crop_padding < size:
         raise InputError(f"stream.crop_padding is {crop_padding}: give 0 to {size - 1} for images {size} pixels wide")
+    if boxes is not None and not cue_in_images:
+        raise InputError(
+            "stream.boxes says where a cue is that the images have already: set stream.cue_in_images to true"
+        )
+    found = read_found_boxes(Path(boxes).expanduser()) if boxes is not None else None
     _check_colours(mean, std)
     source = _Source.read(Path(path).expanduser(), table, size)
     classes = source.classes(shortcut)
@@ -63,6 +71,9 @@ def folder(
     given = mean is not None and std is not None
     mean, std = (mean, std) if mean is not None and std is not None else _mean_and_std(trained)
     facts = source.facts(classes, table)
+    if found is not None:
+        facts["proxy"] = found.facts()
+        facts["content"] = digest([facts["content"], found.by_class, found.by_picture], length=64)
     facts["normalisation"] = {
         "mean": list(mean),
         "std": list(std),
@@ -71,7 +82,7 @@ def folder(
     settings: dict[str, Any] = {"mean": mean, "std": std, "crop_padding": crop_padding, "flip": flip}
     settings["uneven_classes"] = True
     if cue_in_images:
-        stream = boxed_stream("folder", images, classes, source.boxes(shortcut), cover, facts, **settings)
+        stream = boxed_stream("folder", images, classes, source.boxes(shortcut, found), cover, facts, **settings)
     else:
         stream = planted_stream("folder", images, classes, cue, cover, facts, **settings)
     return replace(stream, splits=(*stream.splits, *source.extra_splits(classes, stream)))
@@ -155,11 +166,22 @@ class _Source:
                     f"'{duplicate.file.name}' ({' '.join(two)}): remove one of them"
                 )
 
-    def boxes(self, shortcut: Sequence[str]) -> BoxedCue:
-        """The table's boxes, scaled to the images' size; a test image of a shortcut label must have one."""
+    def boxes(self, shortcut: Sequence[str], found: FoundBoxes | None = None) -> BoxedCue:
+        """The table's boxes, or those that an audit found, scaled to the images' size.
+
+        A test image of a shortcut label must have one.
+        """
         scaled: dict[int, Box] = {}
         for number, (row, (height, width)) in enumerate(zip(self.rows, self.pictures.sizes.tolist(), strict=True)):
-            if row.box is not None:
+            if found is not None and row.label in shortcut:
+                if (own := found.box(row.label, number, row.file)) is not None:
+                    scaled[number] = scaled_box(own, found.height, found.width, self.size)
+                elif row.split == "test":
+                    raise InputError(
+                        f"{row.place}: the audit in stream.boxes found no box for this image of the label '{row.label}', "
+                        "so its cue cannot be covered: name other labels in stream.shortcut"
+                    )
+            elif row.box is not None and found is None:
                 scaled[number] = scaled_box(row.box, height, width, self.size)
             elif row.label in shortcut and row.split == "test":
                 raise InputError(

@@ -384,6 +384,7 @@ class RigidityCard(Card):
     """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked.
 
     ``per_image``, ``attention``, ``corroboration``, ``reported`` and ``stream_facts`` are null where there is no evidence.
+    ``proxy``: why its numbers are proxies; null where the cue is known.
     """
 
     kind: Literal["rigidity"] = "rigidity"
@@ -403,6 +404,7 @@ class RigidityCard(Card):
     corroboration: Corroboration | None = None
     reported: ReportedNumbers | None = None
     stream_facts: StreamFacts | None = None
+    proxy: str | None = None
 
     @property
     def is_compared(self) -> bool:

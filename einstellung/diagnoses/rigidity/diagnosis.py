@@ -22,6 +22,7 @@ from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySe
 from einstellung.diagnoses.rigidity.splits import describe_split, recognises, split_order
 from einstellung.diagnoses.rigidity.tables import make_tables
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
+from einstellung.diagnoses.wording import percent
 from einstellung.report.family import SWEEP, FamilyPage
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number
@@ -59,10 +60,12 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         card = with_run_files(scored, _run_files(evidence))
         card = with_error_rates(card.model_copy(update={"besides": besides(card)}))
         found, unread = probed(evidence.runs)
+        proxy = _proxy(evidence.facts)
         papers = evidence.config is not None and follows_paper(evidence.config)
         return card.model_copy(
             update={
-                "warnings": (*evidence.failures, *card.warnings, *unread),
+                "warnings": (*([proxy] if proxy else []), *evidence.failures, *card.warnings, *unread),
+                "proxy": proxy,
                 "corroboration": corroborate(card, found, evidence.runs),
                 "reported": reported_numbers(card.methods) if papers else None,
                 "stream_facts": facts,
@@ -73,7 +76,8 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return answer(card)
 
     def tables(self, card: RigidityCard) -> Mapping[str, Table | Missing]:
-        return make_tables(card)
+        made = make_tables(card)
+        return made if card.proxy is None else {name: _as_proxy(table, card.proxy) for name, table in made.items()}
 
     def figures(self, evidence: Evidence, card: RigidityCard) -> Iterable[Plan]:
         from einstellung.diagnoses.rigidity.figures.catalogue import figure_plans
@@ -91,6 +95,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
 
     def conditions(self, card: RigidityCard) -> Mapping[str, str]:
         return {
+            **({"proxy": card.proxy} if card.proxy else {}),
             "baseline": card.baseline if card.has_baseline else "none",
             "seeds": describe_card_seeds(card),
             "accuracy": "top-1, macro over the classes of the split",
@@ -113,6 +118,22 @@ def _run_files(evidence: Evidence) -> RunFiles:
     methods = evidence.timeline.methods
     runs = sorted(evidence.runs.runs, key=lambda run: (methods.index(run[0]), run[1]))
     return replace(evidence.runs, runs=tuple(runs))
+
+
+def _proxy(facts: Mapping[str, Any]) -> str | None:
+    """Why the numbers are proxies, where the stream's boxes were found and not given."""
+    if not (found := facts.get("proxy")):
+        return None
+    return (
+        f"proxy: an audit found the boxes that are covered ({percent(found['area'])} of an image on average); AD, PD and SFR_rel "
+        "rest on them, not on a known cue"
+    )
+
+
+def _as_proxy(table: Table | Missing, why: str) -> Table | Missing:
+    if isinstance(table, Missing):
+        return table
+    return replace(table, title=f"{table.title} (proxy)", note=f"{table.note} {why[0].upper()}{why[1:]}.".strip())
 
 
 def _stream_facts(facts: Mapping[str, Any]) -> StreamFacts | None:

@@ -1,0 +1,148 @@
+"""Models as an audit takes them: classifiers by name, a weights file with one of our backbones, any callable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from einstellung.backbones.registry import build_backbone
+from einstellung.classifiers import load_classifier
+from einstellung.classifiers.classifier import Classifier, last_linear, state_digest
+from einstellung.classifiers.labelled import LabelledFiles, open_picture
+from einstellung.classifiers.preprocessing import Preprocessing, preprocessing_from
+from einstellung.classifiers.weights_file import load_weights_file, read_weights_file
+from einstellung.errors import InputError
+from einstellung.probes.audit import AuditedModel
+from einstellung.probes.nets.subject import ProbedNet
+
+WEIGHTS = (".safetensors", ".pt", ".pth")
+_BATCH = 8  # of large images: larger batches take longer per image on a CPU
+
+
+@dataclass(frozen=True)
+class WeightsOptions:
+    """What a weights file does not say: its backbone with options, and how images are prepared for it."""
+
+    backbone: str | None = None
+    backbone_options: Mapping[str, Any] = field(default_factory=dict)
+    mean: Sequence[float] | None = None
+    std: Sequence[float] | None = None
+    size: int | None = None
+
+    @property
+    def given(self) -> list[str]:
+        named = {"--backbone": self.backbone, "--mean": self.mean, "--std": self.std, "--size": self.size}
+        return [name for name, value in named.items() if value is not None] + (
+            ["--backbone-option"] if self.backbone_options else []
+        )
+
+
+def load_by_name(name: str, options: WeightsOptions, files: LabelledFiles) -> Classifier:
+    """A classifier by its name, or by its weights file."""
+    if name.endswith(WEIGHTS):
+        return _from_weights(Path(name).expanduser(), options, files)
+    if options.given:
+        raise InputError(f"{options.given[0]} is for a weights file ({', '.join(WEIGHTS)}); {name} brings its own")
+    return load_classifier(name)
+
+
+def _from_weights(file: Path, options: WeightsOptions, files: LabelledFiles) -> Classifier:
+    if options.backbone is None:
+        raise InputError(f"{file} is a weights file: name its net with --backbone, e.g. --backbone resnet18")
+    if options.mean is None or options.std is None:
+        raise InputError(f"{file} is a weights file: give --mean and --std (for pixels in 0..1) as it was trained with")
+    net = build_backbone(options.backbone, options.backbone_options, _outputs(file, options), 0)
+    load_weights_file(net, file, f"the backbone '{options.backbone}'")
+    size = options.size or _common_size(files)
+    settings = {"size": size, "resize": size, "mean": options.mean, "std": options.std, "squash": True}
+    preprocessing = preprocessing_from(settings, str(file))
+    return Classifier(file.name, net.eval(), preprocessing, last_linear(net, file.name).out_features, state_digest(net))
+
+
+def _outputs(file: Path, options: WeightsOptions) -> int:
+    """The number of classes, from the shape of the last layer in the file."""
+    assert options.backbone is not None
+    given = read_weights_file(file)
+    probe = build_backbone(options.backbone, options.backbone_options, 2, 0)
+    layer = last_linear(probe, options.backbone)
+    name = next(name for name, module in probe.named_modules() if module is layer) + ".weight"
+    if name not in given or given[name].ndim != 2:
+        raise InputError(
+            f"{file} has no last layer '{name}' of the backbone '{options.backbone}': name another --backbone"
+        )
+    return len(given[name])
+
+
+def _common_size(files: LabelledFiles) -> int:
+    """The side of all pictures, which are square and of one size."""
+    sizes = {open_picture(file).size for file in files.files}
+    if len(sizes) > 1 or len(set(next(iter(sizes)))) > 1:
+        shown = ", ".join(f"{width}x{height}" for width, height in sorted(sizes)[:3])
+        raise InputError(
+            f"the pictures are of different sizes or not square ({shown}): give --size, the side of the net's input"
+        )
+    return next(iter(sizes))[0]
+
+
+def of_classifier(classifier: Classifier) -> AuditedModel:
+    """A classifier of pictures."""
+
+    def prepare(images: Tensor) -> Tensor:
+        return classifier.preprocessing.normalised(images).contiguous(memory_format=torch.channels_last)
+
+    return AuditedModel(classifier.name, classifier.net, prepare, _BATCH, classifier.net)
+
+
+def of_stored_net(name: str, stored: ProbedNet) -> AuditedModel:
+    """The net of a run."""
+    net = stored.net.eval()
+
+    def forward(inputs: Tensor) -> Tensor:
+        with stored.autocast():
+            return net(inputs).float()  # type: ignore[no-any-return]
+
+    return AuditedModel(name, forward, stored.presentation.normalised, stored.batch_size, net)
+
+
+def of_callable(
+    name: str, model: Callable[[Tensor], Tensor], mean: Sequence[float] | None, std: Sequence[float] | None
+) -> AuditedModel:
+    """Any function of a batch in 0..1, normalised by ``mean`` and ``std`` where they are given."""
+    if not callable(model):
+        raise InputError(
+            f"{name} is {type(model).__name__}: give a torch module or another function of a batch of images"
+        )
+    net = model if isinstance(model, nn.Module) else None
+    if net is not None:
+        net.eval()
+    if mean is None and std is None:
+        return AuditedModel(name, model, net=net)
+    scale = Preprocessing(1, 1, _channels(mean, "mean"), _channels(std, "std"))
+    return AuditedModel(name, model, scale.normalised, net=net)
+
+
+def _channels(values: Sequence[float] | None, what: str) -> tuple[float, float, float]:
+    if values is None or len(values) != 3:
+        raise InputError(f"{what} is {values}: give mean and std together, three numbers each, or neither")
+    first, second, third = map(float, values)
+    return first, second, third
+
+
+def require_answers(model: AuditedModel, images: Tensor, labels: Tensor) -> None:
+    """Refuse a model that fails on these images, or whose answers cannot be audited."""
+    try:
+        model.logits(images[:2])
+    except InputError:
+        raise
+    except Exception as error:  # noqa: BLE001 (the model is the user's code)
+        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
+        shape = " x ".join(map(str, images.shape[1:]))
+        raise InputError(
+            f"{model.name} fails on images of {shape} ({reason}): give images of the size that it takes, or fix the model"
+        ) from None
+    model.check(images, labels)

@@ -1,0 +1,196 @@
+"""Audit models for unknown cues: every model of a plan, its baseline beside it, and the images alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pandas as pd
+import torch
+
+from einstellung.cues import cover
+from einstellung.diagnoses.reporting import Scored, report_logs, score_logs
+from einstellung.experiments.audit_pictures import archive, pictures_of
+from einstellung.experiments.audit_plans import MOST_IMAGES, Audited, AuditPlan, Chosen, plan_arrays
+from einstellung.experiments.audited_images import AuditedImages
+from einstellung.experiments.audited_models import require_answers
+from einstellung.experiments.data_maps import told_windows
+from einstellung.files import write_bytes, write_json
+from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model
+from einstellung.probes.audit.audit import PROXIES
+from einstellung.probes.audit.relative import relative_rows
+from einstellung.probes.audit.windows import mask_of
+from einstellung.results.audit_files import (
+    COVERED_SPLIT,
+    NORMAL_SPLIT,
+    PICTURES_FILE,
+    AuditFile,
+    Finding,
+    ModelAudit,
+    RelativeRow,
+    write_audit,
+)
+from einstellung.timeline import Timeline
+
+OnProgress = Callable[[int, int], object]
+
+
+@dataclass(frozen=True)
+class AuditResult:
+    """What an audit found. ``findings`` beat all three controls, ``suspicions`` some; of all models, the strongest first."""
+
+    audit: AuditFile
+    timeline: Timeline
+    pictures: bytes
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return _strongest(found for one in self.audit.models.values() for found in one.findings)
+
+    @property
+    def suspicions(self) -> tuple[Finding, ...]:
+        return _strongest(found for one in self.audit.models.values() for found in one.suspicions)
+
+    @property
+    def cannot_tell(self) -> Mapping[str, str]:
+        """By model, why nothing can be said of it."""
+        return {name: one.cannot_tell for name, one in self.audit.models.items() if one.cannot_tell is not None}
+
+    def scored(self) -> Scored:
+        """The card, with a verdict on every model."""
+        with TemporaryDirectory() as folder:
+            return score_logs([self._write(Path(folder))])
+
+    def to_json(self) -> dict[str, Any]:
+        """What ``einstellung audit --json`` prints."""
+        summary = self.audit.summary()
+        for name, record in self.scored().card.methods.items():
+            summary["models"][name]["verdict"] = record.verdict.model_dump(mode="json")
+        return summary
+
+    def with_provenance(self, provenance: Mapping[str, Any]) -> AuditResult:
+        return replace(self, audit=self.audit.model_copy(update={"provenance": provenance}))
+
+    def save(self, folder: Path | str) -> Path:
+        """Write ``audit.json``, pictures, timeline, figures, tables and the page into a folder; return the page's path."""
+        folder = self._write(Path(folder))
+        write_bytes(folder / PICTURES_FILE, self.pictures)
+        return report_logs(folder).page
+
+    def _write(self, folder: Path) -> Path:
+        """What the card rests on."""
+        write_audit(folder, self.audit)
+        self.timeline.write(folder / "timeline.csv")
+        if self.audit.provenance:
+            write_json(folder / "provenance.json", dict(self.audit.provenance))
+        return folder
+
+
+def _strongest(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple(sorted(found, key=lambda one: -one.strength))
+
+
+def audit_arrays(
+    model: Any,
+    images: Any,
+    labels: Any,
+    baseline: Any = None,
+    *,
+    names: Mapping[int, str] | Sequence[str] | None = None,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    budgets: Sequence[float] = AuditSettings().budgets,
+    probes: Sequence[str] = PROXIES,
+    classes: Sequence[str | int] = (),
+    most_images: int = MOST_IMAGES,
+    seed: int = 0,
+    on_progress: OnProgress = lambda done, total: None,
+) -> AuditResult:
+    """See :func:`einstellung.audit`."""
+    settings = AuditSettings(tuple(budgets), tuple(probes), seed)
+    chosen = Chosen(tuple(map(str, classes)), most_images)
+    return run_audit(plan_arrays(model, baseline, images, labels, names, mean, std, chosen), settings, on_progress)
+
+
+def run_audit(
+    plan: AuditPlan,
+    settings: AuditSettings,
+    on_progress: OnProgress = lambda done, total: None,
+) -> AuditResult:
+    """Audit every model of a plan; nothing is written."""
+    images = plan.images
+    audits: dict[str, ModelAudit] = {}
+    relative: list[RelativeRow] = []
+    rows: list[dict[str, Any]] = []
+    arrays: dict[str, Any] = {}
+    references: dict[str, AuditedModel] = {}
+    with plan.threads():
+        for place, one in enumerate(plan.models):
+            model = plan.loaders[one.name]()
+            require_answers(model, images.images, images.labels)
+            audits[one.name] = audit_model(
+                model,
+                images.images,
+                images.labels,
+                images.class_names,
+                settings,
+                lambda done, total, place=place: on_progress(place * total + done, len(plan.models) * total),  # type: ignore[misc]
+            )
+            rows += _measured(one, model, audits[one.name], images)
+            arrays |= pictures_of(place, model, audits[one.name], images.images, images.labels)
+            if one.baseline is not None:
+                if one.baseline not in references:
+                    references[one.baseline] = plan.loaders[one.baseline]()
+                relative += _compared(one, model, references[one.baseline], audits[one.name], images, settings)
+        data = told_windows(images.images, images.labels, max(settings.budgets), images.file_sizes)
+    audit = AuditFile(
+        models=audits,
+        relative=tuple(relative),
+        data=data,
+        class_names=images.class_names,
+        image_names=images.image_names,
+        n_images=len(images),
+        image_size=(images.images.shape[-2], images.images.shape[-1]),
+        settings={
+            **asdict(settings),
+            "images": len(images),
+            "images_available": plan.available,
+            "cropped": plan.cropped,
+        },
+    )
+    return AuditResult(audit, Timeline(pd.DataFrame(rows)), archive(arrays))
+
+
+def _compared(
+    one: Audited,
+    model: AuditedModel,
+    baseline: AuditedModel,
+    audit: ModelAudit,
+    images: AuditedImages,
+    settings: AuditSettings,
+) -> tuple[RelativeRow, ...]:
+    assert one.baseline is not None
+    return relative_rows(model, baseline, images.images, images.labels, audit, one.name, one.baseline, settings.seed)
+
+
+def _measured(one: Audited, model: AuditedModel, audit: ModelAudit, images: AuditedImages) -> list[dict[str, Any]]:
+    """The rows of a model in the timeline: accuracy on all images, by class, and with every fixed box covered in black."""
+    right = model.logits(images.images).argmax(dim=1) == images.labels
+    found = {NORMAL_SPLIT: right}
+    for label in images.labels.unique().tolist():
+        found[f"{NORMAL_SPLIT}_class{label}"] = right[images.labels == label]
+    for number, finding in enumerate((*audit.findings, *audit.suspicions), start=1):
+        if finding.box is not None:
+            own = images.images[images.labels == finding.label]
+            mask = mask_of(finding.box, len(own), *own.shape[-2:])
+            covered = cover("black", own, mask, torch.arange(len(own)))
+            split = f"{COVERED_SPLIT}_class{finding.label}_{number}"
+            found[split] = model.logits(covered).argmax(dim=1) == finding.label
+    fixed = {"method": one.method, "seed": one.seed, "phase": "T1", "epoch": 0.0, "loss": None}
+    return [
+        {**fixed, "split": split, "acc": float(values.double().mean()), "n": len(values)}
+        for split, values in found.items()
+    ]

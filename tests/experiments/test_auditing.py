@@ -1,0 +1,179 @@
+"""From a model and images to a saved audit: what is asked, what is written, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import einstellung
+from einstellung.diagnoses.reporting import score_logs
+from einstellung.errors import InputError
+from einstellung.experiments import auditing
+from einstellung.experiments.audit_plans import Chosen, plan_folder
+from einstellung.experiments.audited_images import images_of_arrays, images_of_stream
+from einstellung.experiments.data_maps import describe_phase, told_windows
+from einstellung.results.audit_files import read_audit
+from einstellung.results.folder import ResultsFolder
+from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream
+
+from .audits import BOX, PatchReader, fake_audit, fake_relative, patched_images
+
+IMAGES, LABELS = patched_images()
+NAMES = ["zero", "one", "two"]
+
+
+@pytest.fixture(autouse=True)
+def finder(monkeypatch):
+    """An audit that looks at the known box: the finder has tests of its own."""
+    monkeypatch.setattr(auditing, "audit_model", fake_audit)
+    monkeypatch.setattr(auditing, "relative_rows", fake_relative)
+
+
+def audited(**options):
+    return einstellung.audit(PatchReader(), IMAGES, LABELS, names=NAMES, **options)
+
+
+def test_a_patch_is_found_and_the_baseline_compared():
+    result = audited(baseline=PatchReader(scale=0.0))
+    found = next(one for one in result.findings if one.name == "one")
+    assert (found.label, found.box) == (1, BOX)
+    shown = result.to_json()
+    assert set(shown["models"]) == {"model", "baseline"}
+    first = next(one for one in shown["models"]["model"]["findings"] if one["class"] == 1)
+    keys = {"class", "kind", "box", "area", "delta", "ci95", "found_by", "beats", "images"}
+    assert keys <= first.keys()
+    assert first["beats"] == {"nsc": True, "random": True, "fillings": True}
+    assert first["images"][:2] == [39, 38]  # most bearing first, by position
+    assert shown["models"]["model"]["cannot_tell"] is None
+    row = next(one for one in shown["relative"]["model"] if one["class"] == 1)
+    assert row["sfr_rel"] == pytest.approx(row["delta"] - row["delta_baseline"])
+    assert row["delta_baseline"] < row["delta"]
+    json.dumps(shown, allow_nan=False)
+
+
+def test_what_is_saved_can_be_scored_and_reported_again(tmp_path):
+    result = audited()
+    page = result.save(tmp_path / "audit")
+    assert page.read_text().count("<article") == 1
+    assert read_audit(tmp_path / "audit") == result.audit
+    scored = score_logs([tmp_path / "audit"])
+    assert scored.card.methods["model"].verdict.name == "localised cue"
+    assert {"timeline.csv", "audit.json", "audit_pictures.npz", "report.html", "score.json"} <= {
+        file.name for file in (tmp_path / "audit").iterdir()
+    }
+    with np.load(tmp_path / "audit" / "audit_pictures.npz", allow_pickle=False) as pictures:
+        assert pictures["0_0_images"].shape == (7, 16, 16, 3)
+        top, left, height, width = BOX
+        mapped = pictures["0_0_map"]
+        inside = mapped[top : top + height, left : left + width].mean()
+        assert inside > 5 * abs(mapped[10:, 10:]).mean()
+
+
+def test_the_timeline_has_every_class_and_the_covered_box():
+    frame = audited().timeline.frame.set_index("split")
+    assert frame.loc["audit_normal", "n"] == 60
+    assert frame.loc["audit_normal_class1", "acc"] == 1.0
+    found = next(one for one in audited().findings if one.label == 1)
+    assert frame.loc["audit_covered_class1_1", "acc"] == pytest.approx(1.0 - found.delta)
+
+
+def test_images_may_come_in_any_common_layout():
+    last = IMAGES.permute(0, 2, 3, 1).numpy()
+    for given in (last, last / 255, IMAGES.float() / 255):
+        assert torch.equal(images_of_arrays(given, LABELS, None).images, IMAGES)
+
+
+def test_classes_and_numbers_of_images_are_chosen():
+    images = images_of_arrays(IMAGES, LABELS, NAMES)
+    some = Chosen(("one", "2"), 10).of(images)
+    assert sorted(some.labels.tolist()) == [1] * 5 + [2] * 5
+    with pytest.raises(InputError, match="'on', which no image is labelled with: did you mean 'one'"):
+        Chosen(("on",)).of(images)
+
+
+class Stretched(nn.Module):
+    def forward(self, inputs):
+        return inputs.flatten(1) @ torch.zeros(5, 3)
+
+
+class Hazy(nn.Module):
+    def forward(self, inputs):
+        return torch.rand(len(inputs), 3)
+
+
+BROKEN = {
+    "outputs": (PatchReader(2), IMAGES, LABELS, "has 2 outputs, but the labels go up to 2"),
+    "nan": (lambda inputs: torch.full((len(inputs), 3), torch.nan), IMAGES, LABELS, "returns NaN"),
+    "random": (Hazy(), IMAGES, LABELS, "answers differently when the same images are shown twice"),
+    "size": (Stretched(), IMAGES, LABELS, "model fails on images of 3 x 16 x 16 "),
+    "no labels": (PatchReader(), IMAGES, None, "labels are missing"),
+    "few labels": (PatchReader(), IMAGES, LABELS[:5], "one class number for each of 60 images"),
+    "one class": (PatchReader(), IMAGES[:20], LABELS[:20], "all 20 images are of one class"),
+    "normalised": (PatchReader(), IMAGES.float() / 128 - 1, LABELS, "floats outside 0..1"),
+    "layout": (PatchReader(), IMAGES[0], LABELS, r"give \[N, C, H, W\]"),
+    "no model": (3, IMAGES, LABELS, "model is int"),
+}
+
+
+@pytest.mark.parametrize("case", BROKEN)
+def test_what_cannot_be_audited_is_refused_in_one_line(case):
+    model, images, labels, message = BROKEN[case]
+    with pytest.raises(InputError, match=message) as error:
+        einstellung.audit(model, images, labels)
+    assert "\n" not in str(error.value)
+
+
+def test_without_gradients_attribution_is_left_out_and_said(tmp_path):
+    net = PatchReader()
+    result = einstellung.audit(lambda inputs: net(inputs).detach(), IMAGES, LABELS)
+    result.save(tmp_path)
+    assert any("no gradient" in warning for warning in score_logs([tmp_path]).card.warnings)
+
+
+def split(name: str, first: int, count: int, label: int, value: int, **more) -> EvaluationSplit:
+    images = torch.full((count, 3, 8, 8), value, dtype=torch.uint8)
+    index = torch.arange(first, first + count)
+    return EvaluationSplit(name, "T2", ImageSet.without_cue(images, torch.full((count,), label), index), **more)
+
+
+def test_every_test_image_of_a_stream_is_audited_once_as_its_first_split_shows_it():
+    splits = (
+        split("T2_shortcut_normal", 0, 4, 0, 1),
+        split("T2_shortcut_masked", 0, 4, 0, 2),
+        split("T2_nonshortcut_normal", 4, 3, 1, 3),
+        split("T2_val", 7, 5, 0, 4, held_out=True),
+        split("T2_train", 20, 5, 0, 5),
+        split("unconfounded_positive", 30, 5, 0, 6),
+    )
+    phase = Phase("T2", (0, 1), (0,), splits[0].images)
+    made = Stream("toy", (phase,), splits, (), None, None, 2, ("a", "b"), (0.5,) * 3, (0.5,) * 3)
+    images = images_of_stream(made)
+    assert images.image_names == tuple(range(7))
+    assert images.images[:, 0, 0, 0].tolist() == [1] * 4 + [3] * 3
+
+
+def test_a_folder_without_nets_is_refused(tmp_path):
+    study = Path(__file__).parents[2] / "studies" / "cifar100-two-phase"
+    with pytest.raises(InputError, match=r"holds no nets \(runs/\*/model.safetensors\)"):
+        plan_folder(ResultsFolder(study), Chosen())
+    with pytest.raises(InputError, match="is not a results folder"):
+        plan_folder(ResultsFolder(tmp_path), Chosen())
+
+
+def test_one_window_that_tells_a_class_stands_out_from_the_images_alone():
+    draws = np.random.default_rng(0)
+    images = torch.from_numpy(draws.integers(0, 255, (90, 3, 16, 16)).astype(np.uint8))
+    labels = torch.arange(90) % 3
+    rows = told_windows(images, labels)
+    assert not any(row.alarm for row in rows)
+    assert "shuffled labels" in describe_phase("T1", rows, NAMES)
+    images[labels == 1, :, :4, :4] = 255
+    alarms = [row for row in told_windows(images, labels, phase="T1") if row.alarm]
+    assert {row.label for row in alarms} == {1}
+    assert alarms[0].box == (0, 0, 4, 4)
+    assert describe_phase("T1", alarms, NAMES).startswith("T1, the images alone: one window tells 'one' in 100 %")
