@@ -20,7 +20,7 @@ from einstellung.probes.audit.transplants import Doubles, Ints
 from einstellung.probes.audit.windows import Box, grid, overlap, side_of
 
 NEIGHBOURS = 5
-SHUFFLES = 199
+SHUFFLES = 99
 _MOST_QUERIES, _MOST_IMAGES = 1500, 10_000
 _POOLED = 3  # a window is averaged to 3x3 pixels: enough for a patch, too little for an object
 _SEED = 20_261_118
@@ -31,7 +31,7 @@ class Told:
     """How well a window or property tells one class: the share of its images whose neighbours are all of the same class.
 
     ``chance``: what shuffled labels give on average; ``null``: the largest that they gave anywhere in the map, in 95 % of
-    shuffles; ``beside``: the best of the windows that do not overlap this one (None for a property).
+    shuffles; ``beside``: the best of the windows at least one window away (None for a property).
     """
 
     label: int
@@ -63,10 +63,10 @@ class DataMap:
         """The window that tells a class best."""
         row = self.classes.index(label)
         place = int(self.values[row].argmax())
+        top, left, tall, wide = self.windows[place]
+        near = (top - tall, left - wide, 3 * tall, 3 * wide)  # a cue on the edge of two windows is in both
         beside = [
-            value
-            for value, window in zip(self.values[row], self.windows, strict=True)
-            if overlap(window, self.windows[place]) == 0
+            value for value, window in zip(self.values[row], self.windows, strict=True) if overlap(window, near) == 0
         ]
         chance = float(self.chance[row])
         return Told(
@@ -101,7 +101,7 @@ def data_map(images: Tensor, labels: Ints, budget: float = 0.05, file_sizes: Seq
     height, width = images.shape[-2:]
     windows = grid(height, width, side_of(budget, height, width))
     classes = tuple(int(one) for one in np.unique(labels))
-    shuffled = [draws.permutation(labels) for _ in range(SHUFFLES)]
+    shuffled = np.stack([draws.permutation(labels) for _ in range(SHUFFLES)])
     counts = np.array([(labels == label).sum() for label in classes])
     chance = ((counts - 1) / (len(labels) - 1)) ** NEIGHBOURS
     largest = np.full(SHUFFLES, -np.inf)
@@ -163,14 +163,24 @@ def _neighbours(features: Tensor, queries: Ints) -> Ints:
 
 
 def _by_class(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -> Doubles:
-    same = (labels[near] == labels[queries][:, None]).all(axis=1)
-    own = labels[queries]
-    return np.array([same[own == label].mean() if (own == label).any() else 0.0 for label in classes])
+    return _of_shuffles(near, queries, labels[None], classes)[0]
+
+
+def _of_shuffles(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -> Doubles:
+    """[shuffles, classes] of labels [shuffles, N]: the share of a class's images whose neighbours are all of their class."""
+    own = labels[:, queries]
+    told = np.ones(own.shape, dtype=bool)
+    for rank in range(near.shape[1]):
+        told &= labels[:, near[:, rank]] == own
+    shares = []
+    for label in classes:
+        members = own == label
+        shares.append((told & members).sum(axis=1) / np.maximum(members.sum(axis=1), 1))
+    return np.stack(shares, axis=1)
 
 
 def _raise(
-    largest: Doubles, near: Ints, queries: Ints, shuffled: Sequence[Ints], classes: Sequence[int], chance: Doubles
+    largest: Doubles, near: Ints, queries: Ints, shuffled: Ints, classes: Sequence[int], chance: Doubles
 ) -> None:
     """Let the null's maxima include this window."""
-    for place, labels in enumerate(shuffled):
-        largest[place] = max(largest[place], float((_by_class(near, queries, labels, classes) - chance).max()))
+    np.maximum(largest, (_of_shuffles(near, queries, shuffled, classes) - chance).max(axis=1), out=largest)
