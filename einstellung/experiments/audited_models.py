@@ -56,25 +56,23 @@ def _from_weights(file: Path, options: WeightsOptions, files: LabelledFiles) -> 
         raise InputError(f"{file} is a weights file: name its net with --backbone, e.g. --backbone resnet18")
     if options.mean is None or options.std is None:
         raise InputError(f"{file} is a weights file: give --mean and --std (for pixels in 0..1) as it was trained with")
-    net = build_backbone(options.backbone, options.backbone_options, _outputs(file, options), 0)
+    outputs = weights_outputs(file, options.backbone, options.backbone_options)
+    net = build_backbone(options.backbone, options.backbone_options, outputs, 0)
     load_weights_file(net, file, f"the backbone '{options.backbone}'")
     size = options.size or _common_size(files)
     settings = {"size": size, "resize": size, "mean": options.mean, "std": options.std, "squash": True}
     preprocessing = preprocessing_from(settings, str(file))
-    return Classifier(file.name, net.eval(), preprocessing, last_linear(net, file.name).out_features, state_digest(net))
+    return Classifier(file.name, net.eval(), preprocessing, outputs, state_digest(net))
 
 
-def _outputs(file: Path, options: WeightsOptions) -> int:
-    """The number of classes, from the shape of the last layer in the file."""
-    assert options.backbone is not None
+def weights_outputs(file: Path, backbone: str, options: Mapping[str, Any]) -> int:
+    """The number of classes, from the shape of the last layer in a weights file."""
     given = read_weights_file(file)
-    probe = build_backbone(options.backbone, options.backbone_options, 2, 0)
-    layer = last_linear(probe, options.backbone)
+    probe = build_backbone(backbone, options, 2, 0)
+    layer = last_linear(probe, backbone)
     name = next(name for name, module in probe.named_modules() if module is layer) + ".weight"
     if name not in given or given[name].ndim != 2:
-        raise InputError(
-            f"{file} has no last layer '{name}' of the backbone '{options.backbone}': name another --backbone"
-        )
+        raise InputError(f"{file} has no last layer '{name}' of the backbone '{backbone}': name another --backbone")
     return len(given[name])
 
 

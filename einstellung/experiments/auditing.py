@@ -123,10 +123,8 @@ def run_audit(
     """Audit every model of a plan; nothing is written."""
     images = plan.images
     audits: dict[str, ModelAudit] = {}
-    relative: list[RelativeRow] = []
     rows: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}
-    references: dict[str, AuditedModel] = {}
     with plan.threads():
         for place, one in enumerate(plan.models):
             model = plan.loaders[one.name]()
@@ -141,14 +139,11 @@ def run_audit(
             )
             rows += _measured(one, model, audits[one.name], images)
             arrays |= pictures_of(place, model, audits[one.name], images.images, images.labels)
-            if one.baseline is not None:
-                if one.baseline not in references:
-                    references[one.baseline] = plan.loaders[one.baseline]()
-                relative += _compared(one, model, references[one.baseline], audits[one.name], images, settings)
+        relative = _relative_index(plan, audits, settings)
         data = told_windows(images.images, images.labels, max(settings.budgets), images.file_sizes)
     audit = AuditFile(
         models=audits,
-        relative=tuple(relative),
+        relative=relative,
         data=data,
         class_names=images.class_names,
         image_names=images.image_names,
@@ -165,16 +160,38 @@ def run_audit(
     return AuditResult(audit, Timeline(pd.DataFrame(rows)), archive(arrays))
 
 
-def _compared(
-    one: Audited,
-    model: AuditedModel,
-    baseline: AuditedModel,
-    audit: ModelAudit,
-    images: AuditedImages,
-    settings: AuditSettings,
+def _relative_index(
+    plan: AuditPlan, audits: Mapping[str, ModelAudit], settings: AuditSettings
 ) -> tuple[RelativeRow, ...]:
-    assert one.baseline is not None
-    return relative_rows(model, baseline, images.images, images.labels, audit, one.name, one.baseline, settings.seed)
+    """Every model beside its baseline, under the masks found in either."""
+    images = plan.images
+    rows: list[RelativeRow] = []
+    references: dict[str, AuditedModel] = {}
+    for one in plan.models:
+        if one.baseline is None:
+            continue
+        own = audits[one.name]
+        masks = {_mask(found) for found in (*own.findings, *own.suspicions)}
+        others = audits[one.baseline].findings if one.baseline in audits else ()
+        theirs = own.model_copy(
+            update={"findings": tuple(found for found in others if _mask(found) not in masks), "suspicions": ()}
+        )
+        if not masks and not theirs.findings:
+            continue
+        if one.baseline not in references:
+            references[one.baseline] = plan.loaders[one.baseline]()
+        model, baseline = plan.loaders[one.name](), references[one.baseline]
+        for audit, where in ((own, one.name), (theirs, one.baseline)):
+            found = relative_rows(
+                model, baseline, images.images, images.labels, audit, one.name, one.baseline, settings.seed
+            )
+            rows += [row.model_copy(update={"mask": f"{row.mask} (found in {where})"}) for row in found]
+    return tuple(rows)
+
+
+def _mask(found: Finding) -> tuple[Any, ...]:
+    """What tells a mask from another: a cue that moves is one per class."""
+    return found.label, found.box, found.component
 
 
 def _measured(one: Audited, model: AuditedModel, audit: ModelAudit, images: AuditedImages) -> list[dict[str, Any]]:

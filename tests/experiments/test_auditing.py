@@ -11,17 +11,25 @@ import torch
 from torch import nn
 
 import einstellung
+from einstellung.cli import main
 from einstellung.diagnoses.reporting import score_logs
 from einstellung.errors import InputError
 from einstellung.experiments import auditing
+from einstellung.experiments.assembly import build_stream
 from einstellung.experiments.audit_plans import Chosen, plan_folder
 from einstellung.experiments.audited_images import images_of_arrays, images_of_stream
+from einstellung.experiments.audited_models import weights_outputs
+from einstellung.experiments.auditing import run_audit
 from einstellung.experiments.data_maps import describe_phase, told_windows
+from einstellung.probes.audit import AuditSettings
 from einstellung.results.audit_files import read_audit
 from einstellung.results.folder import ResultsFolder
+from einstellung.results.run_files import read_prediction_file
 from einstellung.streams import EvaluationSplit, ImageSet, Phase, Stream
 
+from . import in_process  # noqa: F401 (registers a launcher)
 from .audits import BOX, PatchReader, fake_audit, fake_relative, patched_images
+from .test_probing import run
 
 IMAGES, LABELS = patched_images()
 NAMES = ["zero", "one", "two"]
@@ -55,6 +63,13 @@ def test_a_patch_is_found_and_the_baseline_compared():
     assert row["sfr_rel"] == pytest.approx(row["delta"] - row["delta_baseline"])
     assert row["delta_baseline"] < row["delta"]
     json.dumps(shown, allow_nan=False)
+
+
+def test_what_the_baseline_leans_on_is_compared_too():
+    result = einstellung.audit(PatchReader(scale=0.0), IMAGES, LABELS, baseline=PatchReader())
+    row = next(one for one in result.to_json()["relative"]["model"] if one["class"] == 1)
+    assert row["mask"].endswith("(found in baseline)")
+    assert row["delta_baseline"] > 0.5
 
 
 def test_what_is_saved_can_be_scored_and_reported_again(tmp_path):
@@ -178,3 +193,42 @@ def test_one_window_that_tells_a_class_stands_out_from_the_images_alone():
     assert {row.label for row in alarms} == {1}
     assert alarms[0].box == (0, 0, 4, 4)
     assert describe_phase("T1", alarms, NAMES).startswith("T1, the images alone: one window tells 'one' in 100 %")
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
+    return run(tmp_path_factory.mktemp("audited") / "study", methods=["scratch_t2", "sgd"], seeds=[1])
+
+
+def test_every_net_of_a_study_is_audited_beside_its_baseline(study):
+    plan = plan_folder(ResultsFolder(study), Chosen())
+    assert [(one.name, one.baseline) for one in plan.models] == [
+        ("scratch_t2-seed1", None),
+        ("sgd-seed1", "scratch_t2-seed1"),
+    ]
+    stored = read_prediction_file(study / "runs" / "sgd-seed1" / "predictions.csv")
+    normal = stored[stored["split"].isin(["T2_shortcut_normal", "T2_nonshortcut_normal"])]
+    assert sorted(plan.images.image_names) == sorted(normal["index"].tolist())
+    result = run_audit(plan, AuditSettings())
+    right = (normal["prediction"] == normal["label"]).mean()
+    assert result.audit.models["sgd-seed1"].accuracy == pytest.approx(right)
+    assert result.timeline.runs == (("scratch_t2", 1), ("sgd", 1))
+    some = plan_folder(ResultsFolder(study), Chosen(), methods=["sgd"])
+    assert [one.name for one in some.models] == ["sgd-seed1"]
+    assert some.models[0].baseline in some.loaders
+    with pytest.raises(InputError, match=r"--seeds names 9, of which .* has no net; there are 1"):
+        plan_folder(ResultsFolder(study), Chosen(), seeds=[9])
+
+
+def test_the_stored_weights_of_a_run_are_a_weights_file(study):
+    config = ResultsFolder(study).config()
+    file = study / "runs" / "sgd-seed1" / "model.safetensors"
+    assert weights_outputs(file, config.backbone.name, config.backbone.options) == build_stream(config).n_outputs
+
+
+def test_validate_has_a_line_for_every_phase(monkeypatch, capsys, study):
+    monkeypatch.setattr("sys.argv", ["einstellung", "validate", str(study / "config.yaml")])
+    with pytest.raises(SystemExit):
+        main()
+    lines = [line for line in capsys.readouterr().out.splitlines() if ", the images alone: " in line]
+    assert [line[6:8] for line in lines] == ["T1", "T2"]

@@ -27,7 +27,8 @@ def judge(audit: ModelAudit, rates: ErrorRates) -> AuditVerdict:
 
 def describe(found: Finding, certain: bool) -> str:
     """A finding or suspicion in one sentence: where, worth what, found by what, beating which controls."""
-    worth = f"worth {points(found.delta)} points of accuracy (proxy: {found.construction}; {percent(found.area)} of the image"
+    area = "" if "of the image" in found.construction else f"; {percent(found.area)} of the image"
+    worth = f"worth {points(found.delta)} points of accuracy (proxy: {found.construction}{area}"
     worth += f"; 95 %: {points(found.ci95[0])} to {points(found.ci95[1])})" if found.ci95 else "; no interval)"
     shared = f", shared with {len(found.shared_with)} more classes" if len(found.shared_with) > 1 else ""
     shared = ", shared with one more class" if len(found.shared_with) == 1 else shared
