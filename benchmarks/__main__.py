@@ -41,8 +41,9 @@ VERBS = {
     "attention": "benchmarks.attention",
     "verdicts": "benchmarks.verdicts",
     "demo": "benchmarks.demo",
+    "audit": "benchmarks.audit",
 }
-LONG_ONLY = ("verdicts", "demo")
+LONG_ONLY = ("verdicts", "demo", "audit")
 PLACES = {
     "mammoth": ("FOLDER", "a checkout of Mammoth to compare with"),
     "mammoth-python": ("PYTHON", "an interpreter with Mammoth's packages"),

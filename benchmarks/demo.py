@@ -13,15 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import row
+from einstellung.diagnoses.reporting import diagnosis_of, evidence_of, score_evidence
+from einstellung.results.folder import ResultsFolder
 
 LIMIT = 180
 RUN = ("run", "--preset", "demo", "--sweep", "cue.habit=none,same")
-OTHERS = {
-    "seeds 1 to 8": (*RUN, "--seeds", "1,2,3,4,5,6,7,8"),
-    "seeds 9 to 16": (*RUN, "--seeds", "9,10,11,12,13,14,15,16"),
-    "seeds 17 to 24": (*RUN, "--seeds", "17,18,19,20,21,22,23,24"),
-    "torch's kernels": (*RUN, "--set", "training.kernels=torch"),
-}
+HABITS = ("none", "same")
+OTHER_SEEDS = (range(1, 9), range(9, 17), range(17, 25))
 
 Words = Mapping[tuple[str, str], str]
 
@@ -34,7 +32,8 @@ def measure(short: bool) -> dict[str, Any]:
         first = _sweep(("demo",), out)
         took = time.perf_counter() - begin
         statuses = [json.loads(path.read_text()) for path in out.rglob("status.json")]
-        others = {name: words(_sweep(arguments, Path(folder) / name)) for name, arguments in OTHERS.items()}
+        others = other_seeds(kept_runs() or Path(folder) / "seeds")
+        others["torch's kernels"] = words(_sweep((*RUN, "--set", "training.kernels=torch"), Path(folder) / "torch"))
     own = words(first)
     return {
         "rows": [
@@ -53,6 +52,33 @@ def measure(short: bool) -> dict[str, Any]:
                 for name, found in others.items()
             ),
         ]
+    }
+
+
+def kept_runs() -> Path | None:
+    """Where runs with other seeds are kept between calls, if the environment names a folder."""
+    return Path(folder) if (folder := os.environ.get("EINSTELLUNG_DEMO_RUNS")) else None
+
+
+def other_seeds(folder: Path) -> dict[str, Words]:
+    """The words of each set of seeds, from one study of all of them for every history."""
+    seeds = [seed for some in OTHER_SEEDS for seed in some]
+    cards = {}
+    for habit in HABITS:
+        out = folder / f"demo-{habit}"
+        arguments = ("run", "--preset", "demo", "--set", f"cue.habit={habit}", "--seeds", ",".join(map(str, seeds)))
+        _sweep(arguments, out)
+        results = ResultsFolder(out)
+        evidence, config = evidence_of(results), results.config()
+        diagnosis = diagnosis_of(config, evidence.timeline.splits)
+        for some in OTHER_SEEDS:
+            own = evidence.only(config.methods, tuple(some))
+            cards[habit, some] = score_evidence(diagnosis, own, config.score).card.to_json()
+    return {
+        f"seeds {some[0]} to {some[-1]}": words(
+            {"points": [{"value": habit, "methods": cards[habit, some]["methods"]} for habit in HABITS]}
+        )
+        for some in OTHER_SEEDS
     }
 
 
