@@ -52,7 +52,7 @@ def _stands_out(told: Told, images: int, found: DataMap) -> bool:
 
 
 def _row(told: Told, alarm: bool, phase: str | None) -> DataWindow:
-    values = {"class": told.label, "phase": phase, "box": told.window, "property": told.property}
+    values = {"class": told.label, "phase": phase, "box": told.window, "property": told.feature}
     return DataWindow(**values, value=told.value, null=told.null, beside=told.beside, alarm=alarm)  # type: ignore[arg-type]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_text
@@ -17,6 +17,10 @@ NORMAL_SPLIT, COVERED_SPLIT = "audit_normal", "audit_covered"
 Interval = tuple[float, float] | None
 Box = tuple[int, int, int, int]
 Kind = Literal["localised", "global"]
+
+
+#: A class's number: 'class' in JSON, which is no name in Python.
+CLASS: Any = Field(validation_alias=AliasChoices("class", "label"), serialization_alias="class")
 
 
 class _Record(BaseModel):
@@ -57,7 +61,7 @@ class Finding(_Record):
     - ``fillings``, ``nsc`` and ``random``: the deltas of the controls.
     """
 
-    label: int = Field(alias="class")
+    label: int = CLASS
     name: str
     kind: Kind
     box: Box | None
@@ -86,7 +90,7 @@ class ProxyRow(_Record):
 
     proxy: Literal["occlusion", "attribution", "replacement"]
     method: str
-    label: int = Field(alias="class")
+    label: int = CLASS
     budget: float
     area: float
     delta: float
@@ -113,7 +117,7 @@ class RelativeRow(_Record):
 
     model: str
     baseline: str
-    label: int = Field(alias="class")
+    label: int = CLASS
     mask: str
     area: float
     delta: float
@@ -126,7 +130,7 @@ class RelativeRow(_Record):
 class DataWindow(_Record):
     """How well one window, or one property, tells a class from the images alone; see ``docs/audit.md``."""
 
-    label: int = Field(alias="class")
+    label: int = CLASS
     phase: str | None = None
     box: Box | None
     property: str | None

@@ -32,7 +32,13 @@ Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the 
 PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
 # section and old key -> new key; a configuration that uses the old one is refused with the new name
 _RENAMED_KEYS = {("stream", "shown_size"): "input_size", ("stream", "sees"): "input_modality"}
-_PATHS = (("stream", "path"), ("stream", "boxes"), ("stream", "rules"), ("stream", "perception"), ("backbone", "weights"))
+_PATHS = (
+    ("stream", "path"),
+    ("stream", "boxes"),
+    ("stream", "rules"),
+    ("stream", "perception"),
+    ("backbone", "weights"),
+)
 
 
 class _Section(BaseModel):

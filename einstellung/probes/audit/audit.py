@@ -296,7 +296,7 @@ class _Search:
         label, box = one.candidate.label, one.candidate.box
         if box is None:
             rows, scores = self.judged_rows[one.rows], one.by_donor
-            boxes: list[Box | None] = list(one.boxes)
+            boxes: list[Box] = [one.boxes] if isinstance(one.boxes, tuple) else one.boxes
         else:
             rows = np.flatnonzero(self.looked.labels == label)
             scores = pulls(self.looked, rows, box, one.candidate.classes, RECIPIENTS, self.draws).mean(axis=1)

@@ -28,7 +28,7 @@ _SEED = 20_261_118
 
 @dataclass(frozen=True)
 class Told:
-    """How well a window or property tells one class: the share of its images whose neighbours are all of the same class.
+    """How well a window or a property of images (``feature``) tells one class: the share of its images whose neighbours are all of the same class.
 
     ``chance``: what shuffled labels give on average; ``null``: the largest that they gave anywhere in the map, in 95 % of
     shuffles; ``beside``: the best of the windows at least one window away (None for a property).
@@ -36,7 +36,7 @@ class Told:
 
     label: int
     window: Box | None
-    property: str | None
+    feature: str | None
     value: float
     chance: float
     null: float
@@ -163,7 +163,8 @@ def _neighbours(features: Tensor, queries: Ints) -> Ints:
 
 
 def _by_class(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -> Doubles:
-    return _of_shuffles(near, queries, labels[None], classes)[0]
+    found: Doubles = _of_shuffles(near, queries, labels[None], classes)[0]
+    return found
 
 
 def _of_shuffles(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -> Doubles:

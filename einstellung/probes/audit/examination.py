@@ -70,7 +70,7 @@ class Examined:
 
 def _mean_fall(fall: Mapping[str, Doubles]) -> Doubles:
     """By image, the mean over the fillings that leave nothing of a region."""
-    return np.mean([fall[name] for name in OPAQUE], axis=0)
+    return np.asarray(np.mean([fall[name] for name in OPAQUE], axis=0), dtype=np.float64)
 
 
 def upper(values: Sequence[float]) -> float:
@@ -148,16 +148,16 @@ def examine_moving(looked: Looked, boxes: Sequence[Box], draws: np.random.Genera
     gained = {}
     for label in looked.classes:
         rows = np.flatnonzero(looked.labels == label)
-        gained[label] = pulls(looked, rows, [boxes[row] for row in rows], (label,), RECIPIENTS, draws).mean(axis=1)
+        gained[label] = pulls(looked, rows, [boxes[int(row)] for row in rows], (label,), RECIPIENTS, draws).mean(axis=1)
     whole = looked.images.shape[-1] * looked.images.shape[-2]
     result = []
     for label in looked.classes:
         rows = np.flatnonzero(looked.labels == label)
-        own = [boxes[row] for row in rows]
+        own = [boxes[int(row)] for row in rows]
         others = [float(values.mean()) for other, values in gained.items() if other != label]
         fall, lost = covered(looked, rows, own)
         outside = _at_most(np.flatnonzero(looked.labels != label), draws)
-        there = [boxes[row] for row in outside]  # where an image of another class has its own most telling window
+        there = [boxes[int(row)] for row in outside]  # where an image of another class has its own most telling window
         nsc_fall, nsc_lost = covered(looked, outside, there, OPAQUE)
         elsewhere = [own[int(place)] for place in draws.permutation(len(own))]
         random_fall, random_lost = covered(looked, rows, elsewhere, OPAQUE)

@@ -83,7 +83,7 @@ def _attributed(model: AuditedModel, images: Tensor, labels: Tensor, method: str
             )
     values: Tensor = found.detach().abs().sum(dim=1)
     if values.shape[-2:] != images.shape[-2:]:  # inputs were enlarged
-        values = F.adaptive_avg_pool2d(values.unsqueeze(1), images.shape[-2:]).squeeze(1)
+        values = F.adaptive_avg_pool2d(values.unsqueeze(1), (images.shape[-2], images.shape[-1])).squeeze(1)
     return values
 
 

@@ -38,7 +38,7 @@ def test_properties_tell_a_tint_and_a_file_size():
     tinted[own, 0] = (tinted[own, 0].int() + 40).clamp(max=255).to(torch.uint8)
     sizes = [5000 if label == 3 else 1000 + 7 * (row % 50) for row, label in enumerate(labels.tolist())]
     chart = data_map(tinted, labels.numpy(), file_sizes=sizes)
-    told = {(one.label, one.property) for label in chart.classes for one in chart.properties_of(label) if one.told}
+    told = {(one.label, one.feature) for label in chart.classes for one in chart.properties_of(label) if one.told}
     assert (1, "colour") in told
     assert (3, "file size") in told
     assert (0, "colour") not in told
