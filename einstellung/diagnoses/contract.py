@@ -15,6 +15,8 @@ from einstellung.diagnoses.baseline import alike
 from einstellung.diagnoses.card import Card
 from einstellung.diagnoses.settings import Settings
 from einstellung.report.family import FamilyPage
+from einstellung.report.forest import Forest
+from einstellung.report.pictures import PictureRow
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 from einstellung.results.config import StudyConfig
@@ -66,10 +68,11 @@ class Diagnosis(ABC, Generic[S, C]):
     ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
     ``grouped``: how studies of this kind can share a page: as a ``family``, as a ``sweep``. ``configured_order``:
     whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
-    which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``needs_own_splits``:
-    whether only splits that it recognises can be scored, so that a study of another stream is refused before training.
-    ``default_baseline``: the method that others are compared with unless the settings name another one; None: there is none.
-    ``undefined_without``: what is undefined without a baseline. ``probes``: the probes of nets that it reads.
+    which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``scripts``: files of code
+    that its page runs in the browser, in their order. ``needs_own_splits``: whether only splits that it recognises can be
+    scored, so that a study of another stream is refused before training. ``default_baseline``: the method that others are
+    compared with unless the settings name another one; None: there is none. ``undefined_without``: what is undefined without a
+    baseline. ``probes``: the probes of nets that it reads.
     """
 
     name: ClassVar[str]
@@ -84,6 +87,7 @@ class Diagnosis(ABC, Generic[S, C]):
     undefined_without: ClassVar[str] = "comparisons"
     probes: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[Path | None] = None
+    scripts: ClassVar[Sequence[Path]] = ()
 
     @abstractmethod
     def recognises(self, splits: Sequence[str]) -> bool:
@@ -134,6 +138,22 @@ class Diagnosis(ABC, Generic[S, C]):
 
     def page(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
         """What the diagnosis' own template needs in addition."""
+        return {}
+
+    def forest(self, card: C) -> Forest | None:
+        """The page's first screen: methods with verdicts and a few facets. None: the first figure and the first table instead."""
+        return None
+
+    def pictures(self, evidence: Evidence, card: C) -> Sequence[PictureRow]:
+        """What the models are tested on, as rows of the same scenes, where samples are stored."""
+        return ()
+
+    def terms(self, card: C) -> Mapping[str, str]:
+        """What the page explains on hover and focus, by the text of a table's head or the name in ``parts.term``."""
+        return {}
+
+    def page_data(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
+        """Plain values for the diagnosis' own ``scripts``."""
         return {}
 
     def export(self, folder: Path, evidence: Evidence, card: C) -> Path | None:

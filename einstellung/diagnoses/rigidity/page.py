@@ -7,6 +7,7 @@ from typing import Any
 
 from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
 from einstellung.diagnoses.rigidity.card import BesideFinding, RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.forest import anchor
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
@@ -25,6 +26,7 @@ _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 class FacetRow:
     """A facet as a card shows it."""
 
+    key: str
     head: str
     meaning: str
     value: str
@@ -47,6 +49,7 @@ class VerdictCard:
     """Everything that stands on one method's card, as text."""
 
     method: str
+    anchor: str
     colour: str
     record: RigidityMethod
     pattern: PatternWords | None
@@ -63,6 +66,7 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "cards": [verdict_card(card, method) for method in card.compared],
         "baseline": card.baseline,
         "baseline_facets": baseline,
+        "baseline_anchor": anchor(list(card.methods).index(card.baseline)) if card.has_baseline else None,
         "besides": [_beside_row(found) for found in card.besides],
         "corroboration": card.corroboration,
         "commands": _commands(card),
@@ -73,7 +77,15 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "facets": [FACETS[key] for key in _GLOSSARY],
         "patterns": list(PATTERNS.values()),
         "certainties": CERTAINTIES,
+        "curves": False,
+        "gallery": None,
     }
+
+
+def page_terms() -> dict[str, str]:
+    """What the page explains on hover: facets by their keys and heads, patterns and certainties by their names."""
+    facets = {name: facet.meaning for facet in FACETS.values() for name in (facet.key, facet.head)}
+    return {**facets, **{pattern.name: pattern.meaning for pattern in PATTERNS.values()}, **CERTAINTIES}
 
 
 def _commands(card: RigidityCard) -> dict[str, str]:
@@ -104,6 +116,7 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
     record = card.methods[method]
     return VerdictCard(
         method=method,
+        anchor=anchor(list(card.methods).index(method)),
         colour=styles_of(card)[method].colour,
         record=record,
         pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
@@ -127,6 +140,7 @@ def _certainty_words(record: RigidityMethod) -> str:
 def _facet_row(card: RigidityCard, method: str, key: str) -> FacetRow:
     estimate, facet = card.methods[method].deciding(key), FACETS[key]
     return FacetRow(
+        key=key,
         head=facet.head,
         meaning=facet.meaning,
         value=mean_sd(key, estimate),

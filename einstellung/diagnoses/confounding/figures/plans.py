@@ -13,8 +13,8 @@ from einstellung.diagnoses.confounding.figures.twins import draw_twins
 from einstellung.diagnoses.confounding.figures.verdict import draw_unconfounded
 from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED
 from einstellung.report.figures.plan import Plan
-from einstellung.report.figures.samples import read_samples
 from einstellung.report.measured import images_of
+from einstellung.report.pictures import read_samples
 from einstellung.timeline import Timeline
 
 _UNCONFOUNDED = """Filled: accuracy on the unconfounded test images at the end of training, mean of positives ({positives}) and

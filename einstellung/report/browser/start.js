@@ -1,0 +1,7 @@
+// A page reads its data once, then every part of it starts; parts of a diagnosis have put themselves into `parts`.
+const data = JSON.parse(document.getElementById("data").textContent);
+const methods = startForest(data.forest);
+startTables(data.terms ?? {});
+startTips(data.terms ?? {});
+startSections();
+parts.forEach((part) => part(data, methods));
