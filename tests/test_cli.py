@@ -94,6 +94,27 @@ def test_score_options_change_what_they_name(tmp_path):
     assert card("--variant", "guide", "--guide-threshold", 0.3)["threshold"] == 0.3
 
 
+def test_methods_and_seeds_choose_what_is_scored(tmp_path):
+    """Every number is that of a log with these runs alone; Holm's correction is over the methods that are left."""
+    path = timeline(tmp_path / "timeline.csv", ("scratch_t2", "sgd", "er"), (1, 2, 3, 4))
+    frame = pd.read_csv(path)
+    chosen = frame[frame["method"].isin(["scratch_t2", "sgd"]) & frame["seed"].isin([1, 3, 4])]
+    chosen.to_csv(tmp_path / "chosen.csv", index=False)
+
+    def card(path, *options):
+        return json.loads(einstellung("score", path, "--json", *options).stdout)
+
+    filtered = card(path, "--methods", "sgd, scratch_t2", "--seeds", "4,1,3")
+    assert filtered == card(tmp_path / "chosen.csv")
+    assert list(filtered["methods"]) == ["scratch_t2", "sgd"]
+    assert list(filtered["methods"]["sgd"]["per_seed"]) == ["1", "3", "4"]
+    for found, family in ((filtered, 1), (card(path, "--seeds", "1,3,4"), 2)):
+        test = found["methods"]["sgd"]["tests"]["PD"]
+        assert test["p_holm"] == family * test["p"]
+    assert "no baseline" in card(path, "--methods", "sgd")["warnings"][0]
+    assert card(path, "--variant", "guide", "--seeds", "2")["methods"]["sgd"]["n_seeds"] == 1  # any diagnosis
+
+
 def test_the_number_of_classes_may_change_the_answer(tmp_path):
     """Masked .07 in both is above the floor of a head of 60 classes, and not above that of 10."""
     path = timeline(tmp_path / "timeline.csv")
@@ -149,6 +170,10 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["score", "good.csv", "--tau-grid", "0.3:0.6:1e-12"], "--tau-grid"),
         (["score", "good.csv", "--tau", "1.5"], "tau is 1.5"),
         (["score", "good.csv", "--classes", "1"], "--classes is 1"),
+        (["score", "good.csv", "--methods", "sdg"], "no method 'sdg' in the timeline: did you mean 'sgd'?"),
+        (["score", "good.csv", "--methods", ","], "--methods ',': give names separated by commas"),
+        (["score", "good.csv", "--seeds", "1,7"], "no seed 7 in the timeline: there are: 1, 2, 3"),
+        (["score", "good.csv", "--seeds", "one"], "--seeds one: give whole numbers separated by commas"),
         (["run", "--preset", "demo", "--seeds", "1.7"], "--seeds 1.7: give whole numbers"),
         (["run", "--preset", "demo", "--seeds", "99999999999999999999"], "seeds.0"),
         (["validate", "--preset", "demo", "--set", "backbone.width=0"], "backbone.width is 0"),

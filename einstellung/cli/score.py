@@ -67,6 +67,8 @@ def _default(value: Any) -> str:
 @click.option(
     "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file that adds diagnoses."
 )
+@click.option("--methods", metavar="NAMES", help="Comma list: score these methods only, the baseline among them.")
+@click.option("--seeds", metavar="NUMBERS", help="Comma list: score these seeds only.")
 @click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting of the diagnosis.")
 @click.option("--variant", hidden=True)  # the older name of --as
 @JSON
@@ -75,6 +77,8 @@ def score(
     paths: tuple[Path, ...],
     kind: str | None,
     plugins: tuple[Path, ...],
+    methods: str | None,
+    seeds: str | None,
     assignments: tuple[str, ...],
     variant: str | None,
     as_json: bool,
@@ -82,6 +86,7 @@ def score(
     **options: str | None,
 ) -> None:
     """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
+    from einstellung.arguments import names, whole_numbers
     from einstellung.diagnoses.contract import Evidence
     from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
     from einstellung.diagnoses.reporting import Scored
@@ -97,10 +102,13 @@ def score(
     if variant is not None and kind is not None:
         raise InputError("--variant is the older name of --as: give --as alone")
     kind = kind or (DEFAULT if variant == "paper" else variant)
-    timeline = Timeline.read_many(paths)
-    found = recognise(timeline.splits)
+    evidence = Evidence(Timeline.read_many(paths)).only(
+        None if methods is None else names("--methods", methods),
+        None if seeds is None else whole_numbers("--seeds", seeds),
+    )
+    found = recognise(evidence.timeline.splits)
     diagnosis = found if kind is None else get_diagnosis(kind)
-    if not applies(diagnosis, timeline.splits):
+    if not applies(diagnosis, evidence.timeline.splits):
         raise InputError(
             f"--as {diagnosis.name} does not apply to timelines of {found.topic}: leave it out, or give --as {found.name}"
         )
@@ -111,7 +119,6 @@ def score(
         diagnosis.name,
         lambda key: "--" + key.replace("_", "-"),
     )
-    evidence = Evidence(timeline)
     scored = Scored(diagnosis, evidence, diagnosis.score(evidence, settings))
     page = _write_page(out, scored, paths) if out is not None else None
     show_scored(scored, as_json, page)

@@ -6,8 +6,8 @@ A kind of study is one folder that implements this class; adding one edits no ex
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
@@ -50,6 +50,14 @@ class Evidence:
         """The facts that the stream's proof states; none of a foreign log."""
         facts: Mapping[str, Any] = (self.proof or {}).get("facts") or {}
         return facts
+
+    def only(self, methods: Collection[str] | None = None, seeds: Collection[int] | None = None) -> Evidence:
+        """What is known of these methods and seeds, as if no others had run; None: of all."""
+        if methods is None and seeds is None:
+            return self
+        timeline = self.timeline.only(methods, seeds)
+        runs = tuple(run for run in self.runs.runs if run in timeline.runs)
+        return replace(self, timeline=timeline, runs=replace(self.runs, runs=runs))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.files import write_atomically
+from einstellung.registry import suggestion
 from einstellung.timeline.reading import PARQUET_SUFFIXES, read_tables, timeline_files
 from einstellung.timeline.schema import FloatArray, Origin, checked
 
@@ -48,9 +50,7 @@ class Timeline:
         #: The validated table; shared, not copied: treat it as read-only.
         self.frame = checked(frame, origin or Origin.unknown(len(frame)))
         self._curves = _curves_of(self.frame)
-        self._seeds: dict[str, tuple[int, ...]] = {}
-        for method, seed in self._curves:
-            self._seeds[method] = (*self._seeds.get(method, ()), seed)
+        self._seeds = _seeds_of(self._curves)
 
     @classmethod
     def read(cls, path: Path | str) -> Timeline:
@@ -78,6 +78,34 @@ class Timeline:
                 raise InputError(f"{path}: Parquet needs pyarrow; pip install 'einstellung[parquet]'") from None
             return write_atomically(path, lambda temporary: table.to_parquet(temporary, engine="pyarrow", index=False))
         return write_atomically(path, lambda temporary: table.to_csv(temporary, index=False, lineterminator="\n"))
+
+    def only(self, methods: Collection[str] | None = None, seeds: Collection[int] | None = None) -> Timeline:
+        """The runs of these methods and seeds, in the same order; None: of all. A name or seed that no run has is an error.
+
+        >>> rows = {"method": ["sgd", "er"], "seed": [1, 2], "phase": "T2", "epoch": 1, "split": "T1_all", "acc": 0.5}
+        >>> timeline = Timeline(pd.DataFrame({**rows, "loss": None, "n": 500}))
+        >>> timeline.only(methods=["er"]).runs, timeline.only(seeds=[1]).runs
+        ((('er', 2),), (('sgd', 1),))
+        """
+        for method in methods or ():
+            if method not in self._seeds:
+                raise InputError(f"no method '{method}' in the timeline: {suggestion(method, self._seeds)}")
+        known = sorted({seed for _, seed in self._curves})
+        for seed in seeds or ():
+            if seed not in known:
+                raise InputError(f"no seed {seed} in the timeline: there are: {', '.join(map(str, known))}")
+        kept = {
+            run: curves
+            for run, curves in self._curves.items()
+            if (methods is None or run[0] in methods) and (seeds is None or run[1] in seeds)
+        }
+        if not kept:
+            raise InputError("no run is left: none of these methods has one of these seeds")
+        chosen = copy(self)
+        rows = pd.MultiIndex.from_frame(self.frame[["method", "seed"]]).isin(list(kept))
+        chosen.frame = self.frame[rows].reset_index(drop=True)
+        chosen._curves, chosen._seeds = kept, _seeds_of(kept)
+        return chosen
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -110,6 +138,13 @@ class Timeline:
         """Effective epochs and accuracies of one split; two empty arrays if it was not measured."""
         found = self.curves(method, seed, phase).get(split)
         return (found.epochs, found.acc) if found is not None else (NO_VALUES, NO_VALUES)
+
+
+def _seeds_of(runs: Iterable[Run]) -> dict[str, tuple[int, ...]]:
+    seeds: dict[str, tuple[int, ...]] = {}
+    for method, seed in runs:
+        seeds[method] = (*seeds.get(method, ()), seed)
+    return seeds
 
 
 def _curves_of(frame: pd.DataFrame) -> dict[tuple[str, int], dict[str, dict[str, Curve]]]:

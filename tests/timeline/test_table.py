@@ -86,3 +86,22 @@ def test_a_curve_has_the_accuracy_within_its_split_where_the_file_does(tmp_path)
     assert np.isnan(timeline.curves("er", 1, "T2")["T1_all"].acc_within).all()
     without = Timeline.read(write(tmp_path / "b.csv", row())).curves("sgd", 1, "T2")["T1_all"]
     assert without.acc_within is None
+
+
+def test_only_keeps_the_order_and_the_rows_of_the_chosen_runs(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "a.csv", row("er", 2), row("sgd", 2), row("sgd", 1), row("er", 1)))
+    chosen = timeline.only(methods=["sgd", "er"], seeds=[1])
+    assert (chosen.methods, chosen.runs, chosen.seeds("sgd")) == (("er", "sgd"), (("er", 1), ("sgd", 1)), (1,))
+    assert chosen.frame[["method", "seed"]].to_numpy().tolist() == [["sgd", 1], ["er", 1]]
+    assert chosen.frame.index.tolist() == [0, 1]
+    assert len(timeline.runs) == 4
+
+
+def test_only_refuses_what_no_run_has(tmp_path):
+    timeline = Timeline.read(write(tmp_path / "a.csv", row("er", 2), row("sgd", 1)))
+    with pytest.raises(InputError, match="no method 'xx' in the timeline: there are: er, sgd"):
+        timeline.only(methods=["er", "xx"])
+    with pytest.raises(InputError, match="no seed 3 in the timeline: there are: 1, 2"):
+        timeline.only(seeds=[3])
+    with pytest.raises(InputError, match="no run is left"):
+        timeline.only(methods=["er"], seeds=[1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from einstellung.metrics.proportions import wilson_interval
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
 from einstellung.timeline.schema import FloatArray, IntArray
 from einstellung.timeline.split_names import meant_split
+
+Curves = Mapping[str, Curve]
 
 UNSEEN_AT_MOST = 0.05  # accuracy of a model, trained on T2 with one head for all classes, on classes it never saw
 LEARNED_ABOVE = 0.10  # where T1's classes are not counted: 4 times chance with the paper's 40
@@ -97,7 +99,7 @@ def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | N
         if unrecorded or starts_fresh(timeline, method, seed, baseline):
             fresh.append((method, seed))
         elif value is not None:
-            known[method, seed], images[method, seed] = value, _t1_images(timeline, method, seed)
+            known[method, seed], images[method, seed] = value, t1_images(timeline, method, seed)
     aside = f"; no T1 phase recorded for {_runs(fresh)}" if fresh else ""
     if not known:
         return Check(name, None, f"{T1_ALL} after T1 was not measured{aside}")
@@ -114,7 +116,8 @@ def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | N
     return Check(name, least > 1 / t1_classes + TOLERANCE, detail + aside)
 
 
-def _t1_images(timeline: Timeline, method: str, seed: int) -> float | None:
+def t1_images(timeline: Timeline, method: str, seed: int) -> float | None:
+    """The number of T1's test images; None where it was not recorded."""
     for phase in ("T1", "T2"):
         curve = timeline.curves(method, seed, phase).get(T1_ALL)
         if curve is not None and (known := curve.n[~np.isnan(curve.n)]).size:
@@ -125,29 +128,36 @@ def _t1_images(timeline: Timeline, method: str, seed: int) -> float | None:
 def patched_and_masked_match(timeline: Timeline) -> Check:
     """Both splits hold the same images, measured at the same moments."""
     name = "patched and masked are measured alike"
-    epochs, images, compared, uncounted = [], [], 0, 0
+    found: dict[str, list[Run]] = {}
     for method, seed in timeline.runs:
-        curves = timeline.curves(method, seed, "T2")
-        if SC_PATCH not in curves or SC_MASK not in curves:
-            continue
-        compared += 1
-        patched, masked = curves[SC_PATCH], curves[SC_MASK]
-        if len(patched.epochs) != len(masked.epochs) or (np.abs(patched.epochs - masked.epochs) > TOLERANCE).any():
-            epochs.append((method, seed))
-        elif np.isnan(patched.n).any() or np.isnan(masked.n).any():
-            uncounted += 1
-        elif (patched.n != masked.n).any():
-            images.append((method, seed))
-    if compared == 0:
+        if (kind := pairing(timeline.curves(method, seed, "T2"))) is not None:
+            found.setdefault(kind, []).append((method, seed))
+    if not found:
         return Check(name, None, f"no run has both {SC_PATCH} and {SC_MASK}")
-    detail = f"{counted(compared, 'run')} compared"
-    if uncounted:
-        detail += f"; number of images not recorded in {uncounted}"
+    epochs, images = found.get("epochs", []), found.get("images", [])
+    detail = f"{counted(sum(map(len, found.values())), 'run')} compared"
+    if uncounted := found.get("uncounted"):
+        detail += f"; number of images not recorded in {len(uncounted)}"
     if epochs:
         detail += f"; other epochs in {_runs(epochs)}"
     if images:
         detail += f"; other numbers of images in {_runs(images)}"
     return Check(name, not epochs and not images, detail)
+
+
+def pairing(t2: Curves) -> str | None:
+    """How a run's patched and masked curves go together; None where one is missing.
+
+    'alike'; 'epochs' or 'images' where they have others; 'uncounted' where numbers of images are not recorded.
+    """
+    if SC_PATCH not in t2 or SC_MASK not in t2:
+        return None
+    patched, masked = t2[SC_PATCH], t2[SC_MASK]
+    if len(patched.epochs) != len(masked.epochs) or (np.abs(patched.epochs - masked.epochs) > TOLERANCE).any():
+        return "epochs"
+    if np.isnan(patched.n).any() or np.isnan(masked.n).any():
+        return "uncounted"
+    return "images" if (patched.n != masked.n).any() else "alike"
 
 
 def mask_does_something(timeline: Timeline) -> Check:
@@ -156,21 +166,11 @@ def mask_does_something(timeline: Timeline) -> Check:
     Equal accuracies alone are no fault: a model may ignore the cue. Its loss still moves when the cue is covered.
     """
     name = "masking changes something"
-    judged = 0
-    found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": []}
+    found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": [], "acc": []}
     for method, seed in timeline.runs:
-        curves = timeline.curves(method, seed, "T2")
-        if SC_PATCH not in curves or SC_MASK not in curves:
-            continue
-        patched, masked = curves[SC_PATCH], curves[SC_MASK]
-        shared, here, there = np.intersect1d(patched.epochs, masked.epochs, return_indices=True)
-        trained = shared > TOLERANCE
-        # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
-        if trained.sum() < 2 or np.ptp(patched.acc[here][trained]) == 0:
-            continue
-        judged += 1
-        if np.array_equal(patched.acc[here], masked.acc[there]):
-            found[_other_difference(patched, masked, here, there)].append((method, seed))
+        if (kind := mask_effect(timeline.curves(method, seed, "T2"))) is not None:
+            found[kind].append((method, seed))
+    judged = sum(map(len, found.values()))
     if judged == 0:
         return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
     equal = "accuracies equal at every epoch in"
@@ -180,12 +180,28 @@ def mask_does_something(timeline: Timeline) -> Check:
         "loss": f"{equal} {{}}, losses differ: the mask acts, the answers stay",
         "acc_task": f"{equal} {{}}, task accuracies differ: the mask acts",
     }
-    differ = judged - sum(map(len, found.values()))
-    details = [words[kind].format(_runs(runs)) for kind, runs in found.items() if runs]
-    if differ:
-        details.append(f"patched and masked curves differ in {differ} of {counted(judged, 'run')}")
+    details = [template.format(_runs(found[kind])) for kind, template in words.items() if found[kind]]
+    if differ := found["acc"]:
+        details.append(f"patched and masked curves differ in {len(differ)} of {counted(judged, 'run')}")
     # Without losses, equal curves that move are all the evidence there is, and it speaks against the mask.
     return Check(name, not found["copy"] and not found["open"], "; ".join(details))
+
+
+def mask_effect(t2: Curves) -> str | None:
+    """What covering the cue changes in a run: 'acc', else as :func:`_other_difference`; None where it cannot be judged."""
+    if SC_PATCH not in t2 or SC_MASK not in t2:
+        return None
+    patched, masked = t2[SC_PATCH], t2[SC_MASK]
+    shared, here, there = np.intersect1d(patched.epochs, masked.epochs, return_indices=True)
+    trained = shared > TOLERANCE
+    # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
+    if trained.sum() < 2 or np.ptp(patched.acc[here][trained]) == 0:
+        return None
+    return (
+        _other_difference(patched, masked, here, there)
+        if np.array_equal(patched.acc[here], masked.acc[there])
+        else "acc"
+    )
 
 
 def _other_difference(patched: Curve, masked: Curve, here: IntArray, there: IntArray) -> str:
@@ -212,10 +228,7 @@ def same_budget(timeline: Timeline) -> Check:
     grids: dict[bytes, list[Run]] = {}
     spans: dict[bytes, tuple[float, int]] = {}
     for method, seed in timeline.runs:
-        # Where subsets are measured at the end only, validation holds the grid; the chosen epoch is each run's own.
-        gaps = (unwatched_epochs(timeline.curves(method, seed, "T2")) > TOLERANCE).any()
-        epochs, _ = timeline.curve(method, seed, "T2", VAL if gaps else SC_PATCH)
-        epochs = np.round(epochs[epochs > TOLERANCE], 9)
+        epochs = epoch_grid(timeline.curves(method, seed, "T2"))
         if len(epochs):
             grids.setdefault(epochs.tobytes(), []).append((method, seed))
             spans[epochs.tobytes()] = (float(epochs[-1]), len(epochs))
@@ -233,32 +246,43 @@ def same_budget(timeline: Timeline) -> Check:
     return Check(name, False, " | ".join(described[:6]))
 
 
+def epoch_grid(t2: Curves) -> FloatArray:
+    """The epochs at which a run was measured in T2, after the start."""
+    # Where subsets are measured at the end only, validation holds the grid; the chosen epoch is each run's own.
+    curve = t2.get(VAL if (unwatched_epochs(t2) > TOLERANCE).any() else SC_PATCH)
+    return np.empty(0) if curve is None else np.round(curve.epochs[curve.epochs > TOLERANCE], 9)
+
+
 def no_run_twice(timeline: Timeline) -> Check:
     """Two runs with the same T2 curves throughout are one run under two names."""
     name = "no two runs are the same"
     seen: dict[tuple[object, ...], list[Run]] = {}
     for method, seed in timeline.runs:
-        curves = timeline.curves(method, seed, "T2")
-        parts: list[object] = []
-        for split in sorted(curves):
-            trained = curves[split].epochs > TOLERANCE
-            parts += [split, curves[split].epochs[trained].tobytes(), curves[split].acc[trained].tobytes()]
-        if parts:
-            seen.setdefault(tuple(parts), []).append((method, seed))
+        if parts := fingerprint(timeline.curves(method, seed, "T2")):
+            seen.setdefault(parts, []).append((method, seed))
     compared = sum(map(len, seen.values()))
     if compared < 2:
         return Check(name, None, "fewer than two runs in T2")
     # Curves that stand still (all 0, all 1) may agree by chance.
-    twice = [runs for runs in seen.values() if len(runs) > 1 and _moves(timeline, runs[0])]
+    twice = [runs for runs in seen.values() if len(runs) > 1 and moves(timeline.curves(*runs[0], "T2"))]
     if twice:
         return Check(name, False, "equal T2 curves: " + " | ".join(_runs(runs) for runs in twice[:6]))
     return Check(name, True, f"the T2 curves of all {compared} runs differ")
 
 
-def _moves(timeline: Timeline, run: Run) -> bool:
+def fingerprint(t2: Curves) -> tuple[object, ...]:
+    """Equal for runs with the same T2 curves throughout; empty without T2."""
+    parts: list[object] = []
+    for split in sorted(t2):
+        trained = t2[split].epochs > TOLERANCE
+        parts += [split, t2[split].epochs[trained].tobytes(), t2[split].acc[trained].tobytes()]
+    return tuple(parts)
+
+
+def moves(t2: Curves) -> bool:
+    """Whether a curve of a run changes after the start."""
     return any(
-        len(trained := curve.acc[curve.epochs > TOLERANCE]) >= 2 and bool(np.ptp(trained) > 0)
-        for curve in timeline.curves(*run, "T2").values()
+        len(trained := curve.acc[curve.epochs > TOLERANCE]) >= 2 and bool(np.ptp(trained) > 0) for curve in t2.values()
     )
 
 

@@ -130,19 +130,15 @@ def measure(
 ) -> RunMeasures:
     """Read one run. Where it has no T1 behind it, accuracies after T1 are undefined."""
     t1, t2 = timeline.curves(method, seed, "T1"), timeline.curves(method, seed, "T2")
-    patched = t2.get(SC_PATCH)
     taus = (settings.tau, *settings.tau_grid)
     times: list[float | None] = [None for _ in taus]
     budget, step = None, 0.0
-    watched = not (unwatched_epochs(t2) > TOLERANCE).any()
-    if patched is not None and watched and patched.epochs[-1] > TOLERANCE:
+    if (patched := watched_curve(t2)) is not None:
         smoothed = smooth(patched.epochs, patched.acc, settings.window, settings.smoothing)
         times = times_to_thresholds(patched.epochs, smoothed, taus)
-        budget = float(patched.epochs[-1])
-        step = float(np.diff(patched.epochs[patched.epochs > TOLERANCE], prepend=0.0).max())
+        budget, step = float(patched.epochs[-1]), widest_step(patched)
     epoch = checkpoint_epoch(t2, rule)
     fresh = starts_fresh(timeline, method, seed, baseline)
-    has_task = any(curve.acc_task is not None and not np.isnan(curve.acc_task).all() for curve in t2.values())
     return RunMeasures(
         method=method,
         seed=seed,
@@ -151,20 +147,43 @@ def measure(
         budget=budget,
         step=step,
         checkpoint_epoch=epoch,
-        accuracies=_accuracies(t1, t2, epoch, fresh, "acc"),
-        within=_accuracies(t1, t2, epoch, fresh, "acc_within"),
-        groups={
-            split.removeprefix(GROUP): value_at(curve.epochs, curve.acc, epoch)
-            for split, curve in t2.items()
-            if split.startswith(GROUP)
-        },
-        phases=_phase_accuracies(t1, t2, fresh, "acc"),
+        accuracies=accuracies_at(t1, t2, epoch, fresh, "acc"),
+        within=accuracies_at(t1, t2, epoch, fresh, "acc_within"),
+        groups=groups_at(t2, epoch),
+        phases=phase_accuracies(t1, t2, fresh, "acc"),
         task=(
-            (_accuracies(t1, t2, epoch, fresh, "acc_task"), _phase_accuracies(t1, t2, fresh, "acc_task"))
-            if has_task
+            (accuracies_at(t1, t2, epoch, fresh, "acc_task"), phase_accuracies(t1, t2, fresh, "acc_task"))
+            if has_task(t2)
             else None
         ),
     )
+
+
+def watched_curve(t2: Curves) -> Curve | None:
+    """The patched curve of T2; None where it was not recorded after the start, or with gaps."""
+    patched = t2.get(SC_PATCH)
+    if patched is None or patched.epochs[-1] <= TOLERANCE or (unwatched_epochs(t2) > TOLERANCE).any():
+        return None
+    return patched
+
+
+def widest_step(curve: Curve) -> float:
+    """The widest gap between two looks at a curve after the start."""
+    return float(np.diff(curve.epochs[curve.epochs > TOLERANCE], prepend=0.0).max())
+
+
+def has_task(t2: Curves) -> bool:
+    """Whether task-incremental accuracies were measured."""
+    return any(curve.acc_task is not None and not np.isnan(curve.acc_task).all() for curve in t2.values())
+
+
+def groups_at(t2: Curves, epoch: float | None) -> dict[str, float | None]:
+    """The accuracy on every group of test images at the checkpoint."""
+    return {
+        split.removeprefix(GROUP): value_at(curve.epochs, curve.acc, epoch)
+        for split, curve in t2.items()
+        if split.startswith(GROUP)
+    }
 
 
 def _values(curves: Curves, split: str, field: Field) -> tuple[FloatArray, FloatArray]:
@@ -175,7 +194,8 @@ def _values(curves: Curves, split: str, field: Field) -> tuple[FloatArray, Float
     return curve.epochs, values
 
 
-def _accuracies(t1: Curves, t2: Curves, epoch: float | None, fresh: bool, field: Field) -> Accuracies:
+def accuracies_at(t1: Curves, t2: Curves, epoch: float | None, fresh: bool, field: Field) -> Accuracies:
+    """The accuracies of a run; ``epoch`` is that of the checkpoint."""
     return Accuracies(
         SC_patch=value_at(*_values(t2, SC_PATCH, field), epoch),
         SC_mask=value_at(*_values(t2, SC_MASK, field), epoch),
@@ -194,7 +214,8 @@ def _after_t1(t1: Curves, t2: Curves, field: Field) -> float | None:
     return value_at(*_values(t2, T1_ALL, field), 0.0) if at_the_end is None else at_the_end
 
 
-def _phase_accuracies(t1: Curves, t2: Curves, fresh: bool, field: Field) -> PhaseAccuracies:
+def phase_accuracies(t1: Curves, t2: Curves, fresh: bool, field: Field) -> PhaseAccuracies:
+    """The accuracy on each task after each phase."""
     before = _t2_accuracy(t2, field, at=0.0)
     after_t1 = _t2_accuracy(t1, field)
     first = (None, None) if fresh else (_after_t1(t1, t2, field), before if after_t1 is None else after_t1)
