@@ -35,7 +35,8 @@ class Evidence:
     """Everything that a card may rest on; for foreign log files, the timeline alone.
 
     ``proof`` is what the stream proved before training; ``failures`` has a sentence for every run that failed; ``siblings`` are
-    the cards of the other studies of a family, scored without siblings of their own.
+    the cards of the other studies of a family, scored without siblings of their own; ``source`` is what ``einstellung score`` is
+    called with to score the same runs.
     """
 
     timeline: Timeline
@@ -44,6 +45,7 @@ class Evidence:
     runs: RunFiles = field(default_factory=RunFiles)
     failures: tuple[str, ...] = ()
     siblings: Mapping[str, Card] = field(default_factory=dict)
+    source: str = "timeline.csv"
 
     @property
     def facts(self) -> Mapping[str, Any]:

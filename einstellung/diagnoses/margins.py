@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import shlex
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from einstellung.diagnoses.card import Card
+from einstellung.diagnoses.contract import Evidence
+from einstellung.diagnoses.settings import Settings
 from einstellung.report.forest import Forest
 
 
@@ -18,13 +21,42 @@ def margin_stops(own: float, stops: Sequence[float]) -> list[float]:
     return sorted({*stops, own})
 
 
+def score_command(evidence: Evidence, settings: Settings, chosen: str) -> str:
+    """How to score the same runs with another value of one setting, which stands in it as ``VALUE``.
+
+    A study has more evidence than its timeline (its stream's facts, predictions, siblings), so there the setting is changed in its
+    configuration.
+    """
+    if evidence.config is not None:
+        return f"in config.yaml, score: {{{chosen}: VALUE}}; then einstellung report FOLDER"
+    options = []
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if name != chosen and value != field.get_default(call_default_factory=True):
+            options += [f"--{name.replace('_', '-')}", shlex.quote(_option(value))]
+    return " ".join(["einstellung score", evidence.source, *options, f"--{chosen} VALUE"])
+
+
+def _option(value: Any) -> str:
+    """A setting as the command line takes it: numbers and names by commas, a list for each phase by slashes."""
+    if isinstance(value, Mapping):
+        return "/".join(_option(own) for own in value.values())
+    return (
+        ",".join(map(_option, value))
+        if isinstance(value, tuple)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+
+
 def margin_data(
     cards: Sequence[tuple[float, Card]],
     own: float,
     *,
     forest: Callable[[Any], Forest],
     answer: Callable[[Any], list[str]],
-    command: Sequence[str],
+    command: str,
 ) -> dict[str, Any]:
     """For every margin its answer and, by method, verdict, tone, certainty and the sentence behind them."""
     stops = []
@@ -41,4 +73,4 @@ def margin_data(
                 },
             }
         )
-    return {"own": own, "stops": stops, "command": list(command)}
+    return {"own": own, "stops": stops, "command": command}

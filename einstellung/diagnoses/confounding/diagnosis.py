@@ -15,7 +15,7 @@ from einstellung.diagnoses.confounding.settings import DEFAULT_BASELINE, Confoun
 from einstellung.diagnoses.confounding.splits import describe_split, has_confounded_tasks, split_order
 from einstellung.diagnoses.confounding.study import describe_tasks
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
-from einstellung.diagnoses.margins import margin_data, margin_stops
+from einstellung.diagnoses.margins import margin_data, margin_stops, score_command
 from einstellung.report.family import FAMILY, FamilyPage
 from einstellung.report.forest import Forest
 from einstellung.report.pictures import PictureRow, read_samples
@@ -104,11 +104,14 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
         cards = [self.score(evidence, settings.model_copy(update={"margin": margin})) for margin in stops]
         return {
             "margin": margin_data(
-                [(margin, again.with_methods_in_order(list(card.methods))) for margin, again in zip(stops, cards, strict=True)],
+                [
+                    (margin, again.with_methods_in_order(list(card.methods)))
+                    for margin, again in zip(stops, cards, strict=True)
+                ],
                 card.margin,
                 forest=make_forest,
                 answer=answer.answer,
-                command=["einstellung", "score", evidence.source],
+                command=score_command(evidence, settings, "margin"),
             )
         }
 

@@ -39,7 +39,9 @@ def make_matrices(card: ConfoundingCard) -> list[Matrix]:
             for phase in card.tasks:
                 row = record.matrix.get(phase)
                 cells = [
-                    _cell(getattr(row[what], label) if row is not None else None, f"{method} after {phase}", what, label)
+                    _cell(
+                        getattr(row[what], label) if row is not None else None, f"{method} after {phase}", what, label
+                    )
                     for what in columns
                 ]
                 rows.append((phase, cells))

@@ -15,8 +15,10 @@ from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.family import sweep_page
 from einstellung.diagnoses.rigidity.forest import make_forest
+from einstellung.diagnoses.rigidity.gallery import make_gallery, picture_rows
 from einstellung.diagnoses.rigidity.grid import grid_page
 from einstellung.diagnoses.rigidity.page import page, page_terms
+from einstellung.diagnoses.rigidity.page_data import SCRIPTS, has_curves, page_data
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
@@ -27,6 +29,7 @@ from einstellung.report.family import SWEEP, FamilyPage
 from einstellung.report.forest import Forest
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number
+from einstellung.report.pictures import PictureRow
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 from einstellung.results.probe_files import probed
@@ -51,6 +54,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     undefined_without: ClassVar[str] = "AD, PD, SFR_rel and the verdicts"
     probes: ClassVar[tuple[str, ...]] = PROBES
     template: ClassVar[Path] = Path(__file__).with_name("page.html")
+    scripts: ClassVar[Sequence[Path]] = SCRIPTS
 
     def recognises(self, splits: Sequence[str]) -> bool:
         return recognises(splits)
@@ -104,10 +108,17 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         }
 
     def page(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
-        return page(card)
+        gallery = make_gallery(evidence, card) is not None
+        return {**page(card), "curves": has_curves(evidence), "gallery": gallery}
 
     def forest(self, card: RigidityCard) -> Forest:
         return make_forest(card)
+
+    def pictures(self, evidence: Evidence, card: RigidityCard) -> Sequence[PictureRow]:
+        return picture_rows(evidence)
+
+    def page_data(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
+        return page_data(evidence, card)
 
     def terms(self, card: RigidityCard) -> Mapping[str, str]:
         return page_terms()

@@ -16,8 +16,8 @@ from einstellung.report.figures.style import styles_of
 from einstellung.report.notation import FACETS, interval, join, mean_sd, number, write
 from einstellung.results.probe_names import PROBES
 
-_CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
-_BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
+CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
+BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
 _GLOSSARY = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
@@ -61,7 +61,7 @@ class VerdictCard:
 
 def page(card: RigidityCard) -> dict[str, Any]:
     """What ``page.html`` shows of a card."""
-    baseline = [_facet_row(card, card.baseline, key) for key in _BASELINE_FACETS] if card.has_baseline else []
+    baseline = [_facet_row(card, card.baseline, key) for key in BASELINE_FACETS] if card.has_baseline else []
     return {
         "cards": [verdict_card(card, method) for method in card.compared],
         "baseline": card.baseline,
@@ -77,8 +77,6 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "facets": [FACETS[key] for key in _GLOSSARY],
         "patterns": list(PATTERNS.values()),
         "certainties": CERTAINTIES,
-        "curves": False,
-        "gallery": None,
     }
 
 
@@ -122,7 +120,7 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
         pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
         is_certain=record.certainty == "holds",
         certainty_words=_certainty_words(record),
-        facets=[_facet_row(card, method, key) for key in _CARD_FACETS],
+        facets=[_facet_row(card, method, key) for key in CARD_FACETS],
         conditions=[_condition_row(condition) for condition in record.conditions],
     )
 

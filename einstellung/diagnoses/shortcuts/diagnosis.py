@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
-from einstellung.diagnoses.margins import margin_data, margin_stops
+from einstellung.diagnoses.margins import margin_data, margin_stops, score_command
 from einstellung.diagnoses.shortcuts import answer, family, page, splits, tables
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.forest import make_forest
@@ -102,16 +102,20 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
 
     def page_data(self, evidence: Evidence, card: ShortcutsCard) -> Mapping[str, Any]:
         stops = margin_stops(card.margin, page.MARGINS)
-        cards = self._score(evidence, page.settings_of(card), stops)
+        settings = page.settings_of(card)
+        cards = self._score(evidence, settings, stops)
         return {
             "baseline": card.baseline,
             "plane": plane_data(card),
             "margin": margin_data(
-                [(margin, again.with_methods_in_order(list(card.methods))) for margin, again in zip(stops, cards, strict=True)],
+                [
+                    (margin, again.with_methods_in_order(list(card.methods)))
+                    for margin, again in zip(stops, cards, strict=True)
+                ],
                 card.margin,
                 forest=make_forest,
                 answer=answer.make_answer,
-                command=["einstellung", "score", evidence.source],
+                command=score_command(evidence, settings, "margin"),
             ),
         }
 

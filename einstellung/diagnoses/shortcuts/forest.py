@@ -79,7 +79,9 @@ def _losses(card: ShortcutsCard) -> list[ForestColumn]:
 
 
 def _id() -> ForestColumn:
-    return ForestColumn("ID", "ID, %", "Accuracy on test images weighted as the training images are.", centre=None, plotted=False)
+    return ForestColumn(
+        "ID", "ID, %", "Accuracy on test images weighted as the training images are.", centre=None, plotted=False
+    )
 
 
 def _row(card: ShortcutsCard, method: str) -> ForestRow:

@@ -1,5 +1,6 @@
 // The first screen: a forest plot of all methods, and the table that sorts and filters it.
 const ROW = 24, HEAD = 24, FOOT = 40;
+const DENSE = 12, MOST = 30; // rows from which intervals are drawn only, and that are in view at first
 
 // Room for every mean, interval, reference and margin of a column.
 function domainOf(column, rows) {
@@ -107,19 +108,25 @@ function startForest(forest) {
   const bodyRows = new Map([...table.tBodies[0].rows].map((row) => [row.dataset.method, row]));
   const keys = [...table.tHead.rows[0].cells].map((head) => head.dataset.key ?? null);
   const listeners = [];
-  let rows = forest.rows, columns = forest.columns;
+  const all = document.getElementById("show-all");
+  let rows = forest.rows, columns = forest.columns, most = MOST;
 
   const isShown = (row) => row.method.toLowerCase().includes(name.value.trim().toLowerCase()) && (!verdict.value || row.verdict === verdict.value);
   const byMethod = () => new Map(rows.map((row) => [row.method, row]));
-  const ordered = () => [...table.tBodies[0].rows].map((row) => byMethod().get(row.dataset.method)).filter((row) => row && isShown(row));
+  const matching = () => {
+    const known = byMethod();
+    return [...table.tBodies[0].rows].map((row) => known.get(row.dataset.method)).filter((row) => row && isShown(row));
+  };
+  const ordered = () => matching().slice(0, most);
   const draw = () => drawForest(place, columns.filter((column) => column.plotted), ordered().filter((row) => columns.some((column) => column.plotted && row.values[column.key])), forest.styles);
   const filter = () => {
-    const known = byMethod();
-    bodyRows.forEach((node, method) => (node.hidden = !known.has(method) || !isShown(known.get(method))));
-    const shown = ordered().length;
-    document.getElementById("filter-count").textContent = shown === rows.length ? "" : `${shown} of ${rows.length} shown`;
+    const found = matching(), shown = new Set(found.slice(0, most).map((row) => row.method));
+    bodyRows.forEach((node, method) => (node.hidden = !shown.has(method)));
+    document.getElementById("filter-count").textContent = shown.size === rows.length ? "" : `${shown.size} of ${rows.length} shown`;
+    all.hidden = found.length <= most;
+    all.textContent = `Show all ${found.length}`;
     draw();
-    listeners.forEach((listener) => listener(ordered().map((row) => row.method)));
+    listeners.forEach((listener) => listener([...shown]));
   };
   const write = () => {
     const domains = new Map(columns.map((column) => [column.key, domainOf(column, rows)]));
@@ -137,7 +144,9 @@ function startForest(forest) {
         if (!value) return;
         cell.append(element("span", { class: "value" }, value.text));
         if (value.mean !== null) cell.append(spark(value, columnOf.get(keys[at]), domains.get(keys[at]), style));
-        cell.append(element("span", { class: "range", title: value.why }, value.why ?? value.interval));
+        const range = value.why ?? value.interval;
+        if (rows.length > DENSE) cell.dataset.tip = `${row.method}, ${columnOf.get(keys[at]).head}: ${value.text}\n${range}`;
+        else cell.append(element("span", { class: "range", title: value.why }, range));
       });
     }
     const chosen = verdict.value;
@@ -146,6 +155,11 @@ function startForest(forest) {
     filter();
   };
   for (const [method, node] of bodyRows) node.querySelector(".key").append(keyOf(forest.styles[method]));
+  table.classList.toggle("dense", rows.length > DENSE);
+  all.addEventListener("click", () => {
+    most = Infinity;
+    filter();
+  });
   sortable(table, filter);
   name.addEventListener("input", filter);
   verdict.addEventListener("input", filter);

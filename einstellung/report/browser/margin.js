@@ -23,7 +23,7 @@ parts.push((data, methodsView) => {
     back.disabled = !differs;
     status.textContent = differs ? `changed: the study's margin is ${points(own)}` : "as in the study";
     status.classList.toggle("changed", differs);
-    line.textContent = [...command, `--margin ${stop.margin}`].join(" ");
+    line.textContent = command.replace("VALUE", () => stop.margin);
     methodsView.update(
       data.forest.rows.map((row) => {
         const [verdict, tone, certainty] = stop.rows[row.method];

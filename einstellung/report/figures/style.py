@@ -119,7 +119,9 @@ def _colour(index: int) -> str:
     hue, _, saturation = colorsys.rgb_to_hls(red, green, blue)
     turn = ring // len(_LIGHTNESS)
     turned = (hue + 0.0137 * turn) % 1
-    mixed = colorsys.hls_to_rgb(turned, _LIGHTNESS[(ring + place) % len(_LIGHTNESS)], saturation * (0.85 - 0.02 * (turn % 9)))
+    mixed = colorsys.hls_to_rgb(
+        turned, _LIGHTNESS[(ring + place) % len(_LIGHTNESS)], saturation * (0.85 - 0.02 * (turn % 9))
+    )
     return "#" + "".join(f"{round(255 * part):02X}" for part in mixed)
 
 

@@ -77,6 +77,7 @@ def plan_figures(timeline: Timeline, card: ConfoundingCard, samples: Path | None
             caption(_SAMPLES),
             lambda: draw_sheet(images, shown, card.confounder_of),
             why=None if shown else "no sample images were stored with these results",
+            pictures=True,
         ),
     ]
 

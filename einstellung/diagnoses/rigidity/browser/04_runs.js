@@ -139,5 +139,5 @@
     };
   }
 
-  rigidity.runs = { FACETS, measure, pair, unpaired, seedRecord };
+  rigidity.runs = { FACETS, smooth, measure, pair, unpaired, seedRecord };
 })((globalThis.einstellungRigidity = globalThis.einstellungRigidity || {}));

@@ -171,4 +171,6 @@ def _pictures(of_run: RunPictures) -> Plan:
         images = read_pictures(of_run.path)
     except InputError as error:
         return Plan(name, title, "", Figure, str(error), SAMPLES)
-    return Plan(name, title, caption(of_run, images), partial(draw_pictures, of_run, images), section=SAMPLES, pictures=True)
+    return Plan(
+        name, title, caption(of_run, images), partial(draw_pictures, of_run, images), section=SAMPLES, pictures=True
+    )
