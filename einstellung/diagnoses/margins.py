@@ -24,8 +24,7 @@ def margin_stops(own: float, stops: Sequence[float]) -> list[float]:
 def score_command(evidence: Evidence, settings: Settings, chosen: str) -> str:
     """How to score the same runs with another value of one setting, which stands in it as ``VALUE``.
 
-    A study has more evidence than its timeline (its stream's facts, predictions, siblings), so there the setting is changed in its
-    configuration.
+    A study has more evidence than its timeline (its stream's facts, predictions, siblings): its configuration is changed instead.
     """
     if evidence.config is not None:
         return f"in config.yaml, score: {{{chosen}: VALUE}}; then einstellung report FOLDER"

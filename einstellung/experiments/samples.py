@@ -13,7 +13,6 @@ from torch import Tensor
 from einstellung.randomness import generator
 from einstellung.streams import Presentation, Stream
 
-
 _GALLERY_PIXELS = 48 * 32 * 32  # of each variant: 48 images of CIFAR's size, fewer of larger ones
 
 
@@ -28,7 +27,8 @@ def image_archive(images: Mapping[str, Tensor], **more: np.ndarray[tuple[int, ..
 def stream_samples(stream: Stream, count: int = 8) -> bytes:
     """A few images original / patched / masked and raw / augmented; where the cue is part of the image, no original.
 
-    ``gallery_*``: more of the former, with the index under which predictions name them. Of a stream that plants no cue, the samples that it names itself; empty where it names none.
+    ``gallery_*``: more of the former, with the index under which predictions name them. Of a stream that plants no cue, the
+    samples that it names itself; empty where it names none.
     """
     if stream.cue is None:
         return image_archive(stream.samples) if stream.samples else b""

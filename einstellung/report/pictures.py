@@ -19,7 +19,7 @@ class PictureRow:
     """Pictures of one kind, uint8 [N, H, W, 3]; the rows of a strip show the same scenes in the same order."""
 
     label: str
-    images: Sequence[np.ndarray]
+    images: np.ndarray
 
 
 def read_samples(path: Path) -> dict[str, np.ndarray]:

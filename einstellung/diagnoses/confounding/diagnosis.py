@@ -96,7 +96,7 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
         return page.picture_rows(samples, card)
 
     def terms(self, card: ConfoundingCard) -> Mapping[str, str]:
-        return page.MEANINGS
+        return {str(name): words for name, words in page.MEANINGS.items()}
 
     def page_data(self, evidence: Evidence, card: ConfoundingCard) -> Mapping[str, Any]:
         stops = margin_stops(card.margin, page.MARGINS)

@@ -39,8 +39,8 @@ def make_forest(card: ShortcutsCard) -> Forest:
         columns=[*_columns(card), *_losses(card), _id()],
         rows=[_row(card, method) for method in card.methods],
         caption=(
-            f"Reliance on a cue minus that of {card.baseline}, in points, by {describe_basis(card.basis)}: mean and 95 % interval "
-            f"{describe_intervals(card)}. Grey: within the margin."
+            f"Reliance on a cue minus that of {card.baseline}, in points, by {describe_basis(card.basis)}: mean and 95 % "
+            f"interval {describe_intervals(card)}. Grey: within the margin."
         ),
         styles=styles_of(card),
     )

@@ -30,7 +30,7 @@ GREY = "#6b6b6b"
 FAINT = "#d9d9d9"
 
 # Every built-in method keeps its look in every report, whatever else is compared with it. Methods that are often compared have
-# colours of the palette itself, or of different hues: those of the ERI paper (the first six), and those of ConCon (from er to gdumb).
+# different hues: those of the ERI paper (the first six), and those of ConCon (from er to gdumb).
 FAMILIAR = (
     *("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved", "er", "der", "ewc", "joint", "cumulative"),
     *(
@@ -110,7 +110,7 @@ def _slot(index: int) -> MethodStyle:
 
 
 def _colour(index: int) -> str:
-    """A colour of its own for each number from 0: the palette, then its hues in other lightnesses, which every eye tells apart."""
+    """A colour of its own for each number from 0: the palette, then its hues in other lightnesses, which every eye sees."""
     ring, place = divmod(index, len(PALETTE))
     base = PALETTE[place]
     if ring == 0:
