@@ -11,6 +11,8 @@ from typing import Any
 
 from markupsafe import Markup
 
+from einstellung.report.minify import minify
+
 _BROWSER = Path(__file__).with_name("browser")
 #: In the order in which they are needed; a diagnosis' own scripts come before the last.
 SHARED = ("dom.js", "numbers.js", "tips.js", "tables.js", "forest.js", "sections.js")
@@ -22,25 +24,10 @@ CHART, MARGIN = _BROWSER / "chart.js", _BROWSER / "margin.js"
 def page_script(own: Sequence[Path] = ()) -> Markup:
     """All code of a page as one script: what every page shares, then a diagnosis' own, then the start."""
     files = [*(_BROWSER / name for name in SHARED), *own, _BROWSER / START]
-    code = "\n".join(compact(file.read_text(encoding="utf-8")) for file in files)
+    code = "\n".join(minify(file.read_text(encoding="utf-8")) for file in files)
     if "</script" in code.lower() or "<!--" in code:
         raise ValueError("a script of the page holds what would end its tag")
     return Markup(f'\n"use strict";\n(() => {{\n{code}\n}})();\n')
-
-
-def compact(code: str) -> str:
-    """Code without what only its readers need: lines of comment, blank lines and indentation.
-
-    >>> compact("// why\\nif (x) {\\n  /** what\\n   * more */\\n  y();\\n\\n}")
-    'if (x) {\\ny();\\n}'
-    """
-    kept, in_comment = [], False
-    for line in map(str.strip, code.splitlines()):
-        in_comment = in_comment or line.startswith("/*")
-        if line and not in_comment and not line.startswith("//"):
-            kept.append(line)
-        in_comment = in_comment and not line.endswith("*/")
-    return "\n".join(kept)
 
 
 def script_hash(code: str) -> str:

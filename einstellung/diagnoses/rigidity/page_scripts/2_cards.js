@@ -47,6 +47,7 @@ function writeCards(card, words) {
     summary.querySelectorAll(".pill").forEach((old) => old.remove());
     summary.append(...(isBaseline ? [pill("baseline: what the others are compared with")] : summaryOf(record)));
     node.classList.toggle("strip", isBaseline);
-    clear(node.querySelector(".body")).append(...(isBaseline ? baselineBody(method) : bodyOf(method, record)));
+    node.ontoggle = () => node.open && clear(node.querySelector(".body")).append(...(isBaseline ? baselineBody(method) : bodyOf(method, record)));
+    node.ontoggle();
   }
 }

@@ -57,19 +57,26 @@ function startCurves(page) {
     return { x, mean, sd, n: x.map(() => most) };
   }
 
-  function draw() {
-    const card = page.card(), key = select.value, shown = new Set(page.shown());
-    const settings = page.settings();
+  function seriesOf(card, key, shown, compared) {
     memory.clear();
     const baselineOf = new Map(payload.runs.map((run, place) => [run, place]).filter(([run]) => run.method === card.baseline).map(([run, place]) => [run.seed, place]));
-    const compared = key === "PD" || key === "SFR_rel";
-    const series = Object.keys(card.methods).filter((method) => shown.has(method) && !(compared && method === card.baseline)).map((method) => {
+    return Object.keys(card.methods).filter((method) => shown.has(method) && !(compared && method === card.baseline)).map((method) => {
       const seeds = payload.runs.map((run, place) => ({ run, place }))
         .filter(({ run }) => run.method === method && run.seed in card.methods[method].per_seed)
         .map(({ run, place }) => ({ seed: run.seed, values: valuesOf(place, key, baselineOf) })).filter((seed) => seed.values && seed.values.size);
       const lines = seeds.map(({ values }) => ({ x: [...values.keys()], y: [...values.values()] }));
       return { name: method, style: page.data.forest.styles[method], seeds: lines, ...bandOf(seeds) };
     }).filter((one) => one.x.length);
+  }
+
+  let drawnFrom = "", series = [];
+  function draw() {
+    const card = page.card(), key = select.value, shown = new Set(page.shown());
+    const settings = page.settings();
+    const compared = key === "PD" || key === "SFR_rel";
+    const from = JSON.stringify([key, [...shown], card.baseline, settings.window, settings.smoothing, settings.methods, settings.seeds]);
+    if (from !== drawnFrom) series = seriesOf(card, key, shown, compared);
+    drawnFrom = from;
     const signed = compared || key === "delta";
     const margin = key === "PD" ? settings.margins.PD : key === "SFR_rel" ? settings.margins.SFR : null;
     chart.draw({

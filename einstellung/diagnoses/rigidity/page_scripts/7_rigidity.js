@@ -60,7 +60,7 @@ parts.push((data, methodsView) => {
     answerText.replaceChildren(element("p", { class: "lead" }, ...typeset(lead)), ...(rest.length ? [more] : []));
   }
 
-  const study_ = document.querySelectorAll("[data-study]");
+  const asInStudy = document.querySelectorAll("[data-study]");
   function apply(wanted) {
     settings = wanted;
     const changed = given(settings);
@@ -75,10 +75,10 @@ parts.push((data, methodsView) => {
     if (error) return;
     writeAnswer(differs);
     const keys = data.forest.columns.map((column) => column.key);
+    // The view tells its listeners which methods are shown, and with that everything else is drawn.
     const limits = { AD: card.margins.AD, PD: card.margins.PD, SFR_rel: card.margins.SFR_rel };
     methodsView.update(words.forestRows(card, order, keys), data.forest.columns.map((column) => ({ ...column, margin: limits[column.key] ?? null })));
-    study_.forEach((node) => node.classList.toggle("stale", differs));
-    refresh.forEach((draw) => draw());
+    asInStudy.forEach((node) => node.classList.toggle("stale", differs));
   }
 
   // What stands in a closed section is drawn when it is opened, and follows from then on.
