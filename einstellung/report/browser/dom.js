@@ -33,6 +33,11 @@ function symbols(text) {
   return [...found, rest];
 }
 
+// The same in a drawing.
+function drawnSymbols(text) {
+  return symbols(text).map((part) => (typeof part === "string" ? part : drawn("tspan", { "baseline-shift": "sub", "font-size": "75%" }, part.textContent)));
+}
+
 // A verdict is plain text that spells out signs; the page sets them.
 function typeset(text) {
   const spelled = text.replaceAll("Delta", "Δ").replaceAll(" <= ", " ≤ ").replaceAll(" >= ", " ≥ ").replaceAll("+-", "±").replaceAll(" -> ", " → ");

@@ -28,7 +28,7 @@ function drawPanel(column, rows, styles, left, top, width) {
   const x = (value) => left + ((value - low) / (high - low)) * width;
   const bottom = top + HEAD + rows.length * ROW;
   const group = drawn("g");
-  group.append(drawn("text", { x: left + width / 2, y: top + 14, "text-anchor": "middle", "font-size": 13, "font-weight": 600 }, column.head));
+  group.append(drawn("text", { x: left + width / 2, y: top + 14, "text-anchor": "middle", "font-size": 13, "font-weight": 600 }, ...drawnSymbols(column.head)));
   if (column.margin) {
     const from = x(column.centre - column.margin);
     group.append(drawn("rect", { x: from, y: top + HEAD, width: Math.max(1, x(column.centre + column.margin) - from), height: rows.length * ROW, class: "band" }));

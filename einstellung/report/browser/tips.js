@@ -38,5 +38,5 @@ function startTips(terms) {
   });
   document.addEventListener("focusout", hide);
   document.addEventListener("keydown", (event) => event.key === "Escape" && hide());
-  window.addEventListener("scroll", hide, { passive: true });
+  window.addEventListener("scroll", () => owner && (owner === document.activeElement ? show(owner) : hide()), { passive: true });
 }

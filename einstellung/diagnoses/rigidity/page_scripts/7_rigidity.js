@@ -2,7 +2,7 @@
 parts.push((data, methodsView) => {
   if (!data.payload) return;
   const scorer = createScorer(data.payload);
-  window.einstellung = { score: (settings) => scorer.score(settings ?? {}) };
+  window.einstellung = { score: (settings) => scorer.score(settings ?? {}), asInStudy: scorer.asInStudy };
   const { payload } = data;
   const own = payload.settings;
   const study = {
