@@ -63,6 +63,8 @@ class Browser:
         self.driver.get("about:blank")
         self.driver.get_log("browser")
         self.driver.get(page.path.as_uri() + at)
+        if at:
+            time.sleep(0.3)  # a section draws when it hears that it was opened
 
     def resize(self, width: int, height: int = 900) -> None:
         self.driver.execute_cdp_cmd(

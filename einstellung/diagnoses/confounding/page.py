@@ -22,7 +22,6 @@ from einstellung.diagnoses.confounding.verdict import (
     UNDECIDED,
 )
 from einstellung.diagnoses.wording import percent, points
-from einstellung.report.figures.style import method_styles
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number, per_cent
 from einstellung.report.pictures import PictureRow
@@ -43,7 +42,6 @@ GLOSSARY = [(name, PILLS.get(name, ""), words) for name, words in MEANINGS.items
 
 def method_cards(card: ConfoundingCard) -> list[dict[str, Any]]:
     """A method's verdict with its main numbers, for the template."""
-    styles = method_styles(list(card.methods), card.baseline)
     shown = []
     for place, (method, record) in enumerate(card.methods.items()):
         end = record.matrix[card.last_task][UNCONFOUNDED]
@@ -51,7 +49,6 @@ def method_cards(card: ConfoundingCard) -> list[dict[str, Any]]:
             {
                 "method": method,
                 "anchor": anchor(place),
-                "colour": styles[method].colour,
                 "is_baseline": method == card.baseline,
                 "verdict": record.verdict.name,
                 "pill": PILLS.get(record.verdict.name, ""),

@@ -12,7 +12,6 @@ from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Compa
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
-from einstellung.report.figures.style import styles_of
 from einstellung.report.notation import FACETS, interval, join, mean_sd, number, write
 from einstellung.results.probe_names import PROBES
 
@@ -50,7 +49,6 @@ class VerdictCard:
 
     method: str
     anchor: str
-    colour: str
     record: RigidityMethod
     pattern: PatternWords | None
     is_certain: bool
@@ -115,7 +113,6 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
     return VerdictCard(
         method=method,
         anchor=anchor(list(card.methods).index(method)),
-        colour=styles_of(card)[method].colour,
         record=record,
         pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
         is_certain=record.certainty == "holds",

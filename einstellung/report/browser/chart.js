@@ -37,7 +37,7 @@ function createChart(place, { label }) {
     const y = (value) => CHART.top + (1 - (value - y0) / (y1 - y0)) * inner.height;
     const bottom = CHART.top + inner.height;
     scale = { x, y, x0, x1, y0, y1, inner };
-    const svg = drawn("svg", { width, height: CHART.height, tabindex: 0, role: "group", "aria-label": `${label}. Arrow keys read values epoch by epoch.` });
+    const svg = drawn("svg", { width, height: CHART.height, viewBox: `0 0 ${width} ${CHART.height}`, tabindex: 0, role: "group", "aria-label": `${label}. Arrow keys read values epoch by epoch.` });
     const clip = `clip-${place.id}`;
     svg.append(drawn("clipPath", { id: clip }, drawn("rect", { x: CHART.left, y: CHART.top, width: inner.width, height: inner.height })));
     for (const tick of ticks(y0, y1, 5)) {

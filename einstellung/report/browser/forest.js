@@ -92,7 +92,7 @@ function drawForest(place, columns, rows, styles) {
 function spark(value, column, domain, style) {
   const width = 84, [low, high] = domain;
   const x = (at) => 3 + ((at - low) / (high - low)) * (width - 6);
-  const svg = inked(drawn("svg", { width, height: 12, class: "spark", "aria-hidden": "true" }), style);
+  const svg = inked(drawn("svg", { width, height: 12, viewBox: `0 0 ${width} 12`, class: "spark", "aria-hidden": "true" }), style);
   if (column.margin) svg.append(drawn("rect", { x: x(column.centre - column.margin), y: 0, width: Math.max(1, x(column.centre + column.margin) - x(column.centre - column.margin)), height: 12, class: "band" }));
   if (column.centre !== null) svg.append(drawn("line", { x1: x(column.centre), x2: x(column.centre), y1: 0, y2: 12, class: "axis" }));
   if (value.low !== null) svg.append(drawn("line", { x1: x(value.low), x2: x(value.high), y1: 6, y2: 6, stroke: "currentColor", "stroke-width": 2 }));
@@ -154,7 +154,7 @@ function startForest(forest) {
     verdict.replaceChildren(element("option", { value: "" }, "all"), ...names.map((one) => element("option", { value: one, selected: one === chosen }, one)));
     filter();
   };
-  for (const [method, node] of bodyRows) node.querySelector(".key").append(keyOf(forest.styles[method]));
+  for (const node of document.querySelectorAll("[data-key-of]")) node.append(keyOf(forest.styles[node.dataset.keyOf]));
   table.classList.toggle("dense", rows.length > DENSE);
   all.addEventListener("click", () => {
     most = Infinity;
