@@ -39,14 +39,10 @@ def score_command(evidence: Evidence, settings: Settings, chosen: str) -> str:
 def _option(value: Any) -> str:
     """A setting as the command line takes it: numbers and names by commas, a list for each phase by slashes."""
     if isinstance(value, Mapping):
-        return "/".join(_option(own) for own in value.values())
-    return (
-        ",".join(map(_option, value))
-        if isinstance(value, tuple)
-        else f"{value:g}"
-        if isinstance(value, float)
-        else str(value)
-    )
+        return _option(tuple(value.values()))
+    if isinstance(value, tuple):
+        return ("/" if value and isinstance(value[0], tuple) else ",").join(map(_option, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def margin_data(
