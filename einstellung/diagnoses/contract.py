@@ -78,11 +78,10 @@ class Diagnosis(ABC, Generic[S, C]):
     ``name`` is what configurations, cards and ``--as`` call it, ``title`` heads its pages, ``topic`` completes "a study of ...".
     ``grouped``: how studies of this kind can share a page: as a ``family``, as a ``sweep``. ``configured_order``:
     whether methods stand in the order of the configuration, else in that of the timeline. ``template``: the file of its page,
-    which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``scripts``: files of code
-    that its page runs in the browser, in their order. ``needs_own_splits``: whether only splits that it recognises can be
-    scored, so that a study of another stream is refused before training. ``default_baseline``: the method that others are
-    compared with unless the settings name another one; None: there is none. ``undefined_without``: what is undefined without a
-    baseline. ``probes``: the probes of nets that it reads.
+    which extends ``shell.html``; without one, the page shows the answer, every figure and every table. ``needs_own_splits``:
+    whether only splits that it recognises can be scored, so that a study of another stream is refused before training.
+    ``default_baseline``: the method that others are compared with unless the settings name another one; None: there is none.
+    ``undefined_without``: what is undefined without a baseline. ``probes``: the probes of nets that it reads.
     """
 
     name: ClassVar[str]
@@ -97,7 +96,6 @@ class Diagnosis(ABC, Generic[S, C]):
     undefined_without: ClassVar[str] = "comparisons"
     probes: ClassVar[tuple[str, ...]] = ()
     template: ClassVar[Path | None] = None
-    scripts: ClassVar[Sequence[Path]] = ()
 
     @abstractmethod
     def recognises(self, splits: Sequence[str]) -> bool:
@@ -161,6 +159,10 @@ class Diagnosis(ABC, Generic[S, C]):
     def terms(self, card: C) -> Mapping[str, str]:
         """What the page explains on hover and focus, by the text of a table's head or the name in ``parts.term``."""
         return {}
+
+    def scripts(self) -> Sequence[Path | str]:
+        """Files of code, or code, that the page runs in the browser, in this order."""
+        return ()
 
     def page_data(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
         """Plain values for the diagnosis' own ``scripts``."""

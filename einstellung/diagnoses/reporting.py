@@ -179,7 +179,7 @@ def write_report(
         forest=diagnosis.forest(card),
         pictures=diagnosis.pictures(evidence, card),
         terms=diagnosis.terms(card),
-        scripts=diagnosis.scripts,
+        scripts=diagnosis.scripts(),
         data=diagnosis.page_data(evidence, card),
     )
     return write_text(folder / "report.html", render_page(page))

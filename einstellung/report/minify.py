@@ -7,15 +7,16 @@ from functools import cache
 
 _NAME = re.compile(r"[\w$]")
 _BEFORE_REGEX = "(,=:[!&|?{};>\n"  # after any of these a slash begins a pattern; otherwise it divides
+_GOES_ON = ";{,([=:?&|<>\n"  # after any of these no statement ends
 _WORD_BEFORE_REGEX = re.compile(r"\b(return|typeof|case|in|of)\s*$")
 
 
 @cache
 def minify(code: str) -> str:
-    r"""The same script in fewer characters; lines stay lines, texts and patterns stay as they are.
+    r"""The same script in fewer characters; texts and patterns stay as they are, and so do line ends that may end a statement.
 
     >>> minify('// why\nif (x) {\n  /* what */ y(a + b, "c  // d");\n\n}')
-    'if(x){\ny(a+b,"c  // d");\n}'
+    'if(x){y(a+b,"c  // d");}'
     >>> minify("const a = /[/ ] +/.test(`b ${c ? ` (d)` : 1} e`); // end")
     'const a=/[/ ] +/.test(`b ${c?` (d)`:1} e`);'
     >>> minify("a - -b + +c / d")
@@ -23,7 +24,7 @@ def minify(code: str) -> str:
     """
     kept = _Kept()
     _code(code, 0, kept, nested=False)
-    return "\n".join(line for line in kept.text().split("\n") if line)
+    return kept.text().strip("\n")
 
 
 class _Kept:
@@ -35,6 +36,12 @@ class _Kept:
 
     def space(self) -> None:
         self._space = True
+
+    def line(self) -> None:
+        """The end of a line, where it may end a statement."""
+        self._space = False
+        if self.last not in _GOES_ON:
+            self._parts.append("\n")
 
     def add(self, part: str) -> None:
         last = self.last
@@ -77,6 +84,9 @@ def _code(code: str, at: int, kept: _Kept, *, nested: bool) -> int:
             at = end
         elif char in " \t":
             kept.space()
+            at += 1
+        elif char == "\n":
+            kept.line()
             at += 1
         elif nested and char == "}" and depth == 0:
             return at

@@ -63,7 +63,7 @@ class Page:
     forest: Forest | None = None
     pictures: Sequence[PictureRow] = ()
     terms: Mapping[str, str] = field(default_factory=dict)
-    scripts: Sequence[Path] = ()
+    scripts: Sequence[Path | str] = ()
     data: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -124,7 +124,7 @@ def render_page(page: Page) -> str:
 
 
 def render_template(
-    template: str | Path, scripts: Sequence[Path] = (), data: Mapping[str, Any] | None = None, **context: Any
+    template: str | Path, scripts: Sequence[Path | str] = (), data: Mapping[str, Any] | None = None, **context: Any
 ) -> str:
     """A page from one of our templates, or from a file that extends them; what is not given is an error."""
     loaders: list[jinja2.BaseLoader] = [jinja2.PackageLoader("einstellung.report")]

@@ -21,10 +21,10 @@ START = "start.js"
 CHART, MARGIN = _BROWSER / "chart.js", _BROWSER / "margin.js"
 
 
-def page_script(own: Sequence[Path] = ()) -> Markup:
-    """All code of a page as one script: what every page shares, then a diagnosis' own, then the start."""
-    files = [*(_BROWSER / name for name in SHARED), *own, _BROWSER / START]
-    code = "\n".join(minify(file.read_text(encoding="utf-8")) for file in files)
+def page_script(own: Sequence[Path | str] = ()) -> Markup:
+    """All code of a page as one script: what every page shares, then a diagnosis' own files and code, then the start."""
+    parts = [*(_BROWSER / name for name in SHARED), *own, _BROWSER / START]
+    code = "\n".join(part if isinstance(part, str) else minify(part.read_text(encoding="utf-8")) for part in parts)
     if "</script" in code.lower() or "<!--" in code:
         raise ValueError("a script of the page holds what would end its tag")
     return Markup(f'\n"use strict";\n(() => {{\n{code}\n}})();\n')

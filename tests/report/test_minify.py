@@ -17,8 +17,9 @@ SAMPLES = {
     "return /[/'\"`] +/g.test(f) ? g : h;": "return/[/'\"`] +/g.test(f)?g:h;",
     "const k = `a  ${ b ? `c  ${ d } e` : '  ' }  f`;": "const k=`a  ${b?`c  ${d} e`:'  '}  f`;",
     "x = y + ++z - --w;": "x=y+ ++z- --w;",
-    "if (a) {\n  /** what\n   * for */\n  b();\n}\n": "if(a){\nb();\n}",
+    "if (a) {\n  /** what\n   * for */\n  b();\n}\n": "if(a){b();}",
     "const o = { in: 1, of : 2 }; for (const p of q) typeof p;": "const o={in:1,of:2};for(const p of q)typeof p;",
+    "a = b\n(c)\n\nd++\ne": "a=b\n(c)\nd++\ne",
     'const s = "\\" // " ;': 'const s="\\" // ";',
 }
 

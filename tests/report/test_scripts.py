@@ -31,7 +31,7 @@ def test_what_is_no_number_is_refused():
 
 @pytest.mark.parametrize("name", list(diagnoses))
 def test_the_code_of_every_page_is_small(name):
-    assert len(page_script(diagnoses[name].scripts).encode()) <= 120_000
+    assert len(page_script(diagnoses[name]().scripts()).encode()) <= 120_000
 
 
 def test_a_diagnosis_own_code_runs_after_what_all_pages_share_and_before_the_start(tmp_path):

@@ -40,7 +40,6 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
     default_baseline = DEFAULT_BASELINE
     undefined_without = "AD, PD and SFR_rel of the tasks after the first"
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
-    scripts: ClassVar[Sequence[Path]] = (MARGIN,)
 
     def recognises(self, splits: Sequence[str]) -> bool:
         return has_confounded_tasks(splits)
@@ -97,6 +96,9 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
 
     def terms(self, card: ConfoundingCard) -> Mapping[str, str]:
         return {str(name): words for name, words in page.MEANINGS.items()}
+
+    def scripts(self) -> Sequence[Path | str]:
+        return (MARGIN,)
 
     def page_data(self, evidence: Evidence, card: ConfoundingCard) -> Mapping[str, Any]:
         stops = margin_stops(card.margin, page.MARGINS)

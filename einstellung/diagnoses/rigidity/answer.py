@@ -11,27 +11,13 @@ from einstellung.diagnoses.rigidity.wording import (
     describe_margins,
     describe_rule,
 )
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import DASH, FACETS, interval, join, mean_sd, number, write
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
 
 _MOST_LISTED = 6
-_PATTERNS = {
-    "red-flag": "faster than {baseline}, no worse with the cue present, and leaning on the cue more than {baseline}",
-    "saturated": "right with the cue only, and so is {baseline}: at this floor the relative index cannot tell",
-    "cue-harmful": "compared where the cue hurts {baseline} itself, so relative reliance reads as relative harm",
-    "shared-shortcut": "leaning on the cue just as {baseline} does, so the training history adds nothing",
-    "benign-avoidance": "faster than {baseline}, yet worse with the cue present and hardly leaning on it",
-    "benign-transfer": "hardly leaning on the cue, and not more than {baseline}",
-    "ambiguous": "not decided by these data",
-}
-_SENTENCES = {
-    "holds": "{names} {verb} {words} ({pattern}).",
-    "leans": "By the means {names} {verb} {words} ({pattern}), but that is not conclusive.",
-    "too few seeds": "By the means alone {names} {verb} {words} ({pattern}): there are too few seeds to tell.",
-    None: "{names} {verb} {words} ({pattern}).",
-}
 
 
 def answer(card: RigidityCard) -> list[str]:
@@ -44,11 +30,9 @@ def answer(card: RigidityCard) -> list[str]:
 def _patterns(card: RigidityCard) -> list[str]:
     methods = card.compared
     if not methods:
-        return ["There is no continual learner in this timeline, so there is nothing to compare."]
+        return [say("answer none")]
     if not card.has_baseline:
-        return [
-            "There is no baseline in this timeline, so nothing can be said relative to a model trained from scratch."
-        ]
+        return [say("answer no baseline")]
     groups: dict[tuple[str | None, str | None], list[str]] = {}
     for method in methods:
         record = card.methods[method]
@@ -57,16 +41,15 @@ def _patterns(card: RigidityCard) -> list[str]:
     for (pattern, certainty), members in sorted(
         groups.items(), key=lambda group: list(PATTERNS).index(str(group[0][0]))
     ):
-        words = _PATTERNS[str(pattern)].format(baseline=card.baseline)
+        words = say(f"is {pattern}", baseline=card.baseline)
         verb = "is" if len(members) == 1 else "are"
-        sentences.append(_SENTENCES[certainty].format(names=join(members), verb=verb, words=words, pattern=pattern))
+        key = f"answer {certainty or 'holds'}"
+        sentences.append(say(key, names=join(members), verb=verb, words=words, pattern=pattern))
     unlearned = [method for method in methods if card.methods[method].unlearned]
     if unlearned:
-        each = f"Neither {card.baseline} nor {' nor '.join(unlearned)}"
-        among = "None of them" if len(unlearned) == len(methods) > 1 else each
-        sentences.append(
-            f"{among} has learned the shortcut classes, even with the cue: no facet means anything there yet."
-        )
+        key = "among all" if len(unlearned) == len(methods) > 1 else "among"
+        among = say(key, baseline=card.baseline, methods=" nor ".join(unlearned))
+        sentences.append(say("answer unlearned", among=among))
     return sentences
 
 
@@ -77,14 +60,8 @@ def _reliance(card: RigidityCard) -> list[str]:
         if record.delta.mean is not None:
             sides[_side(record.delta.ci95)].append(method)
     if not any(sides.values()):
-        return ["Absolute reliance on the cue was not measured: there are no accuracies with the cue covered."]
-    sentences = {
-        "above": "Covering the cue costs accuracy in {}.",
-        "below": "Covering the cue helps in {}.",
-        "across": "Whether covering the cue costs accuracy is open in {}: the interval holds 0.",
-        "no interval": "From too few seeds for an interval, accuracy with the cue minus accuracy with it covered: {}.",
-    }
-    return [sentences[side].format(_deltas(card, methods)) for side, methods in sides.items() if methods]
+        return [say("cue unmeasured")]
+    return [say(f"cue {side}", deltas=_deltas(card, methods)) for side, methods in sides.items() if methods]
 
 
 def _side(bounds: Sequence[float] | None) -> str:
@@ -96,14 +73,15 @@ def _side(bounds: Sequence[float] | None) -> str:
 def _deltas(card: RigidityCard, methods: Sequence[str]) -> str:
     if len(methods) > _MOST_LISTED:
         ordered = sorted(methods, key=lambda method: card.methods[method].delta.mean or 0.0)
-        shown = [ordered[0], ordered[-1]]
-        among = f"; {_deltas(card, [card.baseline])} is among them" if card.baseline in methods else ""
-        return f"{len(methods)} models, from {_deltas(card, shown[:1])} to {_deltas(card, shown[1:])}{among}"
+        first, last = (_deltas(card, [shown]) for shown in (ordered[0], ordered[-1]))
+        baseline = card.baseline in methods
+        among = say("deltas among", baseline=_deltas(card, [card.baseline])) if baseline else ""
+        return say("deltas", n=len(methods), first=first, last=last, among=among)
 
     def one(method: str) -> str:
         estimate = card.methods[method].delta
-        bounds = f", 95 % {interval('delta', estimate)}" if estimate.ci95 is not None else ""
-        return f"{method} (Δ {write('delta', estimate.mean)}{bounds})"
+        bounds = say("delta bounds", interval=interval("delta", estimate)) if estimate.ci95 is not None else ""
+        return say("delta", method=method, delta=write("delta", estimate.mean), bounds=bounds)
 
     return join(one(method) for method in methods)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from einstellung.diagnoses.rigidity.card import BesideFinding, RigidityCard, RigidityMethod
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, SHARED_RELIANCE
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import percent
 from einstellung.metrics.arithmetic import difference
 from einstellung.metrics.statistics import Summary, summarise
@@ -39,19 +40,20 @@ def _specific(card: RigidityCard, method: str, record: RigidityMethod) -> Iterat
     specific, baseline = record.PD_specific, card.methods.get(card.baseline)
     if specific is None or specific.mean is None or baseline is None or not _excludes_zero(specific):
         return
-    pairs = [(label, record.facet(key).mean, baseline.facet(key).mean) for label, key in _BOTH]
-    numbers = ", ".join(f"{label} {own:.3f} against {other:.3f}" for label, own, other in pairs)
+    numbers = say(
+        "specific numbers",
+        own=f"{record.SC_patch.mean:.3f}",
+        other=f"{baseline.SC_patch.mean:.3f}",
+        own_NSC=f"{record.NSC.mean:.3f}",
+        other_NSC=f"{baseline.NSC.mean:.3f}",
+    )
+    what = "specific worse"
     if specific.mean < 0:
-        what = "does better on the cue's classes than on the others: the cue helps it beyond what any history would"
         # of what it loses on the other classes, the larger part spares the cue's
-        if _is_above_zero(record.PD_NSC) and -specific.mean > (record.PD.mean or 0.0):
-            what = "keeps the cue's classes and loses the others: the cue tells it which task an image is from"
-    else:
-        what = "does worse on the cue's classes than on the others"
-    yield _finding(method, "specific", specific, f"compared with {card.baseline}, {method} {what} ({numbers})")
-
-
-_BOTH = (("SC with the cue", "SC_patch"), ("NSC", "NSC"))
+        spared = _is_above_zero(record.PD_NSC) and -specific.mean > (record.PD.mean or 0.0)
+        what = "specific keeps" if spared else "specific better"
+    text = say("specific", baseline=card.baseline, method=method, what=say(what), numbers=numbers)
+    yield _finding(method, "specific", specific, text)
 
 
 def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
@@ -59,16 +61,12 @@ def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[B
     effect = card.per_image.cue_effect.get(method) if card.per_image is not None else None
     if effect is not None and _excludes_zero(effect.pull) and effect.NSC_patched_called_SC.mean is not None:
         with_cue, without = effect.NSC_patched_called_SC.mean, effect.NSC_called_SC.mean or 0.0
-        text = (
-            f"put on images of the other classes, the cue makes {method} call {percent(with_cue)} of them a shortcut class "
-            f"({percent(without)} without it)"
-        )
+        text = say("pull", method=method, with_cue=percent(with_cue), without=percent(without))
         yield _finding(method, "pull", effect.pull, text)
     elif effect is None or effect.pull.mean is None:
         drop = summarise([difference(own.NSC, own.NSC_patched) for own in record.per_seed.values()])
         if _excludes_zero(drop) and (drop.mean or 0.0) > 0:
-            points = 100 * (drop.mean or 0.0)
-            text = f"put on images of the other classes, the cue costs {method} {points:.1f} points of accuracy there"
+            text = say("pull cost", method=method, points=f"{100 * (drop.mean or 0.0):.1f}")
             yield _finding(method, "pull", drop, text)
 
 
@@ -78,9 +76,6 @@ def _placement(method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
     moved, delta = summarise(values), record.delta
     if moved.mean is None or delta.mean is None or delta.mean < SHARED_RELIANCE or moved.n < FEWEST_SEEDS:
         return
-    worth = f"{100 * moved.mean:.1f} of its {100 * delta.mean:.1f} points"
-    if _excludes_zero(moved) and moved.mean > 0:
-        text = f"moved to the other side of the image, the cue is worth {worth} to {method}"
-    else:
-        text = f"{method} uses the cue at its usual place only: moved, it is worth {worth}"
+    key = "placement" if _excludes_zero(moved) and moved.mean > 0 else "placement only"
+    text = say(key, method=method, moved=f"{100 * moved.mean:.1f}", delta=f"{100 * delta.mean:.1f}")
     yield _finding(method, "placement", moved, text)

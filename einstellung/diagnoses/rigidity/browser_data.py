@@ -1,12 +1,14 @@
-"""What a page needs to score the study again in the browser: ``browser/*.js`` compute the card from this.
+"""What a page needs to score the study again in the browser: a script, and the data that it computes the card from.
 
 What does not depend on the settings is measured here, once: the patched curves, the accuracies at both checkpoints that the
-rules can choose, and what each run contributes to the checks. Smoothing, facets, tests, patterns and words are the scripts' part.
+rules can choose, and what each run contributes to the checks. Smoothing, facets, tests, patterns and verdicts are the script's
+part; the sentences are shared.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,18 +29,26 @@ from einstellung.diagnoses.rigidity.measurements import (
     widest_step,
 )
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule
+from einstellung.diagnoses.rigidity.words import WORDS
 from einstellung.metrics.curves import TOLERANCE, checkpoint_epoch, value_at
+from einstellung.report.minify import minify
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
 from einstellung.timeline.split_names import meant_split
 
-#: The scripts, in an order in which they can be put into a page; together they define ``createScorer(payload)``.
+#: Plain scripts that share one scope, in any order.
 SCRIPTS = tuple(sorted(Path(__file__).with_name("browser").glob("*.js")))
-
 _RULES: tuple[FinalRule, ...] = ("last", "best-val")
 _AT_CHECKPOINT = ("SC_patch", "SC_mask", "NSC", "NSC_patched", "SC_clean", "SC_elsewhere")
 _WITHIN = ("SC_patch", "SC_mask", "NSC")
 
 Curves = Mapping[str, Curve]
+
+
+@cache
+def script() -> str:
+    """The scripts as one, minified: it defines ``createScorer(payload)`` and no other name."""
+    source = "\n".join(file.read_text(encoding="utf-8").removeprefix('"use strict";') for file in SCRIPTS)
+    return f'(()=>{{"use strict";{minify(source)}\nglobalThis.createScorer=createScorer;}})();'
 
 
 def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
@@ -71,6 +81,7 @@ def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
         "runs": runs,
         "t1_classes": facts.t1_classes if facts is not None else None,
         "failures": list(evidence.failures),
+        "words": WORDS,
         "error_rates": {str(seeds): rates for seeds, rates in measured_rates()["seeds"].items()},
         "card": card.to_json(),
     }

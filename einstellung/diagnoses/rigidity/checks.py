@@ -8,6 +8,7 @@ import numpy as np
 
 from einstellung.checks import Check
 from einstellung.diagnoses.checks import ROUNDING, seeds_are_paired
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import counted
 from einstellung.metrics.curves import TOLERANCE, last_value, unwatched_epochs, value_at
 from einstellung.metrics.proportions import wilson_interval
@@ -46,22 +47,21 @@ def _runs(runs: Sequence[Run], most: int = 6) -> str:
 
 def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
     """The baseline has no T1 phase, and does not recognise what only T1 shows."""
-    name = "the baseline never saw T1"
+    name = say("check baseline")
     if baseline is None:
-        return Check(name, None, "no baseline in the timeline")
+        return Check(name, None, say("why: no baseline"))
     trained = [(baseline, seed) for seed in timeline.seeds(baseline) if timeline.curves(baseline, seed, "T1")]
     if trained:
-        return Check(name, False, f"T1 rows exist for {_runs(trained)}")
+        return Check(name, False, say("T1 rows", runs=_runs(trained)))
     finals = {
         seed: last_value(*timeline.curve(baseline, seed, "T2", T1_ALL), after=0.0) for seed in timeline.seeds(baseline)
     }
     measured = {seed: value for seed, value in finals.items() if value is not None}
     if not measured:
-        return Check(name, None, f"{T1_ALL} was not measured for {baseline}")
+        return Check(name, None, say("T1 unmeasured", baseline=baseline))
     seed = max(measured, key=lambda key: measured[key])
-    detail = (
-        f"highest final {T1_ALL} accuracy of {baseline}: {measured[seed]:.3f} (seed {seed}), at most {UNSEEN_AT_MOST}"
-    )
+    highest = f"{measured[seed]:.3f}"
+    detail = say("T1 highest", baseline=baseline, value=highest, seed=seed, most=UNSEEN_AT_MOST)
     return Check(name, measured[seed] <= UNSEEN_AT_MOST + TOLERANCE, detail)
 
 
@@ -85,7 +85,7 @@ def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | N
 
     A run without a T1 phase may start fresh by design and is not judged.
     """
-    name = "T1 was learned before T2"
+    name = say("check T1")
     known: dict[Run, float] = {}
     images: dict[Run, float | None] = {}
     fresh: list[Run] = []
@@ -100,19 +100,19 @@ def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | N
             fresh.append((method, seed))
         elif value is not None:
             known[method, seed], images[method, seed] = value, t1_images(timeline, method, seed)
-    aside = f"; no T1 phase recorded for {_runs(fresh)}" if fresh else ""
+    aside = say("T1 fresh", runs=_runs(fresh)) if fresh else ""
     if not known:
-        return Check(name, None, f"{T1_ALL} after T1 was not measured{aside}")
+        return Check(name, None, say("T1 unknown", fresh=aside))
     lowest = min(known, key=lambda run: known[run])
-    detail = f"lowest {T1_ALL} accuracy after T1: {known[lowest]:.3f} ({_runs([lowest])})"
+    detail = say("T1 lowest", value=f"{known[lowest]:.3f}", run=_runs([lowest]))
     if t1_classes is None:
-        needed = f", above {LEARNED_ABOVE} needed (T1's number of classes is not known)"
+        needed = say("T1 above", least=LEARNED_ABOVE)
         return Check(name, known[lowest] > LEARNED_ABOVE, detail + needed + aside)
     least, n = known[lowest], images[lowest]
     if n is not None:
         least = wilson_interval(least, int(n))[0]
-        detail += f", at least {least:.3f} by its 95 % interval over {int(n)} images"
-    detail += f"; above chance needed, {1 / t1_classes:.3f} among {t1_classes} classes"
+        detail += say("T1 interval", least=f"{least:.3f}", n=int(n))
+    detail += say("T1 chance", chance=f"{1 / t1_classes:.3f}", classes=t1_classes)
     return Check(name, least > 1 / t1_classes + TOLERANCE, detail + aside)
 
 
@@ -127,21 +127,21 @@ def t1_images(timeline: Timeline, method: str, seed: int) -> float | None:
 
 def patched_and_masked_match(timeline: Timeline) -> Check:
     """Both splits hold the same images, measured at the same moments."""
-    name = "patched and masked are measured alike"
+    name = say("check pairs")
     found: dict[str, list[Run]] = {}
     for method, seed in timeline.runs:
         if (kind := pairing(timeline.curves(method, seed, "T2"))) is not None:
             found.setdefault(kind, []).append((method, seed))
     if not found:
-        return Check(name, None, f"no run has both {SC_PATCH} and {SC_MASK}")
+        return Check(name, None, say("no pairs"))
     epochs, images = found.get("epochs", []), found.get("images", [])
-    detail = f"{counted(sum(map(len, found.values())), 'run')} compared"
+    detail = say("pairs", runs=counted(sum(map(len, found.values())), "run"))
     if uncounted := found.get("uncounted"):
-        detail += f"; number of images not recorded in {len(uncounted)}"
+        detail += say("uncounted", n=len(uncounted))
     if epochs:
-        detail += f"; other epochs in {_runs(epochs)}"
+        detail += say("other epochs", runs=_runs(epochs))
     if images:
-        detail += f"; other numbers of images in {_runs(images)}"
+        detail += say("other images", runs=_runs(images))
     return Check(name, not epochs and not images, detail)
 
 
@@ -165,24 +165,17 @@ def mask_does_something(timeline: Timeline) -> Check:
 
     Equal accuracies alone are no fault: a model may ignore the cue. Its loss still moves when the cue is covered.
     """
-    name = "masking changes something"
+    name = say("check mask")
     found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": [], "acc": []}
     for method, seed in timeline.runs:
         if (kind := mask_effect(timeline.curves(method, seed, "T2"))) is not None:
             found[kind].append((method, seed))
     judged = sum(map(len, found.values()))
     if judged == 0:
-        return Check(name, None, "no run has two or more epochs of moving patched and masked curves")
-    equal = "accuracies equal at every epoch in"
-    words = {
-        "copy": f"patched and masked {equal} {{}}, and so is every known loss",
-        "open": f"patched and masked {equal} {{}}, no loss known in both: cannot be told apart from a mask that does nothing",
-        "loss": f"{equal} {{}}, losses differ: the mask acts, the answers stay",
-        "acc_task": f"{equal} {{}}, task accuracies differ: the mask acts",
-    }
-    details = [template.format(_runs(found[kind])) for kind, template in words.items() if found[kind]]
+        return Check(name, None, say("mask unjudged"))
+    details = [say(f"mask {kind}", runs=_runs(runs)) for kind, runs in found.items() if runs and kind != "acc"]
     if differ := found["acc"]:
-        details.append(f"patched and masked curves differ in {len(differ)} of {counted(judged, 'run')}")
+        details.append(say("mask acc", n=len(differ), runs=counted(judged, "run")))
     # Without losses, equal curves that move are all the evidence there is, and it speaks against the mask.
     return Check(name, not found["copy"] and not found["open"], "; ".join(details))
 
@@ -224,7 +217,7 @@ def _other_difference(patched: Curve, masked: Curve, here: IntArray, there: IntA
 
 def same_budget(timeline: Timeline) -> Check:
     """Delays and final accuracies are comparable only if all runs were trained and measured alike."""
-    name = "all runs share one T2 budget and epoch grid"
+    name = say("check budget")
     grids: dict[bytes, list[Run]] = {}
     spans: dict[bytes, tuple[float, int]] = {}
     for method, seed in timeline.runs:
@@ -233,16 +226,16 @@ def same_budget(timeline: Timeline) -> Check:
             grids.setdefault(epochs.tobytes(), []).append((method, seed))
             spans[epochs.tobytes()] = (float(epochs[-1]), len(epochs))
     if not grids:
-        return Check(name, None, f"no {SC_PATCH} curve in T2")
-    described = [
-        f"{counted(spans[grid][0], 'epoch')}, {counted(spans[grid][1], 'point')}: {_runs(grids[grid], 3)}"
-        for grid in grids
-    ]
+        return Check(name, None, say("no grid"))
+    lengths = {
+        grid: {"epochs": counted(budget, "epoch"), "points": counted(points, "point")}
+        for grid, (budget, points) in spans.items()
+    }
     if len(grids) == 1:
-        ((budget, points),) = spans.values()
-        measured = f"{counted(budget, 'epoch')}, measured at {counted(points, 'point')}"
-        everywhere = "the only run" if len(timeline.runs) == 1 else f"all {len(timeline.runs)} runs"
-        return Check(name, True, f"{measured}, in {everywhere}")
+        everywhere = say("only run" if len(timeline.runs) == 1 else "all runs", n=len(timeline.runs))
+        (measured,) = lengths.values()
+        return Check(name, True, say("one grid", runs=everywhere, **measured))
+    described = [say("grid", runs=_runs(runs, 3), **lengths[grid]) for grid, runs in grids.items()]
     return Check(name, False, " | ".join(described[:6]))
 
 
@@ -255,19 +248,19 @@ def epoch_grid(t2: Curves) -> FloatArray:
 
 def no_run_twice(timeline: Timeline) -> Check:
     """Two runs with the same T2 curves throughout are one run under two names."""
-    name = "no two runs are the same"
+    name = say("check twice")
     seen: dict[tuple[object, ...], list[Run]] = {}
     for method, seed in timeline.runs:
         if parts := fingerprint(timeline.curves(method, seed, "T2")):
             seen.setdefault(parts, []).append((method, seed))
     compared = sum(map(len, seen.values()))
     if compared < 2:
-        return Check(name, None, "fewer than two runs in T2")
+        return Check(name, None, say("few runs"))
     # Curves that stand still (all 0, all 1) may agree by chance.
     twice = [runs for runs in seen.values() if len(runs) > 1 and moves(timeline.curves(*runs[0], "T2"))]
     if twice:
-        return Check(name, False, "equal T2 curves: " + " | ".join(_runs(runs) for runs in twice[:6]))
-    return Check(name, True, f"the T2 curves of all {compared} runs differ")
+        return Check(name, False, say("equal runs", runs=" | ".join(_runs(runs) for runs in twice[:6])))
+    return Check(name, True, say("runs differ", n=compared))
 
 
 def fingerprint(t2: Curves) -> tuple[object, ...]:
@@ -288,11 +281,12 @@ def moves(t2: Curves) -> bool:
 
 def splits_are_known(timeline: Timeline) -> Check:
     """Other splits are ignored; one that looks like a misspelt name fails the check."""
-    name = "split names are understood"
+    name = say("check splits")
     unknown = [split for split in timeline.splits if split not in KNOWN_SPLITS]
     slips = {split: meant for split in unknown if (meant := meant_split(split)) is not None}
     if slips:
-        asked = ", ".join(f"'{split}' (did you mean '{meant}'?)" for split, meant in slips.items())
-        return Check(name, False, f"not used: {asked}")
-    aside = f"; kept but not used: {', '.join(unknown)}" if unknown else ""
-    return Check(name, True, f"{counted(len(timeline.splits) - len(unknown), 'known split')}{aside}")
+        asked = ", ".join(say("split meant", split=split, meant=meant) for split, meant in slips.items())
+        return Check(name, False, say("splits not used", splits=asked))
+    aside = say("splits aside", splits=", ".join(unknown)) if unknown else ""
+    known = counted(len(timeline.splits) - len(unknown), "known split")
+    return Check(name, True, say("splits known", known=known, aside=aside))

@@ -18,7 +18,7 @@ from einstellung.diagnoses.rigidity.forest import make_forest
 from einstellung.diagnoses.rigidity.gallery import make_gallery, picture_rows
 from einstellung.diagnoses.rigidity.grid import grid_page
 from einstellung.diagnoses.rigidity.page import page, page_terms
-from einstellung.diagnoses.rigidity.page_data import SCRIPTS, has_curves, page_data
+from einstellung.diagnoses.rigidity.page_data import has_curves, page_data, page_scripts
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
@@ -54,7 +54,6 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     undefined_without: ClassVar[str] = "AD, PD, SFR_rel and the verdicts"
     probes: ClassVar[tuple[str, ...]] = PROBES
     template: ClassVar[Path] = Path(__file__).with_name("page.html")
-    scripts: ClassVar[Sequence[Path]] = SCRIPTS
 
     def recognises(self, splits: Sequence[str]) -> bool:
         return recognises(splits)
@@ -116,6 +115,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
 
     def pictures(self, evidence: Evidence, card: RigidityCard) -> Sequence[PictureRow]:
         return picture_rows(evidence)
+
+    def scripts(self) -> Sequence[Path | str]:
+        return page_scripts()
 
     def page_data(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
         return page_data(evidence, card)

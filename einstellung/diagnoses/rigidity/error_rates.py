@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import percent
 
 FILE = Path(__file__).with_name("error_rates.yaml")
@@ -42,17 +43,19 @@ def error_rate(record: RigidityMethod) -> str | None:
     seeds = sum(own.paired for own in record.per_seed.values())
     size = measured_size(seeds)
     if size is None:
-        return f"How often such a verdict is false was measured from {min(measured_rates()['seeds'])} seeds on, not for {seeds}."
+        return say("rate unknown", least=min(measured_rates()["seeds"]), seeds=seeds)
     at = measured_rates()["seeds"][size]
     worst = at["false_alarms"].get(str(record.pattern))
     if worst is not None:
         low, high = worst["ci95"]
-        return (
-            f"A certain {record.pattern} is false in {percent(worst['share'])} of null studies with {size} seeds "
-            f"(95 %: {percent(low)} to {percent(high)}; {worst['control']})."
+        return say(
+            "rate",
+            pattern=record.pattern,
+            share=percent(worst["share"]),
+            size=size,
+            low=percent(low),
+            high=percent(high),
+            control=worst["control"],
         )
-    found = at["power"]["red-flag"]
-    return (
-        f"With {size} seeds a red flag is found with certainty in {percent(found['share'])} of positive controls, and falsely in "
-        f"{percent(at['false_alarms']['red-flag']['share'])} of null studies."
-    )
+    power, false = (at[kind]["red-flag"]["share"] for kind in ("power", "false_alarms"))
+    return say("rate of red flags", size=size, power=percent(power), share=percent(false))

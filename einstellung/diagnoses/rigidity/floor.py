@@ -8,6 +8,7 @@ both, and the relative index cannot tell more.
 from __future__ import annotations
 
 from einstellung.diagnoses.card import CardPart
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.statistics import Summary
 
@@ -45,10 +46,11 @@ class Floor(CardPart):
         '0.250 (chance is 1/4)'
         """
         if self.classes is None:
-            return f"{self.level:.3f}, because the number of classes is not known (--classes K sets it)"
-        if self.level < FLOOR_FACTOR * self.chance - TOLERANCE:
-            return f"{self.level:.3f} (chance is 1/{self.classes})"
-        return f"{self.level:.3f}, {FLOOR_FACTOR} times chance (1/{self.classes})"
+            return say("floor unknown", level=f"{self.level:.3f}")
+        few = self.level < FLOOR_FACTOR * self.chance - TOLERANCE
+        return say(
+            "floor of few" if few else "floor", level=f"{self.level:.3f}", factor=FLOOR_FACTOR, classes=self.classes
+        )
 
     def holds(self, accuracy: Summary) -> bool:
         """Whether an accuracy is not above the floor: the upper end of its interval, or a single seed's value.

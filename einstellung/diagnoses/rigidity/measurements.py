@@ -11,6 +11,7 @@ import numpy as np
 from einstellung.diagnoses.rigidity.checks import starts_fresh
 from einstellung.diagnoses.rigidity.settings import Final, FinalRule, RigiditySettings
 from einstellung.diagnoses.rigidity.splits import GROUP
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.errors import InputError
 from einstellung.metrics.continual import pooled_accuracy
 from einstellung.metrics.curves import (
@@ -115,13 +116,13 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
             without.setdefault(method, []).append(seed)
     named = "; ".join(f"{method} (seeds {', '.join(map(str, seeds))})" for method, seeds in without.items())
     if final == "best-val" and without:
-        raise InputError(f"final 'best-val' needs the split {VAL} after epoch 0, which is missing for {named}")
+        raise InputError(say("final needs", runs=named))
     if final != "auto":
         return final, []
     if with_val and not without:
         return "best-val", []
     if with_val:
-        return "last", [f"the last epoch counts as final for every run, because {VAL} is missing for {named}"]
+        return "last", [say("final last", runs=named)]
     return "last", []
 
 

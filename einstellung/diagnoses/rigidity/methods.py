@@ -13,21 +13,17 @@ from einstellung.diagnoses.rigidity.measurements import PhaseAccuracies, RunMeas
 from einstellung.diagnoses.rigidity.patterns import ALPHA, FEWEST_SEEDS, Certainty
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings, tau_name
 from einstellung.diagnoses.rigidity.verdict import Case, next_probe, verdict
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.metrics import continual
 from einstellung.metrics.statistics import Summary, mean_and_sd, paired_t_test, summarise, summarise_all
 from einstellung.metrics.survival import TimeToThreshold, survival
-from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 
 TESTED = ("PD", "SFR_rel", "AD")
-#: What a log may lack, and a card then has no summary of -> what it needs, in words.
-WITHIN = f"acc_within of {SC_PATCH} and {SC_MASK} was not measured"
-NEEDS = {
-    "delta_within": WITHIN,
-    "SFR_rel_within": WITHIN,
-    "PD_NSC": f"{NSC} was not measured",
-    "PD_specific": f"{NSC} was not measured",
-    "share_lost": f"{SC_PATCH} and {SC_MASK} were not measured, or no image with the cue is right",
-}
+#: Facets that a log may lack; a card then has no summary of them.
+OPTIONAL = (
+    *("delta_within", "SFR_rel_within", "PD_NSC", "PD_specific", "share_lost"),
+    *("SC_patch_within", "SC_mask_within", "NSC_within"),
+)
 
 
 def score_method(
@@ -114,18 +110,13 @@ def _groups(own: Mapping[int, RunMeasures]) -> dict[str, Summary]:
 def _lacking(found: Assessment, baseline: str | None) -> dict[str, str]:
     """Which of the optional facets are undefined, and why."""
     relative = ("SFR_rel_within", "PD_NSC", "PD_specific")
-    reasons = {name: why for name, why in NEEDS.items() if found.facets[name].summary.mean is None}
-    reasons |= {
-        name: f"acc_within of {split} was not measured"
-        for name, split in (("SC_patch_within", SC_PATCH), ("SC_mask_within", SC_MASK), ("NSC_within", NSC))
-        if found.facets[name].summary.mean is None
-    }
+    reasons = {name: say(f"why {name}") for name in OPTIONAL if found.facets[name].summary.mean is None}
     if found.facets["PD"].summary.mean is None:
-        reasons["PD_specific"] = f"{SC_PATCH} was not measured"
+        reasons["PD_specific"] = say("why PD")
     if found.decision is None:
-        return {**reasons, **dict.fromkeys(relative, "the baseline is what the others are compared with")}
+        return {**reasons, **dict.fromkeys(relative, say("why: baseline"))}
     if not found.paired:
-        why = "no baseline in the timeline" if baseline is None else f"no seed in common with {baseline}"
+        why = say("why: no baseline") if baseline is None else say("why: no seed", baseline=baseline)
         return {**reasons, **dict.fromkeys(relative, why)}
     return reasons
 

@@ -16,9 +16,12 @@ from einstellung.diagnoses.rigidity.wording import CERTAINTIES, NEEDS, PATTERNS,
 from einstellung.report.notation import FACETS
 from einstellung.report.scripts import CHART
 
-#: The page's code: the chart, the scorer, then what stands on the page.
-SCRIPTS = (CHART, *browser_data.SCRIPTS, *sorted(Path(__file__).with_name("page_scripts").glob("*.js")))
 _DIGITS = 6  # of an accuracy that is only drawn
+
+
+def page_scripts() -> list[Path | str]:
+    """The page's code: the chart, the scorer, then what stands on the page."""
+    return [CHART, browser_data.script(), *sorted(Path(__file__).with_name("page_scripts").glob("*.js"))]
 
 
 def page_data(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from einstellung.diagnoses.rigidity.images import per_image, per_image_checks
 from einstellung.diagnoses.rigidity.measurements import RunMeasures, final_rule, measure
 from einstellung.diagnoses.rigidity.methods import TESTED, score_method
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
+from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import counted, listed_seeds
 from einstellung.metrics.statistics import holm
 from einstellung.results.attention_files import attention_of
@@ -93,34 +94,28 @@ def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
 def _warnings(timeline: Timeline, runs: Mapping[str, Mapping[int, RunMeasures]], baseline: str | None) -> list[str]:
     found = []
     if baseline is None:
-        found.append(
-            f"no baseline '{DEFAULT_BASELINE}' in the timeline: AD, PD and SFR_rel are undefined; train it on T2 or "
-            f"name another one (methods: {', '.join(runs)})"
-        )
+        found.append(say("warn baseline", baseline=DEFAULT_BASELINE, methods=", ".join(runs)))
     elif len(runs) == 1:
-        found.append(f"the timeline holds the baseline '{baseline}' only: there is nothing to compare it with")
+        found.append(say("warn alone", baseline=baseline))
     for method, own in runs.items():
         lacking: dict[str, list[int]] = {}
         for seed in own:
             curves = timeline.curves(method, seed, "T2")
-            absent = [split for split in (SC_PATCH, SC_MASK) if split not in curves] if curves else ["every T2 row"]
+            absent = [split for split in (SC_PATCH, SC_MASK) if split not in curves] if curves else [say("no T2")]
             for what in absent:
                 lacking.setdefault(what, []).append(seed)
             if curves and not absent and own[seed].checkpoint_epoch is None:
-                lacking.setdefault("a checkpoint with all splits measured at one epoch", []).append(seed)
+                lacking.setdefault(say("no checkpoint"), []).append(seed)
         for what, seeds in lacking.items():
-            found.append(f"{method}: {what} is missing for {listed_seeds(seeds)}; what needs it is undefined")
+            found.append(say("warn missing", method=method, what=what, seeds=listed_seeds(seeds)))
         if baseline is not None and method != baseline:
             for name, alone, other in (
                 (method, own.keys() - runs[baseline].keys(), baseline),
                 (baseline, runs[baseline].keys() - own.keys(), method),
             ):
                 if alone:
-                    one = len(alone) == 1
-                    found.append(
-                        f"{listed_seeds(sorted(alone))} of {name} {'has' if one else 'have'} no {other} run: "
-                        f"paired facets leave {'it' if one else 'them'} out"
-                    )
+                    key = "warn seed" if len(alone) == 1 else "warn seeds"
+                    found.append(say(key, seeds=listed_seeds(sorted(alone)), method=name, other=other))
     return found
 
 

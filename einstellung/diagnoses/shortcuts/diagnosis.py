@@ -39,7 +39,6 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
     default_baseline: ClassVar[str] = DEFAULT_BASELINE
     undefined_without: ClassVar[str] = "amplification and the verdicts"
     template: ClassVar[Path | None] = Path(__file__).with_name("page.html")
-    scripts: ClassVar[Sequence[Path]] = (MARGIN, Path(__file__).parent / "page_scripts" / "plane.js")
 
     def recognises(self, splits_of_log: Sequence[str]) -> bool:
         return splits.are_shortcuts(splits_of_log)
@@ -99,6 +98,9 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
 
     def terms(self, card: ShortcutsCard) -> Mapping[str, str]:
         return page.GLOSSARY
+
+    def scripts(self) -> Sequence[Path | str]:
+        return (MARGIN, Path(__file__).parent / "page_scripts" / "plane.js")
 
     def page_data(self, evidence: Evidence, card: ShortcutsCard) -> Mapping[str, Any]:
         stops = margin_stops(card.margin, page.MARGINS)

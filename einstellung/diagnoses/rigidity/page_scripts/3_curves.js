@@ -27,7 +27,7 @@ function startCurves(page) {
     const stored = key === "SC_patch" ? payload.runs[place].curve : curves[key][place];
     if (!stored) return null;
     const { window, smoothing } = page.settings();
-    const smoothed = einstellungRigidity.runs.smooth(stored[0], stored[1], window, smoothing);
+    const smoothed = page.smooth(stored[0], stored[1], window, smoothing);
     return new Map(stored[0].map((epoch, i) => [epoch, smoothed[i]]).filter(([, value]) => !Number.isNaN(value)));
   }
   const minus = (one, other) => one && other && new Map([...one].filter(([epoch]) => other.has(epoch)).map(([epoch, value]) => [epoch, value - other.get(epoch)]));

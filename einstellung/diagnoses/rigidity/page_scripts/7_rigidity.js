@@ -41,7 +41,7 @@ parts.push((data, methodsView) => {
   }
 
   const page = {
-    data, words, study, command,
+    data, words, study, command, smooth: scorer.smooth,
     settings: () => settings,
     card: () => card,
     shown: () => shown,
