@@ -15,12 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.reporting import Scored, report_study, score_evidence, write_report
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
+from einstellung.files import write_bytes
+from einstellung.report.figures import plan
+from einstellung.report.figures.canvas import render, settle
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.run_files import RunFiles
 from einstellung.timeline import Timeline
@@ -38,6 +42,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
     "--hide-scrollbars",
+    "--window-size=1400,1100",
 )
 
 
@@ -92,6 +97,24 @@ class Browser:
             "document.querySelector(arguments[0]).scrollIntoView({block: 'center', behavior: 'instant'})", selector
         )
 
+    def point(self, selector: str, across: float = 0.5, down: float = 0.5) -> tuple[float, float]:
+        """A place on an element, as shares of its width and height, once it is in view."""
+        self.scroll_to(selector)
+        box = self.run("return document.querySelector(arguments[0]).getBoundingClientRect().toJSON()", selector)
+        return box["x"] + across * box["width"], box["y"] + down * box["height"]
+
+    def mouse(self, kind: str, x: float, y: float, *, held: bool = False) -> None:
+        pressed = {"button": "left", "buttons": 1, "clickCount": 1} if held or kind != "mouseMoved" else {}
+        self.driver.execute_cdp_cmd("Input.dispatchMouseEvent", {"type": kind, "x": x, "y": y, **pressed})
+
+    def drag(self, start: tuple[float, float], across: float, down: float, steps: int = 4) -> None:
+        x, y = start
+        self.mouse("mouseMoved", x, y)
+        self.mouse("mousePressed", x, y)
+        for step in range(1, steps + 1):
+            self.mouse("mouseMoved", x + across * step / steps, y + down * step / steps, held=True)
+        self.mouse("mouseReleased", x + across, y + down)
+
     def table(self) -> dict[str, list[str]]:
         """The table of methods as it is shown: verdict, certainty, then the text of every facet."""
         return dict(
@@ -129,14 +152,29 @@ class Browser:
         (ARTEFACTS / name).write_bytes(content)
         return content
 
-    def violations(self) -> list[str]:
-        """What axe-core finds against WCAG 2.2, levels A and AA."""
+    def processor_time(self, code: str) -> float:
+        """Seconds of processor time that the page's thread needs for some code, layout included, whatever else is running."""
+        self.driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+        before = self._task_seconds()
+        self.run(code)
+        spent = self._task_seconds() - before
+        self.driver.execute_cdp_cmd("Performance.disable", {})
+        return spent
+
+    def _task_seconds(self) -> float:
+        found = self.driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return float(next(one["value"] for one in found if one["name"] == "TaskDuration"))
+
+    def violations(self, *rules: str) -> list[str]:
+        """What axe-core finds against WCAG 2.2, levels A and AA, or against these rules."""
         self.run(AXE.read_text(encoding="utf-8"))
         found = self.driver.execute_async_script(
-            """const done = arguments[0];
-            axe.run({runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']}).then(result =>
+            """const [rules, done] = arguments;
+            const levels = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+            axe.run({runOnly: rules.length ? rules : levels}).then(result =>
               done(result.violations.map(one => one.id + ': ' + one.nodes.slice(0, 4).map(node => node.html.slice(0, 160)
-                + ' ' + (node.any[0] ? node.any[0].message : '')).join(' | '))));"""
+                + ' ' + (node.any[0] ? node.any[0].message : '')).join(' | '))));""",
+            list(rules),
         )
         return list(found)
 
@@ -161,6 +199,21 @@ def driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrom
 @pytest.fixture
 def browser(driver: webdriver.Chrome) -> Browser:
     return Browser(driver)
+
+
+def save_as_svg(figure: Figure, folder: Path, name: str) -> dict[str, bytes]:
+    """What a page shows of a figure; the other formats take most of the time."""
+    settle(figure)
+    content = render(figure, "svg")
+    write_bytes(folder / f"{name}.svg", content)
+    return {"svg": content}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def quick_figures() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "save", save_as_svg)
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from selenium.webdriver.common.action_chains import ActionChains
 
 from einstellung.diagnoses.confounding.answer import answer
 from einstellung.diagnoses.confounding.diagnosis import Confounding
@@ -46,8 +45,7 @@ def test_another_margin_gives_what_python_gives(browser: Browser, concon: PageFi
 
 def test_cells_of_a_matrix_tell_their_interval(browser: Browser, concon: PageFile):
     browser.open(concon, at="#matrices-by-phase")
-    cell = browser.driver.find_element("css selector", "table.matrix td")
-    ActionChains(browser.driver).scroll_to_element(cell).move_to_element(cell).perform()
+    browser.mouse("mouseMoved", *browser.point("table.matrix td"))
     assert "naive after T1, positives of T1: " in browser.text("#tip")
     assert "n = 3" in browser.text("#tip")
     joint = browser.run(

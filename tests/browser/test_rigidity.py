@@ -230,10 +230,9 @@ def test_columns_sort_both_ways_and_the_plot_follows(browser: Browser, share: Pa
 
 def test_the_threshold_moves_in_the_curve(browser: Browser, share: PageFile):
     browser.open(share, at="#curves")
-    browser.scroll_to("#curves-chart")
-    slider = browser.driver.find_element(By.CSS_SELECTOR, "#curves-chart [role=slider]")
-    assert slider.get_attribute("aria-valuenow") == "0.6"
-    ActionChains(browser.driver).move_to_element(slider).click_and_hold().move_by_offset(0, 40).release().perform()
+    slider = "#curves-chart [role=slider]"
+    assert browser.driver.find_element(By.CSS_SELECTOR, slider).get_attribute("aria-valuenow") == "0.6"
+    browser.drag(browser.point(slider), 0, 40)
     dragged = float(browser.run("return document.getElementById('tau').value"))
     assert 0.3 < dragged < 0.59
     assert browser.table() == shown(scored(share, tau=dragged))
@@ -244,22 +243,17 @@ def test_the_threshold_moves_in_the_curve(browser: Browser, share: PageFile):
 
 def test_curves_hover_zoom_and_show_single_seeds(browser: Browser, share: PageFile):
     browser.open(share, at="#curves")
-    browser.scroll_to("#curves-chart")
-    chart = browser.driver.find_element(By.CSS_SELECTOR, "#curves-chart svg")
     lines = "return document.querySelectorAll('#curves-chart path[fill=none][stroke=currentColor]').length"
     assert browser.run(lines) == 5
     browser.run("document.getElementById('curve-seeds').click()")
     assert browser.run(lines) == 5 + 25
-    chart = browser.driver.find_element(By.CSS_SELECTOR, "#curves-chart svg")
-    ActionChains(browser.driver).move_to_element_with_offset(chart, 100, 100).perform()
+    browser.mouse("mouseMoved", *browser.point("#curves-chart svg", 0.6, 0.8))
     bubble = browser.text("#curves-chart .bubble")
     assert bubble.startswith("epoch ")
     assert "sgd 0." in bubble
     assert "(n 5)" in bubble
     whole = browser.run("return [...document.querySelectorAll('#curves-chart text')].map(node => node.textContent)")
-    ActionChains(browser.driver).move_to_element_with_offset(chart, -200, 80).click_and_hold().move_by_offset(
-        150, 0
-    ).release().perform()
+    browser.drag(browser.point("#curves-chart svg", 0.4, 0.8), 150, 0)
     zoomed = browser.run("return [...document.querySelectorAll('#curves-chart text')].map(node => node.textContent)")
     assert zoomed != whole
     browser.run(
