@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from einstellung.report.figures.style import method_styles
 from einstellung.report.forest import Forest, ForestColumn, ForestRow, ForestValue
+from einstellung.report.page import PageOrigin
 from einstellung.report.pictures import PictureRow
 
 from .html_reader import HtmlReader
@@ -62,12 +63,19 @@ def test_without_a_forest_the_first_figure_and_table_stand_first():
     assert html.index('<figure id="one"') < html.index('id="checks"')
     assert html.index("never measured") < html.index('id="checks"')
     assert html.count('<figure id="one"') == 1
+    assert HtmlReader(html).links[1:3] == ["#methods", "#checks"]
 
 
 def test_pictures_stand_beside_the_answer():
     html = page(pictures=[PictureRow("with cue", IMAGES)])
     assert html.index('class="lead"') < html.index('alt="with cue, image 1"') < html.index("<main")
     assert "picture-strip" not in page().partition("<body>")[2]
+
+
+def test_where_nothing_was_checked_nothing_has_passed():
+    text = HtmlReader(page(checks=[], origin=PageOrigin())).text
+    assert "Checks: none were recorded" in text
+    assert "passed" not in text
 
 
 def test_checks_are_one_line_that_opens():

@@ -9,6 +9,7 @@ from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
 from einstellung.diagnoses.rigidity.card import BesideFinding, RigidityCard, RigidityMethod
 from einstellung.diagnoses.rigidity.forest import anchor
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
@@ -79,9 +80,10 @@ def page(card: RigidityCard) -> dict[str, Any]:
 
 
 def page_terms() -> dict[str, str]:
-    """What the page explains on hover: facets by their keys and heads, patterns and certainties by their names."""
+    """What the page explains on hover: facets by their keys and heads, patterns, certainties and settings by their names."""
+    settings = {name: field.description or "" for name, field in RigiditySettings.model_fields.items()}
     facets = {name: facet.meaning for facet in FACETS.values() for name in (facet.key, facet.head)}
-    return {**facets, **{pattern.name: pattern.meaning for pattern in PATTERNS.values()}, **CERTAINTIES}
+    return {**settings, **facets, **{pattern.name: pattern.meaning for pattern in PATTERNS.values()}, **CERTAINTIES}
 
 
 def _commands(card: RigidityCard) -> dict[str, str]:

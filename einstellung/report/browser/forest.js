@@ -100,7 +100,7 @@ function spark(value, column, domain, style) {
   return svg;
 }
 
-function startForest(forest) {
+function startForest(forest, terms) {
   const table = document.getElementById("methods-table");
   if (!forest || !table) return null;
   const place = document.getElementById("forest");
@@ -134,8 +134,9 @@ function startForest(forest) {
     for (const row of rows) {
       const node = bodyRows.get(row.method), style = forest.styles[row.method];
       const [, verdictCell, certaintyCell] = node.cells;
-      clear(verdictCell).append(element("span", { class: `pill ${row.tone}` }, row.verdict));
-      certaintyCell.textContent = row.certainty;
+      const explained = (word) => (terms[word] ? { "data-term": word, tabindex: 0 } : {});
+      clear(verdictCell).append(element("span", { class: `pill ${row.tone}`, ...explained(row.verdict) }, row.verdict));
+      clear(certaintyCell).append(element("span", explained(row.certainty), row.certainty));
       node.cells[node.cells.length - 1].textContent = row.seeds;
       [...node.cells].forEach((cell, at) => {
         const value = keys[at] && row.values[keys[at]];

@@ -32,9 +32,9 @@ function startControls(page) {
     element("summary", {}, element("h2", {}, "Settings"), status),
     element("div", { class: "controls" },
       element("span", { class: "control" }, term("tau", "τ"), " ", tauRange, " ", tau),
-      element("label", {}, "window ", window_), element("label", {}, "smoothing ", smoothing),
+      element("label", { "data-term": "window" }, "window ", window_), element("label", { "data-term": "smoothing" }, "smoothing ", smoothing),
       element("span", { class: "control" }, term("margins", "margins"), ...Object.entries(margins).flatMap(([key, node]) => [" ", element("label", {}, key === "SFR" ? "SFR" : key, key === "SFR" ? element("sub", {}, "rel") : null, " ", node)])),
-      element("label", {}, "baseline ", baseline), element("label", {}, "checkpoint ", final)),
+      element("label", { "data-term": "baseline" }, "baseline ", baseline), element("label", { "data-term": "final" }, "checkpoint ", final)),
     element("div", { class: "controls" }, element("details", { class: "more" }, methodsSummary, methods.node), element("details", { class: "more" }, seedsSummary, seeds.node)),
     problem,
     element("p", { class: "command" }, back, " ", command, " ", copy));
