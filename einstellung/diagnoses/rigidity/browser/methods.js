@@ -132,8 +132,8 @@ function methodRecord(found, baseline, settings, floor, pHolm, flagPHolm) {
   const { tau, margins } = settings;
   const censored = censoredAt(scores, 0);
   const delays = settings.tau_grid.map((threshold, place) => {
-    const found = moments(scores.map((score) => score.delays[place + 1]));
-    return { tau: threshold, delay: { ...found, censored: Object.fromEntries(censoredAt(scores, place + 1)) } };
+    const summary = moments(scores.map((score) => score.delays[place + 1]));
+    return { tau: threshold, delay: { ...summary, censored: Object.fromEntries(censoredAt(scores, place + 1)) } };
   });
   let certainty = decision && certaintyOf(decision.conditions, decision.fewest, pHolm);
   if (certainty === "holds" && decision.pattern === "ambiguous") certainty = "leans";

@@ -58,7 +58,7 @@ def scored(evidence: Evidence, settings: Mapping[str, str]) -> RigidityCard:
 
 def shown(card: RigidityCard) -> dict[str, Any]:
     """A card as JSON, and the answer."""
-    return {"card": json.loads(json.dumps(card.to_json(), allow_nan=False)), "answer": Rigidity().answer(card)}
+    return {"card": card.to_json(), "answer": Rigidity().answer(card)}
 
 
 def in_python(evidence: Evidence, settings: Mapping[str, str]) -> dict[str, Any]:

@@ -63,15 +63,11 @@ def numbers():
 
 
 def test_numbers_are_written_as_python_writes_them(call):
-    values = [value for value in numbers() if abs(value) < 1e20]
-    for digits in (1, 2, 3):
-        for sign in ("", "+"):
-            found = call("fixed", [(value, digits, sign) for value in values])
-            assert found == [f"{value:{sign}.{digits}f}" for value in values]
-    for precision in (2, 6, 10):
-        assert call("general", [(value, precision) for value in numbers()]) == [
-            f"{value:.{precision}g}" for value in numbers()
-        ]
+    shorter = [value for value in numbers() if abs(value) < 1e20]
+    cases = [(value, digits, sign) for value in shorter for digits in (1, 2, 3) for sign in ("", "+")]
+    assert call("fixed", cases) == [f"{value:{sign}.{digits}f}" for value, digits, sign in cases]
+    cases = [(value, precision) for value in numbers() for precision in (2, 6, 10)]
+    assert call("general", cases) == [f"{value:.{precision}g}" for value, precision in cases]
     taus = [0.3, 0.35000000000000003, 0.125, 0.1 + 0.2, 1.0, 1 / 3, 0.005, 0.6000000001]
     assert call("tauName", [[tau] for tau in taus]) == [tau_name(tau) for tau in taus]
 
@@ -84,15 +80,16 @@ def test_sums_are_numpy_s_to_the_last_bit(call):
 
 def test_curves_are_smoothed_to_the_last_bit(call):
     rng = np.random.default_rng(6)
-    for epochs in ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [0.5, 1.0, 2.5, 3.0], [k / 7 for k in range(40)]):
-        acc = rng.random(len(epochs))
-        for smoothing in ("trailing", "centred", "none"):
-            for window in (1, 2, 3, 6):
-                (found,) = call("smooth", [[epochs, acc.tolist(), window, smoothing]])
-                wanted = smooth(epochs, acc, window, smoothing)
-                assert [math.nan if value is None else value for value in found] == pytest.approx(
-                    wanted.tolist(), abs=0, rel=0, nan_ok=True
-                )
+    grids = ([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [0.5, 1.0, 2.5, 3.0], [k / 7 for k in range(40)])
+    cases = [
+        (epochs, rng.random(len(epochs)).tolist(), window, smoothing)
+        for epochs in grids
+        for window in (1, 2, 3, 6)
+        for smoothing in ("trailing", "centred", "none")
+    ]
+    for case, found in zip(cases, call("smooth", cases), strict=True):
+        wanted = [None if math.isnan(value) else value for value in smooth(*case).tolist()]
+        assert found == wanted, case
 
 
 def test_suggestions_are_python_s(call):
