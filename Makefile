@@ -4,17 +4,22 @@ BIN := $(VENV)/bin
 BRIDGES := .venv-bridges
 export OMP_WAIT_POLICY := passive
 
-.PHONY: run test test-bridges lint types bench clean
+.PHONY: run test test-bridges test-browser lint types bench clean
 
 run: $(VENV)/.installed
 	$(BIN)/einstellung demo
 
 test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
+	@echo "Not run here: the tests of pages in Chromium (make test-browser) and of other frameworks (make test-bridges)."
 
 # Frameworks that want packages of their own (avalanche-lib, lightning, timm, transformers) are tested in an environment of their own.
 test-bridges: $(BRIDGES)/.installed
 	OMP_NUM_THREADS=1 $(BRIDGES)/bin/python -m pytest tests/bridges_environment
+
+# Pages in a real browser; needs Chromium with its driver, Node and npm (Debian: apt-get install chromium chromium-driver npm).
+test-browser: $(VENV)/.installed-browser
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -p no:xdist tests/browser
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff format --check .
@@ -44,6 +49,11 @@ $(VENV)/.installed: pyproject.toml | $(VENV)/bin/python
 $(VENV)/.installed-dev: pyproject.toml | $(VENV)/bin/python
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/.installed
+
+$(VENV)/.installed-browser: tests/browser/requirements.txt tests/browser/package-lock.json $(VENV)/.installed-dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement tests/browser/requirements.txt
+	cd tests/browser && npm ci --no-fund --no-audit
+	@touch $@
 
 $(BRIDGES)/.installed: pyproject.toml tests/bridges_environment/requirements.txt | $(BRIDGES)/bin/python
 	$(BRIDGES)/bin/python -m pip install --quiet --disable-pip-version-check --editable . --requirement tests/bridges_environment/requirements.txt

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -100,7 +102,9 @@ def score(
     if variant is not None and kind is not None:
         raise InputError("--variant is the older name of --as: give --as alone")
     kind = kind or (DEFAULT if variant == "paper" else variant)
-    evidence = evidence_of_logs(paths).only(
+    chosen = {"--methods": methods, "--seeds": seeds}
+    words = [*map(str, paths), *(word for pair in chosen.items() if pair[1] is not None for word in pair)]
+    evidence = replace(evidence_of_logs(paths), source=shlex.join(words)).only(
         None if methods is None else names("--methods", methods),
         None if seeds is None else whole_numbers("--seeds", seeds),
     )

@@ -15,6 +15,8 @@ from einstellung.diagnoses.baseline import alike
 from einstellung.diagnoses.card import Card
 from einstellung.diagnoses.settings import Settings
 from einstellung.report.family import FamilyPage
+from einstellung.report.forest import Forest
+from einstellung.report.pictures import PictureRow
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 from einstellung.results.config import StudyConfig
@@ -33,7 +35,8 @@ class Evidence:
     """Everything that a card may rest on; for foreign log files, the timeline alone.
 
     ``proof`` is what the stream proved before training; ``failures`` has a sentence for every run that failed; ``siblings`` are
-    the cards of the other studies of a family, scored without siblings of their own.
+    the cards of the other studies of a family, scored without siblings of their own; ``source`` is what ``einstellung score`` is
+    called with to score the same runs.
     """
 
     timeline: Timeline
@@ -42,6 +45,7 @@ class Evidence:
     runs: RunFiles = field(default_factory=RunFiles)
     failures: tuple[str, ...] = ()
     siblings: Mapping[str, Card] = field(default_factory=dict)
+    source: str = "timeline.csv"
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -142,6 +146,26 @@ class Diagnosis(ABC, Generic[S, C]):
 
     def page(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
         """What the diagnosis' own template needs in addition."""
+        return {}
+
+    def forest(self, card: C) -> Forest | None:
+        """The page's first screen: methods with verdicts and a few facets. None: the first figure and the first table instead."""
+        return None
+
+    def pictures(self, evidence: Evidence, card: C) -> Sequence[PictureRow]:
+        """What the models are tested on, as rows of the same scenes, where samples are stored."""
+        return ()
+
+    def terms(self, card: C) -> Mapping[str, str]:
+        """What the page explains on hover and focus, by the text of a table's head or the name in ``parts.term``."""
+        return {}
+
+    def scripts(self) -> Sequence[Path | str]:
+        """Files of code, or code, that the page runs in the browser, in this order."""
+        return ()
+
+    def page_data(self, evidence: Evidence, card: C) -> Mapping[str, Any]:
+        """Plain values for the diagnosis' own ``scripts``."""
         return {}
 
     def export(self, folder: Path, evidence: Evidence, card: C) -> Path | None:

@@ -196,6 +196,11 @@ def write_report(
         origin=PageOrigin(evidence.proof, provenance, to_yaml(evidence.config) if evidence.config else None),
         template=diagnosis.template,
         own=diagnosis.page(evidence, card),
+        forest=diagnosis.forest(card),
+        pictures=diagnosis.pictures(evidence, card),
+        terms=diagnosis.terms(card),
+        scripts=diagnosis.scripts(),
+        data=diagnosis.page_data(evidence, card),
     )
     return write_text(folder / "report.html", render_page(page))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import torch
@@ -12,9 +13,11 @@ from torch import Tensor
 from einstellung.randomness import generator
 from einstellung.streams import Presentation, Stream
 
+_GALLERY_PIXELS = 48 * 32 * 32  # of each variant: 48 images of CIFAR's size, fewer of larger ones
 
-def image_archive(images: Mapping[str, Tensor], **more: np.ndarray[tuple[int, ...], np.dtype[np.str_]]) -> bytes:
-    """A ``.npz`` of uint8 images [N, H, W, 3] by name, and of their captions."""
+
+def image_archive(images: Mapping[str, Tensor], **more: np.ndarray[tuple[int, ...], np.dtype[Any]]) -> bytes:
+    """A ``.npz`` of uint8 images [N, H, W, 3] by name, and of what is known of them."""
     arrays = {name: batch.permute(0, 2, 3, 1).contiguous().numpy() for name, batch in images.items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays, **more)  # type: ignore[arg-type]
@@ -24,7 +27,8 @@ def image_archive(images: Mapping[str, Tensor], **more: np.ndarray[tuple[int, ..
 def stream_samples(stream: Stream, count: int = 8) -> bytes:
     """A few images original / patched / masked and raw / augmented; where the cue is part of the image, no original.
 
-    Of a stream that plants no cue, the samples that it names itself; empty where it names none.
+    ``gallery_*``: more of the former, with the index under which predictions name them. Of a stream that plants no cue, the
+    samples that it names itself; empty where it names none.
     """
     if stream.cue is None:
         return image_archive(stream.samples) if stream.samples else b""
@@ -32,20 +36,27 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
     assert pair.masked is not None
     assert pair.clean is not None
     total = len(stream.split(pair.clean).images)
-    rows = torch.linspace(0, total - 1, min(count, total)).long()
-    sets = {
-        "original": stream.split(pair.clean).images.take(rows),
-        "patched": stream.split(pair.patched).images.take(rows),
-        "masked": stream.split(pair.masked).images.take(rows),
-    }
-    captions = np.array([stream.class_names[label] for label in sets["original"].labels.tolist()])
+    splits = {"original": pair.clean, "patched": pair.patched, "masked": pair.masked}
     if pair.clean == pair.patched:
-        del sets["original"]
+        del splits["original"]
+    rows = torch.linspace(0, total - 1, min(count, total)).long()
+    sets = {name: stream.split(split).images.take(rows) for name, split in splits.items()}
+    captions = np.array([stream.class_names[label] for label in sets["patched"].labels.tolist()])
     images = {name: some.images for name, some in sets.items()}
+    shown = max(1, min(total, _GALLERY_PIXELS // (images["patched"].shape[-1] * images["patched"].shape[-2])))
+    rows = torch.linspace(0, total - 1, shown).long()
+    gallery = {name: stream.split(split).images.take(rows) for name, split in splits.items()}
+    images |= {f"gallery_{name}": some.images for name, some in gallery.items()}
     train = stream.phases[-1].train
     some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
     images["raw"] = some.images
     images["augmented"] = Presentation(stream).training_pixels(
         some, generator(0, "sample-sheet"), generator(0, "sample-cue")
     )
-    return image_archive(images, captions=captions)
+    return image_archive(
+        images,
+        captions=captions,
+        gallery_index=gallery["patched"].index.numpy(),
+        gallery_labels=gallery["patched"].labels.numpy(),
+        class_names=np.array(stream.class_names),
+    )

@@ -1,4 +1,4 @@
-"""The page: one shell for every diagnosis, filled from templates; one file that opens offline, without a script."""
+"""The page: one shell for every diagnosis, filled from templates; one file that opens offline and asks for nothing."""
 
 from __future__ import annotations
 
@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from einstellung.checks import Check
+from einstellung.report.forest import Forest
 from einstellung.report.markup import data_uri, plain, symbols, typeset
 from einstellung.report.measured import MeasuredSplit
+from einstellung.report.pictures import PictureRow, strip
+from einstellung.report.scripts import json_data, page_script, script_hash
 from einstellung.report.table_formats import footnotes
 from einstellung.report.tables import Missing, Table
 
@@ -37,7 +40,11 @@ class PageOrigin:
 
 @dataclass(frozen=True)
 class Page:
-    """All that the shell shows; ``own`` is what the diagnosis' own template needs besides."""
+    """All that the shell shows; ``own`` is what the diagnosis' own template needs besides.
+
+    ``forest`` and ``pictures``: the first screen. ``terms``: what the page explains on hover and focus. ``scripts``: files of the
+    diagnosis' own code, ``data``: what this code reads.
+    """
 
     title: str
     kicker: str
@@ -53,14 +60,47 @@ class Page:
     origin: PageOrigin = PageOrigin()
     template: Path | None = None
     own: Mapping[str, Any] = field(default_factory=dict)
+    forest: Forest | None = None
+    pictures: Sequence[PictureRow] = ()
+    terms: Mapping[str, str] = field(default_factory=dict)
+    scripts: Sequence[Path | str] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Sections:
+    """The sections of a page in the order in which it shows them, for its table of contents."""
+
+    def __init__(self) -> None:
+        self._titles: dict[str, str] = {}
+
+    def add(self, id_: str, title: str) -> str:
+        """Note a section; the empty text, so that a template can call it where the section begins."""
+        self._titles[id_] = title
+        return ""
+
+    def has(self, id_: str) -> bool:
+        return id_ in self._titles
+
+    def listed(self) -> list[tuple[str, str]]:
+        """Ids and titles; the checks stand right after the first screen, whenever they were rendered."""
+        order = {"methods": 0, "checks": 1}
+        return sorted(self._titles.items(), key=lambda section: order.get(section[0], 2))
 
 
 def render_page(page: Page) -> str:
     """The whole page as HTML text."""
     origin = page.origin
     proof_checks = [Check(**check) for check in (origin.proof or {}).get("checks", ())]
+    columns = page.forest.columns if page.forest else ()
+    data = {
+        "forest": page.forest.to_json() if page.forest else None,
+        "terms": {**{column.key: column.meaning for column in columns}, **page.terms},
+        **page.data,
+    }
     return render_template(
         page.template or DEFAULT_TEMPLATE,
+        page.scripts,
+        data,
         title=page.title,
         kicker=page.kicker,
         answer=page.answer,
@@ -77,11 +117,15 @@ def render_page(page: Page) -> str:
         stream=(origin.proof or {}).get("stream"),
         provenance=worded(origin.provenance or {}),
         configuration=origin.configuration,
+        forest=page.forest,
+        pictures=strip(page.pictures),
         **page.own,
     )
 
 
-def render_template(template: str | Path, **context: Any) -> str:
+def render_template(
+    template: str | Path, scripts: Sequence[Path | str] = (), data: Mapping[str, Any] | None = None, **context: Any
+) -> str:
     """A page from one of our templates, or from a file that extends them; what is not given is an error."""
     loaders: list[jinja2.BaseLoader] = [jinja2.PackageLoader("einstellung.report")]
     if isinstance(template, Path):
@@ -100,6 +144,9 @@ def render_template(template: str | Path, **context: Any) -> str:
         "plain": plain,
         "typeset": typeset,
     }
+    environment.globals["sections"] = Sections()
+    code = page_script(scripts)
+    context |= {"script": code, "script_hash": script_hash(code), "data": json_data(data or {})}
     if isinstance(template, Path):  # by its text: a file may extend one of ours that has the same name
         return environment.from_string(template.read_text(encoding="utf-8")).render(**context)
     return environment.get_template(template).render(**context)

@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from einstellung.diagnoses.confounding import answer, family, page, tables
 from einstellung.diagnoses.confounding.card import ConfoundingCard
+from einstellung.diagnoses.confounding.forest import make_forest
+from einstellung.diagnoses.confounding.matrices import make_matrices
 from einstellung.diagnoses.confounding.score import score_tasks
 from einstellung.diagnoses.confounding.settings import DEFAULT_BASELINE, ConfoundingSettings
 from einstellung.diagnoses.confounding.splits import describe_split, has_confounded_tasks, split_order
 from einstellung.diagnoses.confounding.study import describe_tasks
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
+from einstellung.diagnoses.margins import margin_data, margin_stops, score_command
 from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.forest import Forest
+from einstellung.report.pictures import PictureRow, read_samples
+from einstellung.report.scripts import MARGIN
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 
@@ -75,7 +81,41 @@ class Confounding(Diagnosis[ConfoundingSettings, ConfoundingCard]):
         return page.conditions(card)
 
     def page(self, evidence: Evidence, card: ConfoundingCard) -> Mapping[str, Any]:
-        return {"cards": page.method_cards(card), "glossary": page.GLOSSARY}
+        return {
+            "cards": page.method_cards(card),
+            "glossary": page.GLOSSARY,
+            "matrices": make_matrices(card),
+        }
+
+    def forest(self, card: ConfoundingCard) -> Forest:
+        return make_forest(card)
+
+    def pictures(self, evidence: Evidence, card: ConfoundingCard) -> Sequence[PictureRow]:
+        samples = read_samples(evidence.runs.samples) if evidence.runs.samples is not None else {}
+        return page.picture_rows(samples, card)
+
+    def terms(self, card: ConfoundingCard) -> Mapping[str, str]:
+        return {str(name): words for name, words in page.MEANINGS.items()}
+
+    def scripts(self) -> Sequence[Path | str]:
+        return (MARGIN,)
+
+    def page_data(self, evidence: Evidence, card: ConfoundingCard) -> Mapping[str, Any]:
+        stops = margin_stops(card.margin, page.MARGINS)
+        settings = page.settings_of(card)
+        cards = [self.score(evidence, settings.model_copy(update={"margin": margin})) for margin in stops]
+        return {
+            "margin": margin_data(
+                [
+                    (margin, again.with_methods_in_order(list(card.methods)))
+                    for margin, again in zip(stops, cards, strict=True)
+                ],
+                card.margin,
+                forest=make_forest,
+                answer=answer.answer,
+                command=score_command(evidence, settings, "margin"),
+            )
+        }
 
     def family(self, members: Members[ConfoundingCard]) -> FamilyPage:
         return family.family_page(members.cards)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
+
+import numpy as np
 
 from einstellung.diagnoses.confounding.answer import describe_card_seeds, describe_perception
 from einstellung.diagnoses.confounding.card import ConfoundingCard
+from einstellung.diagnoses.confounding.forest import PILLS, anchor
 from einstellung.diagnoses.confounding.order import describe_order
+from einstellung.diagnoses.confounding.settings import ConfoundingSettings
 from einstellung.diagnoses.confounding.splits import UNCONFOUNDED
 from einstellung.diagnoses.confounding.verdict import (
     CONFOUNDED,
@@ -17,12 +22,10 @@ from einstellung.diagnoses.confounding.verdict import (
     UNDECIDED,
 )
 from einstellung.diagnoses.wording import percent, points
-from einstellung.report.figures.style import method_styles
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number, per_cent
+from einstellung.report.pictures import PictureRow
 
-#: The class of a verdict's pill; it is a word in any case.
-PILLS = {INSIDIOUS: "red-flag", CONFOUNDED: "shared-shortcut", NOT_CONFOUNDED: "benign-transfer"}
 MEANINGS = {
     INSIDIOUS: "Confounded although joint training on the same data is not, and cumulative training on it stays below joint "
     "training by more than the margin, paired by seed and for certain: the order of the tasks does it.",
@@ -32,19 +35,20 @@ MEANINGS = {
     UNDECIDED: "The interval of the gap holds the margin, or what is needed was not measured.",
     SANITY_CHECK: "Trained on the unconfounded set itself: no verdict, but the ceiling of this kind of model.",
 }
+#: Where the page's slider stops.
+MARGINS = tuple(stop / 100 for stop in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45))
 GLOSSARY = [(name, PILLS.get(name, ""), words) for name, words in MEANINGS.items()]
 
 
 def method_cards(card: ConfoundingCard) -> list[dict[str, Any]]:
     """A method's verdict with its main numbers, for the template."""
-    styles = method_styles(list(card.methods), card.baseline)
     shown = []
-    for method, record in card.methods.items():
+    for place, (method, record) in enumerate(card.methods.items()):
         end = record.matrix[card.last_task][UNCONFOUNDED]
         shown.append(
             {
                 "method": method,
-                "colour": styles[method].colour,
+                "anchor": anchor(place),
                 "is_baseline": method == card.baseline,
                 "verdict": record.verdict.name,
                 "pill": PILLS.get(record.verdict.name, ""),
@@ -58,6 +62,29 @@ def method_cards(card: ConfoundingCard) -> list[dict[str, Any]]:
             }
         )
     return shown
+
+
+def picture_rows(samples: Mapping[str, np.ndarray], card: ConfoundingCard) -> list[PictureRow]:
+    """Test images of the first task as they are, and the same scenes without the confounder."""
+    task = card.tasks[0]
+    pair = [samples.get(f"{task}_positive_{kind}") for kind in ("paired", "twin")]
+    return [
+        PictureRow(words, images)
+        for words, images in zip(("as they are", "without the confounder"), pair, strict=True)
+        if images is not None and len(images)
+    ]
+
+
+def settings_of(card: ConfoundingCard) -> ConfoundingSettings:
+    """The settings that give the card again from the same evidence."""
+    return ConfoundingSettings(
+        baseline=card.baseline if card.has_baseline else None,
+        tau=card.tau,
+        window=card.window,
+        smoothing=card.smoothing,
+        margin=card.margin,
+        level=card.level,
+    )
 
 
 def conditions(card: ConfoundingCard) -> dict[str, str]:

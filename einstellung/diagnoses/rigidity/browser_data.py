@@ -7,7 +7,6 @@ part; the sentences are shared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
@@ -32,16 +31,12 @@ from einstellung.diagnoses.rigidity.measurements import (
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule
 from einstellung.diagnoses.rigidity.words import WORDS
 from einstellung.metrics.curves import TOLERANCE, checkpoint_epoch, value_at
+from einstellung.report.minify import minify
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
 from einstellung.timeline.split_names import meant_split
 
 #: Plain scripts that share one scope, in any order.
 SCRIPTS = tuple(sorted(Path(__file__).with_name("browser").glob("*.js")))
-_TOKENS = re.compile(
-    r"""(?P<text>"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`)|(?P<comment>//[^\n]*|/\*.*?\*/)|(?P<between>(?<=[\w$])\s+(?=[\w$]))|\s+""",
-    re.DOTALL,
-)
-
 _RULES: tuple[FinalRule, ...] = ("last", "best-val")
 _AT_CHECKPOINT = ("SC_patch", "SC_mask", "NSC", "NSC_patched", "SC_clean", "SC_elsewhere")
 _WITHIN = ("SC_patch", "SC_mask", "NSC")
@@ -51,14 +46,9 @@ Curves = Mapping[str, Curve]
 
 @cache
 def script() -> str:
-    """The scripts as one, without comments and needless spaces: it defines ``createScorer(payload)`` and no other name.
-
-    The scripts keep to what this relies on: semicolons, no quotes in regular expressions, no template inside another one.
-    """
-    source = "".join(file.read_text(encoding="utf-8").removeprefix('"use strict";') for file in SCRIPTS)
-    bare = _TOKENS.sub(lambda found: found["text"] or ("" if found["comment"] else "\n"), source)
-    short = _TOKENS.sub(lambda found: found["text"] or (" " if found["between"] else ""), bare)
-    return f'(()=>{{"use strict";{short}globalThis.createScorer=createScorer;}})();'
+    """The scripts as one, minified: it defines ``createScorer(payload)`` and no other name."""
+    source = "\n".join(file.read_text(encoding="utf-8").removeprefix('"use strict";') for file in SCRIPTS)
+    return f'(()=>{{"use strict";{minify(source)}\nglobalThis.createScorer=createScorer;}})();'
 
 
 def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:

@@ -14,8 +14,11 @@ from einstellung.diagnoses.rigidity.card import RigidityCard, StreamFacts
 from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.error_rates import with_error_rates
 from einstellung.diagnoses.rigidity.family import sweep_page
+from einstellung.diagnoses.rigidity.forest import make_forest
+from einstellung.diagnoses.rigidity.gallery import make_gallery, picture_rows
 from einstellung.diagnoses.rigidity.grid import grid_page
-from einstellung.diagnoses.rigidity.page import page
+from einstellung.diagnoses.rigidity.page import page, page_terms
+from einstellung.diagnoses.rigidity.page_data import has_curves, page_data, page_scripts
 from einstellung.diagnoses.rigidity.published import follows_paper, reported_numbers
 from einstellung.diagnoses.rigidity.score import score, with_run_files
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings
@@ -24,8 +27,10 @@ from einstellung.diagnoses.rigidity.tables import make_tables
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
 from einstellung.diagnoses.wording import percent
 from einstellung.report.family import SWEEP, FamilyPage
+from einstellung.report.forest import Forest
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import number
+from einstellung.report.pictures import PictureRow
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 from einstellung.results.probe_files import probed
@@ -107,7 +112,23 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         }
 
     def page(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
-        return page(card)
+        gallery = make_gallery(evidence, card) is not None
+        return {**page(card), "curves": has_curves(evidence), "gallery": gallery}
+
+    def forest(self, card: RigidityCard) -> Forest:
+        return make_forest(card)
+
+    def pictures(self, evidence: Evidence, card: RigidityCard) -> Sequence[PictureRow]:
+        return picture_rows(evidence)
+
+    def scripts(self) -> Sequence[Path | str]:
+        return page_scripts()
+
+    def page_data(self, evidence: Evidence, card: RigidityCard) -> Mapping[str, Any]:
+        return page_data(evidence, card)
+
+    def terms(self, card: RigidityCard) -> Mapping[str, str]:
+        return page_terms()
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
         return sweep_page(members) if len(members.keys) == 1 else grid_page(members)

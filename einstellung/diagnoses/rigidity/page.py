@@ -7,16 +7,17 @@ from typing import Any
 
 from einstellung.diagnoses.rigidity.attention_tables import NOT_PROOF
 from einstellung.diagnoses.rigidity.card import BesideFinding, RigidityCard, RigidityMethod
+from einstellung.diagnoses.rigidity.forest import anchor
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Comparison
+from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
-from einstellung.report.figures.style import styles_of
 from einstellung.report.notation import FACETS, interval, join, mean_sd, number, write
 from einstellung.results.probe_names import PROBES
 
-_CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
-_BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
+CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
+BASELINE_FACETS = ("delta", "SC_patch", "SC_mask", "NSC", "share_lost")
 _GLOSSARY = ("AD", "PD", "SFR_rel", "CSR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
 _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 
@@ -25,6 +26,7 @@ _RELATIONS = {"<=": "≤", ">=": "≥", "<": "<", ">": ">"}
 class FacetRow:
     """A facet as a card shows it."""
 
+    key: str
     head: str
     meaning: str
     value: str
@@ -47,7 +49,7 @@ class VerdictCard:
     """Everything that stands on one method's card, as text."""
 
     method: str
-    colour: str
+    anchor: str
     record: RigidityMethod
     pattern: PatternWords | None
     is_certain: bool
@@ -58,11 +60,12 @@ class VerdictCard:
 
 def page(card: RigidityCard) -> dict[str, Any]:
     """What ``page.html`` shows of a card."""
-    baseline = [_facet_row(card, card.baseline, key) for key in _BASELINE_FACETS] if card.has_baseline else []
+    baseline = [_facet_row(card, card.baseline, key) for key in BASELINE_FACETS] if card.has_baseline else []
     return {
         "cards": [verdict_card(card, method) for method in card.compared],
         "baseline": card.baseline,
         "baseline_facets": baseline,
+        "baseline_anchor": anchor(list(card.methods).index(card.baseline)) if card.has_baseline else None,
         "besides": [_beside_row(found) for found in card.besides],
         "corroboration": card.corroboration,
         "commands": _commands(card),
@@ -74,6 +77,13 @@ def page(card: RigidityCard) -> dict[str, Any]:
         "patterns": list(PATTERNS.values()),
         "certainties": CERTAINTIES,
     }
+
+
+def page_terms() -> dict[str, str]:
+    """What the page explains on hover: facets by their keys and heads, patterns, certainties and settings by their names."""
+    settings = {name: field.description or "" for name, field in RigiditySettings.model_fields.items()}
+    facets = {name: facet.meaning for facet in FACETS.values() for name in (facet.key, facet.head)}
+    return {**settings, **facets, **{pattern.name: pattern.meaning for pattern in PATTERNS.values()}, **CERTAINTIES}
 
 
 def _commands(card: RigidityCard) -> dict[str, str]:
@@ -104,12 +114,12 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
     record = card.methods[method]
     return VerdictCard(
         method=method,
-        colour=styles_of(card)[method].colour,
+        anchor=anchor(list(card.methods).index(method)),
         record=record,
         pattern=PATTERNS[record.pattern] if record.pattern is not None else None,
         is_certain=record.certainty == "holds",
         certainty_words=_certainty_words(record),
-        facets=[_facet_row(card, method, key) for key in _CARD_FACETS],
+        facets=[_facet_row(card, method, key) for key in CARD_FACETS],
         conditions=[_condition_row(condition) for condition in record.conditions],
     )
 
@@ -127,6 +137,7 @@ def _certainty_words(record: RigidityMethod) -> str:
 def _facet_row(card: RigidityCard, method: str, key: str) -> FacetRow:
     estimate, facet = card.methods[method].deciding(key), FACETS[key]
     return FacetRow(
+        key=key,
         head=facet.head,
         meaning=facet.meaning,
         value=mean_sd(key, estimate),

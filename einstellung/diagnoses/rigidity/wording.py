@@ -11,7 +11,7 @@ from einstellung.diagnoses.rigidity.splits import SPLIT_OF
 from einstellung.report.measured import describe_seeds
 from einstellung.report.notation import join, number
 
-_NEEDS = {
+NEEDS = {
     "AD": ("SC_patch",),
     "PD": ("SC_patch",),
     "SFR_rel": ("SC_patch", "SC_mask"),
@@ -19,7 +19,7 @@ _NEEDS = {
     "delta": ("SC_patch", "SC_mask"),
     "delta_S": ("SC_patch", "SC_mask"),
 }
-_RELATIVE = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
+RELATIVE = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def why_undefined(card: RigidityCard, method: str, key: str) -> str:
     baseline, record = card.baseline, card.methods[method]
     if key in record.why_undefined:
         return record.why_undefined[key]
-    if key in _RELATIVE:
+    if key in RELATIVE:
         if method == baseline:
             return "the baseline is what the others are compared with"
         if not card.has_baseline:
@@ -139,9 +139,9 @@ def why_undefined(card: RigidityCard, method: str, key: str) -> str:
             return describe_censored(record.AD.censored, card.tau)
         if not any(seed.paired for seed in record.per_seed.values()):
             return f"no seed in common with {baseline}"
-    if key in _NEEDS:
+    if key in NEEDS:
         for name in (baseline,) if key == "delta_S" else (method,) if key == "delta" else (method, baseline):
-            lacking = [SPLIT_OF[part] for part in _NEEDS[key] if card.methods[name].facet(part).mean is None]
+            lacking = [SPLIT_OF[part] for part in NEEDS[key] if card.methods[name].facet(part).mean is None]
             if lacking:
                 return f"{join(lacking)} not measured" + (f" for {name}" if name != method else "")
         return "its parts were not measured in the same seeds"

@@ -7,12 +7,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
+from einstellung.diagnoses.margins import margin_data, margin_stops, score_command
 from einstellung.diagnoses.shortcuts import answer, family, page, splits, tables
 from einstellung.diagnoses.shortcuts.card import ShortcutsCard
-from einstellung.diagnoses.shortcuts.score import score_shortcuts
+from einstellung.diagnoses.shortcuts.forest import make_forest
+from einstellung.diagnoses.shortcuts.plane import plane_data
+from einstellung.diagnoses.shortcuts.score import score_by_margin
 from einstellung.diagnoses.shortcuts.settings import DEFAULT_BASELINE, SelectionRule, ShortcutsSettings
 from einstellung.metrics.image_pairs import Predictions
 from einstellung.report.family import FAMILY, FamilyPage
+from einstellung.report.forest import Forest
+from einstellung.report.pictures import PictureRow, read_samples
+from einstellung.report.scripts import MARGIN
 from einstellung.report.tables import Table
 from einstellung.report.terminal import Overview
 
@@ -38,12 +44,17 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
         return splits.are_shortcuts(splits_of_log)
 
     def score(self, evidence: Evidence, settings: ShortcutsSettings) -> ShortcutsCard:
+        (card,) = self._score(evidence, settings, (settings.margin,))
+        return card
+
+    def _score(self, evidence: Evidence, settings: ShortcutsSettings, margins: Sequence[float]) -> list[ShortcutsCard]:
         def predictions(rule: SelectionRule) -> tuple[Predictions, Sequence[str]]:
             return evidence.runs.predictions(last=rule == "last", so="there are no intervals over images")
 
-        return score_shortcuts(
+        return score_by_margin(
             evidence.timeline,
             settings,
+            margins,
             cues=evidence.facts.get("cues"),
             correlations=evidence.facts.get("correlations"),
             predictions=predictions,
@@ -77,6 +88,38 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
 
     def page(self, evidence: Evidence, card: ShortcutsCard) -> Mapping[str, Any]:
         return page.page_words(card)
+
+    def forest(self, card: ShortcutsCard) -> Forest:
+        return make_forest(card)
+
+    def pictures(self, evidence: Evidence, card: ShortcutsCard) -> Sequence[PictureRow]:
+        samples = read_samples(evidence.runs.samples) if evidence.runs.samples is not None else {}
+        return page.picture_rows(samples, card)
+
+    def terms(self, card: ShortcutsCard) -> Mapping[str, str]:
+        return page.GLOSSARY
+
+    def scripts(self) -> Sequence[Path | str]:
+        return (MARGIN, Path(__file__).parent / "page_scripts" / "plane.js")
+
+    def page_data(self, evidence: Evidence, card: ShortcutsCard) -> Mapping[str, Any]:
+        stops = margin_stops(card.margin, page.MARGINS)
+        settings = page.settings_of(card)
+        cards = self._score(evidence, settings, stops)
+        return {
+            "baseline": card.baseline,
+            "plane": plane_data(card),
+            "margin": margin_data(
+                [
+                    (margin, again.with_methods_in_order(list(card.methods)))
+                    for margin, again in zip(stops, cards, strict=True)
+                ],
+                card.margin,
+                forest=make_forest,
+                answer=answer.make_answer,
+                command=score_command(evidence, settings, "margin"),
+            ),
+        }
 
     def family(self, members: Members[ShortcutsCard]) -> FamilyPage:
         return family.family_page(members, self.title)

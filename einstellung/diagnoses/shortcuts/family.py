@@ -11,8 +11,9 @@ from einstellung.diagnoses.shortcuts.card import ShortcutsCard
 from einstellung.diagnoses.shortcuts.certainty import LEAST_SEEDS
 from einstellung.diagnoses.shortcuts.family_tables import Cards, describe_bases, describe_images, family_tables
 from einstellung.diagnoses.shortcuts.findings import carried_over, decided, loses_a_correlation, traded, whac_a_moles
+from einstellung.diagnoses.shortcuts.forest import PILLS
 from einstellung.diagnoses.shortcuts.notation import describe_card_seeds
-from einstellung.diagnoses.shortcuts.page import GLOSSARY, PILLS
+from einstellung.diagnoses.shortcuts.page import GLOSSARY
 from einstellung.report.family import FAMILY, FamilyPage
 from einstellung.report.notation import join
 

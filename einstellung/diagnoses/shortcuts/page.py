@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from einstellung.diagnoses.shortcuts.card import AGAINST_LABEL, ShortcutsCard
+from einstellung.diagnoses.shortcuts.forest import PILLS
 from einstellung.diagnoses.shortcuts.notation import describe_card_seeds, describe_finals, describe_intervals
 from einstellung.diagnoses.shortcuts.phase_tables import describe_weights
-from einstellung.diagnoses.shortcuts.splits import describe_pattern
+from einstellung.diagnoses.shortcuts.plane import plane_data
+from einstellung.diagnoses.shortcuts.settings import ShortcutsSettings
+from einstellung.diagnoses.shortcuts.splits import TWINS, describe_pattern
 from einstellung.diagnoses.shortcuts.verdict import (
     AMPLIFIES,
     CURES_ALL,
@@ -24,15 +29,10 @@ from einstellung.diagnoses.shortcuts.verdict import (
 from einstellung.diagnoses.wording import percent, points
 from einstellung.report.measured import describe_smoothing
 from einstellung.report.notation import join
+from einstellung.report.pictures import PictureRow
 
-#: The class of a verdict's pill; it is a word in any case.
-PILLS = {
-    WHAC_A_MOLE: "red-flag",
-    AMPLIFIES: "shared-shortcut",
-    CURES_ALL: "benign-transfer",
-    REDUCES_ALL: "benign-transfer",
-    REDUCES_SOME: "benign-avoidance",
-}
+#: Where the page's slider stops.
+MARGINS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2)
 GLOSSARY = {
     WHAC_A_MOLE: "Reduces or cures the reliance on one cue and amplifies that on another, both beyond the margin; intervals and "
     "corrected tests agree.",
@@ -57,7 +57,30 @@ def page_words(card: ShortcutsCard) -> Mapping[str, Any]:
         "verdicts": [(method, verdict, PILLS.get(verdict.name, "")) for method, verdict in verdicts.items()],
         "glossary": [(name, PILLS.get(name, ""), words) for name, words in GLOSSARY.items()],
         "terms": _terms(card),
+        "plane": bool(plane_data(card)),
+        "baseline": card.baseline,
     }
+
+
+def picture_rows(samples: Mapping[str, np.ndarray], card: ShortcutsCard) -> list[PictureRow]:
+    """The first cue's twins: the same images with it common, swapped and covered."""
+    rows = [(kind, samples.get(f"{card.cues[0]}_{kind}")) for kind in TWINS]
+    return [PictureRow(f"{card.cues[0]} {kind}", images) for kind, images in rows if images is not None and len(images)]
+
+
+def settings_of(card: ShortcutsCard) -> ShortcutsSettings:
+    """The settings that give the card again from the same evidence."""
+    return ShortcutsSettings(
+        baseline=card.baseline if card.has_baseline else None,
+        final=card.final,
+        margin=card.margin,
+        level=card.level,
+        tau=card.tau,
+        window=card.window,
+        smoothing=card.smoothing,
+        cues=card.cues,
+        correlations=card.correlations or None,
+    )
 
 
 def _terms(card: ShortcutsCard) -> dict[str, str]:

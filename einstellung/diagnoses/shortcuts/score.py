@@ -72,6 +72,35 @@ def score_shortcuts(
     (0.984, -0.184)
     """
     settings = settings or ShortcutsSettings()
+    (card,) = score_by_margin(
+        timeline,
+        settings,
+        (settings.margin,),
+        cues=cues,
+        correlations=correlations,
+        weights=weights,
+        predictions=predictions,
+        sources=sources,
+        config=config,
+        failures=failures,
+    )
+    return card
+
+
+def score_by_margin(
+    timeline: Timeline,
+    settings: ShortcutsSettings,
+    margins: Sequence[float],
+    *,
+    cues: Sequence[str] | None = None,
+    correlations: Correlations | None = None,
+    weights: Mapping[str, float] | None = None,
+    predictions: ReadPredictions | None = None,
+    sources: ReadSources | None = None,
+    config: StudyConfig | None = None,
+    failures: Sequence[str] = (),
+) -> list[ShortcutsCard]:
+    """A card for every margin, whatever the settings' own: runs and intervals over images are measured once."""
     design = make_design(timeline, settings.cues or cues, settings.correlations or correlations, weights)
     baseline = resolve_baseline(timeline, settings.baseline, DEFAULT_BASELINE)
     scratch = next((name for name in SCRATCH if name in timeline.methods), None)
@@ -95,63 +124,66 @@ def score_shortcuts(
                 warnings.append(f"verdicts go by the intervals over seeds alone: {check.detail}")
         warnings += unread if found else [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
 
-    def end_of(method: str, phase: str) -> PhaseEnd:
-        over_images = images if phase == design.last else None
-        return phase_end(method, runs, phase, baseline, scratch, basis[phase], settings.margin, over_images)
+    def judged(margin: float) -> ShortcutsCard:
+        def end_of(method: str, phase: str) -> PhaseEnd:
+            over_images = images if phase == design.last else None
+            return phase_end(method, runs, phase, baseline, scratch, basis[phase], margin, over_images)
 
-    ends = {method: {phase: end_of(method, phase) for phase in design.phases} for method in runs}
-    carried = carry_overs(runs, design, settings.margin, scratch)
-    traded = all_trades(runs, design, baseline, settings.margin, scratch)
-    named_baseline = baseline or settings.baseline or DEFAULT_BASELINE
-    verdicts = judge_methods(
-        {method: own[design.last] for method, own in ends.items()},
-        design,
-        basis[design.last],
-        baseline=named_baseline,
-        scratch=scratch,
-        margin=settings.margin,
-        level=settings.level,
-    )
-    counts = _image_counts(runs, design)
-    return ShortcutsCard(
-        cues=design.cues,
-        labels=design.labels,
-        patterns=design.patterns,
-        gaps=tuple(subsets_of(design.cues)),
-        phases=design.phases,
-        correlations=design.correlations,
-        common_values={phase: common_values(design.cues, own) for phase, own in design.correlations.items()},
-        weights=design.weights,
-        fixed_weights=FixedWeights(weights=design.fixed, source=design.fixed_source) if design.fixed else None,
-        baseline=named_baseline,
-        scratch=scratch,
-        margin=settings.margin,
-        level=settings.level,
-        tau=settings.tau,
-        window=settings.window,
-        smoothing=settings.smoothing,
-        final=rule,
-        final_by_phase={phase: rule_of(phase, design, rule) for phase in design.phases},
-        images=counts,
-        image_resamples=RESAMPLES if images is not None else None,
-        image_clusters=images.clusters if images is not None else None,
-        basis=basis[design.last],
-        methods={
-            method: ShortcutsRecord(
-                n_seeds=len(own),
-                phases=ends[method],
-                carry_over=carried[method],
-                trade=traded[method],
-                per_seed=_per_seed(own),
-                verdict=verdicts[method],
-            )
-            for method, own in runs.items()
-        },
-        checks=tuple(checks),
-        warnings=tuple(warnings),
-        informed_of=_informed_of(config, list(runs), design.cues),
-        reported=published_study(list(runs), design, rule, counts, config),
-    )
+        ends = {method: {phase: end_of(method, phase) for phase in design.phases} for method in runs}
+        carried = carry_overs(runs, design, margin, scratch)
+        traded = all_trades(runs, design, baseline, margin, scratch)
+        named_baseline = baseline or settings.baseline or DEFAULT_BASELINE
+        verdicts = judge_methods(
+            {method: own[design.last] for method, own in ends.items()},
+            design,
+            basis[design.last],
+            baseline=named_baseline,
+            scratch=scratch,
+            margin=margin,
+            level=settings.level,
+        )
+        counts = _image_counts(runs, design)
+        return ShortcutsCard(
+            cues=design.cues,
+            labels=design.labels,
+            patterns=design.patterns,
+            gaps=tuple(subsets_of(design.cues)),
+            phases=design.phases,
+            correlations=design.correlations,
+            common_values={phase: common_values(design.cues, own) for phase, own in design.correlations.items()},
+            weights=design.weights,
+            fixed_weights=FixedWeights(weights=design.fixed, source=design.fixed_source) if design.fixed else None,
+            baseline=named_baseline,
+            scratch=scratch,
+            margin=margin,
+            level=settings.level,
+            tau=settings.tau,
+            window=settings.window,
+            smoothing=settings.smoothing,
+            final=rule,
+            final_by_phase={phase: rule_of(phase, design, rule) for phase in design.phases},
+            images=counts,
+            image_resamples=RESAMPLES if images is not None else None,
+            image_clusters=images.clusters if images is not None else None,
+            basis=basis[design.last],
+            methods={
+                method: ShortcutsRecord(
+                    n_seeds=len(own),
+                    phases=ends[method],
+                    carry_over=carried[method],
+                    trade=traded[method],
+                    per_seed=_per_seed(own),
+                    verdict=verdicts[method],
+                )
+                for method, own in runs.items()
+            },
+            checks=tuple(checks),
+            warnings=tuple(warnings),
+            informed_of=_informed_of(config, list(runs), design.cues),
+            reported=published_study(list(runs), design, rule, counts, config),
+        )
+
+    return [judged(margin) for margin in margins]
 
 
 def _per_seed(own: Runs) -> dict[str, dict[str, float | None]]:

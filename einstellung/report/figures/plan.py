@@ -14,7 +14,10 @@ from einstellung.report.tables import Missing
 
 @dataclass(frozen=True)
 class Plan:
-    """A figure by its file name: how it is drawn, or ``why`` it cannot be. ``section``: where a page shows it."""
+    """A figure by its file name: how it is drawn, or ``why`` it cannot be. ``section``: where a page shows it.
+
+    ``pictures``: it shows images, whose colours a dark page leaves as they are.
+    """
 
     name: str
     title: str
@@ -22,6 +25,7 @@ class Plan:
     draw: Callable[[], Figure]
     why: str | None = None
     section: str = "figures"
+    pictures: bool = False
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Drawn:
     caption: str
     svg: bytes
     section: str = "figures"
+    pictures: bool = False
 
 
 def draw_figures(plans: Iterable[Plan], folder: Path) -> tuple[dict[str, Drawn], list[Missing]]:
@@ -45,5 +50,5 @@ def draw_figures(plans: Iterable[Plan], folder: Path) -> tuple[dict[str, Drawn],
                 missing.append(Missing(plan.name, plan.title, plan.why, plan.section))
                 continue
             svg = save(plan.draw(), folder, plan.name)["svg"]
-            drawn[plan.name] = Drawn(plan.name, plan.title, plan.caption, svg, plan.section)
+            drawn[plan.name] = Drawn(plan.name, plan.title, plan.caption, svg, plan.section, plan.pictures)
     return drawn, missing

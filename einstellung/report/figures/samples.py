@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping, Sequence
-from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from matplotlib.figure import Figure
 
-from einstellung.errors import InputError
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.style import WIDTH
 
 _AT_MOST = 8
 _SHARP = 128  # pixels a side below which images are enlarged
-
-
-def read_samples(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of ``samples.npz``; never unpickles anything."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputError(f"{path} cannot be read as sample images ({error}); make the results again") from None
 
 
 def in_grey(samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import colorsys
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,13 +23,14 @@ DASHES: tuple[Any, ...] = (
     (0, (3, 1.5, 3, 1.5, 1, 1.5)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_LIGHTNESS = (0.62, 0.24, 0.5, 0.72, 0.36)
 
 INK = "#1a1a1a"
 GREY = "#6b6b6b"
 FAINT = "#d9d9d9"
 
 # Every built-in method keeps its look in every report, whatever else is compared with it. Methods that are often compared have
-# different colours: those of the ERI paper (the first six), and those of ConCon (from er to gdumb).
+# different hues: those of the ERI paper (the first six), and those of ConCon (from er to gdumb).
 FAMILIAR = (
     *("sgd", "ewc_on", "derpp", "gpm", "dgr", "interleaved", "er", "der", "ewc", "joint", "cumulative"),
     *(
@@ -99,16 +101,32 @@ class MethodStyle:
 
 
 def _slot(index: int) -> MethodStyle:
-    """A style for each number from 0; colour and dash together are unique, since 9 and 8 have no common factor."""
+    """A style for each number from 0; 9 colours, 8 dashes and 7 markers have no common factor, so neighbours differ in all."""
     round_, place = divmod(index, len(PALETTE) * len(DASHES))
     dash = DASHES[place % len(DASHES)]
     if round_:  # a pattern with more dots than any of the list
         dash = (0, (4 + place % len(DASHES), 1.5, *(1, 1.5) * (round_ + 2)))
-    return MethodStyle(PALETTE[index % len(PALETTE)], dash, MARKERS[index % len(MARKERS)])
+    return MethodStyle(_colour(index), dash, MARKERS[index % len(MARKERS)])
+
+
+def _colour(index: int) -> str:
+    """A colour of its own for each number from 0: the palette, then its hues in other lightnesses, which every eye sees."""
+    ring, place = divmod(index, len(PALETTE))
+    base = PALETTE[place]
+    if ring == 0:
+        return base
+    red, green, blue = (int(base[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    hue, _, saturation = colorsys.rgb_to_hls(red, green, blue)
+    turn = ring // len(_LIGHTNESS)
+    turned = (hue + 0.0137 * turn) % 1
+    mixed = colorsys.hls_to_rgb(
+        turned, _LIGHTNESS[(ring + place) % len(_LIGHTNESS)], saturation * (0.85 - 0.02 * (turn % 9))
+    )
+    return "#" + "".join(f"{round(255 * part):02X}" for part in mixed)
 
 
 def method_styles(methods: Sequence[str], baseline: str | None) -> dict[str, MethodStyle]:
-    """Colour, dash and marker for every method; no two have the same colour and dash.
+    """Colour, dash and marker for every method; no two have the same colour.
 
     Methods that are not built in take colours that are free, as far as there are any.
 

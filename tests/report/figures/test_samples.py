@@ -6,7 +6,8 @@ import numpy as np
 from matplotlib.text import Text
 
 from einstellung.report.figures.canvas import drawing
-from einstellung.report.figures.samples import draw_samples, in_grey, read_samples
+from einstellung.report.figures.samples import draw_samples, in_grey
+from einstellung.report.pictures import read_samples
 from tests.diagnoses.rigidity.hand_made import write_samples
 
 

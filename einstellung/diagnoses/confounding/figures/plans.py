@@ -13,8 +13,8 @@ from einstellung.diagnoses.confounding.figures.twins import draw_twins
 from einstellung.diagnoses.confounding.figures.verdict import draw_unconfounded
 from einstellung.diagnoses.confounding.splits import LABELS, UNCONFOUNDED
 from einstellung.report.figures.plan import Plan
-from einstellung.report.figures.samples import read_samples
 from einstellung.report.measured import images_of
+from einstellung.report.pictures import read_samples
 from einstellung.timeline import Timeline
 
 _UNCONFOUNDED = """Filled: accuracy on the unconfounded test images at the end of training, mean of positives ({positives}) and
@@ -77,6 +77,7 @@ def plan_figures(timeline: Timeline, card: ConfoundingCard, samples: Path | None
             caption(_SAMPLES),
             lambda: draw_sheet(images, shown, card.confounder_of),
             why=None if shown else "no sample images were stored with these results",
+            pictures=True,
         ),
     ]
 

@@ -57,6 +57,7 @@ function scoreTimeline(payload, given, effects) {
  * - `score(settings)`: the card for these settings; what is missing is as in the study. A mistake throws an Error with the
  *   command's message.
  * - `answer(card)`: the sentences that a reader sees first, in the order of the card's methods.
+ * - `smooth(epochs, acc, window, smoothing)`: a curve as the score smooths it.
  * - `asInStudy`: paths of what comes from files of the runs: always as in the study, and right for its own settings only.
  */
 function createScorer(payload) {
@@ -95,5 +96,5 @@ function createScorer(payload) {
   const { AD, PD, SFR_rel } = settings.margins;
   const seeds = payload.seeds.map((seed) => (Number.isSafeInteger(Number(seed)) ? Number(seed) : seed));
   const defaults = { ...settings, margins: { AD, PD, SFR: SFR_rel }, methods: [...payload.methods], seeds };
-  return { defaults, score, answer, asInStudy };
+  return { defaults, score, answer, asInStudy, smooth };
 }

@@ -92,7 +92,7 @@ def _maps(method: str, runs: AttentionRuns) -> Plan:
     caption = _worded(
         _MAPS, method=method, seed=run[1], count=count, s="s" if count > 1 else "", moments=_moments(moments)
     )
-    return Plan(name, title, caption, _drawer(own[run], moments), section=SECTION)
+    return Plan(name, title, caption, _drawer(own[run], moments), section=SECTION, pictures=True)
 
 
 def _drawer(run: AttentionRun, moments: list[Moment]) -> Callable[[], Figure]:

@@ -27,9 +27,10 @@ from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
 from einstellung.report.figures.plan import Plan
-from einstellung.report.figures.samples import draw_samples, in_grey, read_samples
+from einstellung.report.figures.samples import draw_samples, in_grey
 from einstellung.report.measured import describe_smoothing, images_of
 from einstellung.report.notation import number
+from einstellung.report.pictures import read_samples
 from einstellung.results.attention_files import attention_of
 from einstellung.results.run_files import RunFiles, RunPictures, read_pictures
 from einstellung.timeline import SC_MASK, SC_PATCH
@@ -88,7 +89,8 @@ def figure_plans(frame: pd.DataFrame, card: RigidityCard, files: RunFiles) -> It
     """Every figure of a card, from the curves in ``frame`` and what the runs left beside them."""
     words = captions(frame, card)
     for name, (why, draw) in _drawings(frame, card, files.samples).items():
-        yield Plan(name, TITLES[name], words[name], draw, why, _SECTIONS.get(name, "figures"))
+        section = _SECTIONS.get(name, "figures")
+        yield Plan(name, TITLES[name], words[name], draw, why, section, pictures=section == SAMPLES)
     yield from map(_pictures, files.pictures())
     yield from attention_plans(attention_of(files)[0], card)
     yield from probe_plans(card, files)
@@ -169,4 +171,6 @@ def _pictures(of_run: RunPictures) -> Plan:
         images = read_pictures(of_run.path)
     except InputError as error:
         return Plan(name, title, "", Figure, str(error), SAMPLES)
-    return Plan(name, title, caption(of_run, images), partial(draw_pictures, of_run, images), section=SAMPLES)
+    return Plan(
+        name, title, caption(of_run, images), partial(draw_pictures, of_run, images), section=SAMPLES, pictures=True
+    )

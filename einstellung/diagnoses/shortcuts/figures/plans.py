@@ -16,7 +16,8 @@ from einstellung.diagnoses.shortcuts.notation import describe_card_seeds, descri
 from einstellung.diagnoses.shortcuts.splits import TWINS, group_split
 from einstellung.diagnoses.shortcuts.verdict import describe_basis
 from einstellung.report.figures.plan import Plan
-from einstellung.report.figures.samples import draw_samples, read_samples
+from einstellung.report.figures.samples import draw_samples
+from einstellung.report.pictures import read_samples
 
 _PLANE = """Two gaps of every method against each other at the end of {last} ({final}); {seeds}; {images}. Right and up is
 good: no gap. {turned} Dashed: the gaps of {baseline}. In the tinted corners one gap is smaller than that of {baseline} and the
@@ -66,6 +67,7 @@ def plan_figures(card: ShortcutsCard, samples: Path | None) -> list[Plan]:
             caption(_SAMPLES),
             lambda: draw_samples(groups, list(groups)),
             None if groups else _NO_SAMPLES,
+            pictures=True,
         ),
         Plan(
             "twins",
@@ -73,6 +75,7 @@ def plan_figures(card: ShortcutsCard, samples: Path | None) -> list[Plan]:
             caption(_TWINS),
             lambda: draw_samples(twins, list(twins)),
             None if twins else _NO_SAMPLES,
+            pictures=True,
         ),
     ]
 
