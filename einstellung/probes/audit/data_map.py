@@ -28,7 +28,8 @@ _SEED = 20_261_118
 
 @dataclass(frozen=True)
 class Told:
-    """How well a window or a property of images (``feature``) tells one class: the share of its images whose neighbours are all of the same class.
+    """How well a window, or a property of images (``feature``), tells one class: the share of its images whose neighbours are
+    all of that class.
 
     ``chance``: what shuffled labels give on average; ``null``: the largest that they gave anywhere in the map, in 95 % of
     shuffles; ``beside``: the best of the windows at least one window away (None for a property).
