@@ -8,7 +8,7 @@ from einstellung.diagnoses.audit.card import AuditCard
 from einstellung.diagnoses.audit.figures.bearing import draw_bearing, shown_findings
 from einstellung.diagnoses.audit.figures.controls import draw_controls
 from einstellung.report.figures.plan import Plan
-from einstellung.report.figures.samples import read_samples
+from einstellung.report.pictures import read_samples
 from einstellung.results.audit_files import PICTURES_FILE
 
 _BEARING = """A row per finding (with a question mark: a suspicion). Left: the image that bears it most, under a map of what the
