@@ -35,6 +35,7 @@ from einstellung.training.acceleration import load_kernels
 
 NULL_FILE = Path(einstellung.probes.audit.__file__).with_name("null.yaml")
 RATES_FILE = Path(einstellung.diagnoses.audit.__file__).with_name("error_rates.yaml")
+NETS_FILE = Path(__file__).parents[2] / "studies" / "unknown-cues" / "zoo.csv"
 SMALLEST_DELTA = 0.2  # of accuracy: cues worth less are not counted in what every verdict says
 _STRONG = 0.5  # share of the class's images from which a cue counts
 
@@ -103,6 +104,7 @@ def measure(short: bool) -> dict[str, Any]:
     alarms = clean_alarms(clean)
     rows = [*rows_of(results, alarms, histories), *peer_rows(results, folder()), *timing_rows(folder())]
     write_rates(results, [*alarms, *histories])
+    write_nets(results)
     return {"rows": rows}
 
 
@@ -110,6 +112,36 @@ def write_null(null: Null) -> None:
     content = {"scale": dict(null.scale), "largest": list(null.largest)}
     head = "# The strongest candidates of clean nets that beat all controls: made by 'python -m benchmarks audit'.\n"
     write_text(NULL_FILE, head + yaml.safe_dump(content, default_flow_style=None, sort_keys=False, width=120))
+
+
+def write_nets(results: Sequence[Result]) -> None:
+    """A row for every cue of every net, and for every clean net."""
+    lines = ["net,cue,share,true_delta,used,found,box,strength,p,delta,pointing,iou,average_precision,other_findings"]
+    for one in results:
+        own = [None] if not one.cues else list(zip(one.cues, one.places, strict=True))
+        for number, pair in enumerate(own):
+            cue, place = pair if pair is not None else (None, None)
+            found, where = (None, None) if place is None else place[1:]
+            taken = [other[1] for other in one.places if other is not None]
+            values = [
+                one.member.name,
+                "" if cue is None else f"{one.member.kind}{' (second)' if number else ''}",
+                one.member.share,
+                None if cue is None else cue.delta,
+                None if cue is None else cue.used,
+                None if cue is None else place is not None,
+                "" if found is None or found.box is None else " ".join(map(str, found.box)),
+                *((None, None, None) if found is None else (found.strength, found.p, found.delta)),
+                *((None, None, None) if where is None else (where.pointing, where.iou, where.average_precision)),
+                sum(other not in taken for other in one.findings),
+            ]
+            lines.append(
+                ",".join(
+                    "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+                    for value in values
+                )
+            )
+    write_text(NETS_FILE, "\n".join(lines) + "\n")
 
 
 def write_rates(results: Sequence[Result], alarms: Sequence[bool]) -> None:
@@ -215,8 +247,8 @@ def _localised_rows(own: Sequence[Result], name: str) -> list[dict[str, Any]]:
     def goal(words: str) -> str:
         return words if target else "no target"
 
-    def reached(good: bool) -> bool | None:
-        return good if target else None
+    def reached(good: bool | np.bool_) -> bool | None:
+        return bool(good) if target else None
 
     return [
         row(
