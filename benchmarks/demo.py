@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.measuring import row
 from einstellung.diagnoses.reporting import diagnosis_of, evidence_of, score_evidence
+from einstellung.results.config import build_config, read_preset
 from einstellung.results.folder import ResultsFolder
 
 LIMIT = 180
@@ -63,6 +64,7 @@ def kept_runs() -> Path | None:
 def other_seeds(folder: Path) -> dict[str, Words]:
     """The words of each set of seeds, from one study of all of them for every history."""
     seeds = [seed for some in OTHER_SEEDS for seed in some]
+    methods = build_config(read_preset("demo")).methods
     cards = {}
     for habit in HABITS:
         out = folder / f"demo-{habit}"
@@ -72,7 +74,7 @@ def other_seeds(folder: Path) -> dict[str, Words]:
         evidence, config = evidence_of(results), results.config()
         diagnosis = diagnosis_of(config, evidence.timeline.splits)
         for some in OTHER_SEEDS:
-            own = evidence.only(config.methods, tuple(some))
+            own = evidence.only(methods, tuple(some))  # a kept folder may hold others, too
             cards[habit, some] = score_evidence(diagnosis, own, config.score).card.to_json()
     return {
         f"seeds {some[0]} to {some[-1]}": words(
