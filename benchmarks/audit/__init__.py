@@ -1,8 +1,8 @@
 """How often the audit accuses a clean net, and what it finds in nets with known cues.
 
 Trains the zoo (kept in ``results/zoo``, or where EINSTELLUNG_ZOO points) and audits every net. The null that is shipped comes
-from all clean nets; their own alarms are counted by the null of the other half of them, and those of clean nets with a history by
-the shipped one. Renews ``null.yaml`` and the rates that verdicts quote.
+from all clean nets; their own alarms are counted by the null of all others, and those of clean nets with a history by the shipped
+one. Renews ``null.yaml`` and the rates that verdicts quote.
 """
 
 from __future__ import annotations
@@ -85,10 +85,9 @@ def audited(member: Member, where: Path) -> Result:
 
 
 def clean_alarms(clean: Sequence[Result]) -> list[bool]:
-    """Whether each clean net is accused, by the null of the other half of them."""
-    halves = [[one for one in clean if one.member.seed % 2 == half] for half in (0, 1)]
-    nulls = [null_of([one.audit for one in half]) for half in halves]
-    return [bool(judged(one.audit, nulls[1 - half])[0]) for half in (0, 1) for one in halves[half]]
+    """Whether each clean net is accused, by the null of all others."""
+    audits = [one.audit for one in clean]
+    return [bool(judged(one, null_of([*audits[:net], *audits[net + 1 :]]))[0]) for net, one in enumerate(audits)]
 
 
 def measure(short: bool) -> dict[str, Any]:

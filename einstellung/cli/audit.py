@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -115,6 +117,8 @@ def audit(
         )
     else:
         plan = _plan_models(models, data, labels, wnids, baseline, weights, chosen)
+    if threads is not None:
+        plan = replace(plan, threads=partial(torch_threads, thread_count(threads)))
     record = start_record(plan.digests)
     with torch_threads(thread_count(threads)), progress_bar("auditing", "looked at") as on_progress:
         result = run_audit(plan, settings, on_progress)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
+from einstellung.classifiers import Classifier
 from einstellung.classifiers.labelled import LabelledFiles
 from einstellung.diagnoses.reporting import diagnosis_of
 from einstellung.errors import InputError
@@ -101,16 +102,27 @@ def plan_files(
     first = next(iter(loaded.values()))
     for name, classifier in loaded.items():
         files.check(classifier.classes, name)
-        if classifier.preprocessing.facts() != first.preprocessing.facts() and classifier.size != first.size:
+        if classifier.size != first.size:
             raise InputError(
                 f"{name} takes images of {classifier.size} x {classifier.size}, {first.name} of {first.size} x {first.size}: "
                 "masks fit models of one size only; audit them one by one"
+            )
+        if _geometry(classifier) != _geometry(first):
+            raise InputError(
+                f"{name} and {first.name} resize or crop pictures differently, so that masks of one do not fit the other: "
+                "audit them one by one"
             )
     every = images_of_files(files, first)
     cropped = not (first.preprocessing.squash and first.preprocessing.resize == first.size)
     audited = (Audited(name, name, 0, baseline if baseline != name else None) for name in loaded)
     loaders = {name: partial(of_classifier, classifier) for name, classifier in loaded.items()}
     return AuditPlan(tuple(audited), loaders, chosen.of(every), len(every), cropped, {"pictures": files.digest})
+
+
+def _geometry(classifier: Classifier) -> tuple[int, str, bool]:
+    """How pictures come to a model's size; models normalise for themselves."""
+    how = classifier.preprocessing
+    return how.resize, how.interpolation, how.squash
 
 
 def plan_folder(

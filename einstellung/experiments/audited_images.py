@@ -13,6 +13,7 @@ from torch import Tensor
 from einstellung.classifiers.classifier import Classifier
 from einstellung.classifiers.labelled import LabelledFiles, open_picture
 from einstellung.errors import InputError
+from einstellung.probes.audit.audit import FEWEST
 from einstellung.registry import suggestion
 from einstellung.streams import ImageSet, Stream
 
@@ -61,7 +62,7 @@ class AuditedImages:
         kept = []
         for label in self.labels.unique():
             own = (self.labels == label).nonzero().flatten()
-            some = max(1, round(count * len(own) / len(self)))
+            some = max(min(FEWEST, len(own)), round(count * len(own) / len(self)))
             kept.append(own[torch.linspace(0, len(own) - 1, some).long()])
         return self.take(torch.cat(kept).sort().values)
 

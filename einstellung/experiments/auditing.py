@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 import torch
+from torch import nn
 
 from einstellung.cues import cover
 from einstellung.diagnoses.reporting import Scored, report_logs, score_logs
@@ -112,7 +113,13 @@ def audit_arrays(
     """See :func:`einstellung.audit`."""
     settings = AuditSettings(tuple(budgets), tuple(probes), seed)
     chosen = Chosen(tuple(map(str, classes)), most_images)
-    return run_audit(plan_arrays(model, baseline, images, labels, names, mean, std, chosen), settings, on_progress)
+    modules = [part for one in (model, baseline) if isinstance(one, nn.Module) for part in one.modules()]
+    modes = [part.training for part in modules]
+    try:
+        return run_audit(plan_arrays(model, baseline, images, labels, names, mean, std, chosen), settings, on_progress)
+    finally:  # measuring leaves a net as it was
+        for part, mode in zip(modules, modes, strict=True):
+            part.training = mode
 
 
 def run_audit(

@@ -66,12 +66,12 @@ def describe_detection(rates: ErrorRates) -> str:
     >>> describe_detection(ErrorRates())
     'how often a cue would have been found was not measured yet'
     >>> describe_detection(ErrorRates(found=DetectionRate(share=0.95, ci95=(0.88, 0.98), nets=8, smallest_delta=0.1)))
-    'a cue that moves accuracy by more than 10.0 points would have been found in 95.0 % of cases (95 %: 88.0 % to 98.0 %; 8 nets)'
+    'a localised cue worth 10.0 points of accuracy or more was found in 95.0 % of 8 small nets (95 %: 88.0 % to 98.0 %)'
     """
     if (rate := rates.found) is None:
         return "how often a cue would have been found was not measured yet"
     low, high = rate.ci95
     return (
-        f"a cue that moves accuracy by more than {points(rate.smallest_delta)} points would have been found in "
-        f"{percent(rate.share)} of cases (95 %: {percent(low)} to {percent(high)}; {rate.nets} nets)"
+        f"a localised cue worth {points(rate.smallest_delta)} points of accuracy or more was found in "
+        f"{percent(rate.share)} of {rate.nets} small nets (95 %: {percent(low)} to {percent(high)})"
     )

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.metrics.proportions import paired_difference_interval, wilson_interval
+from einstellung.metrics.statistics import summarise
 from einstellung.probes.audit.components import CONSTRUCTION, ExaminedComponent, examine_components
 from einstellung.probes.audit.data_map import data_map
 from einstellung.probes.audit.examination import FILLINGS, Examined, examine, examine_moving
@@ -40,7 +41,7 @@ from einstellung.results.audit_files import BearingImage, Beats, Finding, ModelA
 PROXIES = ("occlusion", "attribution", "replacement")
 ROUTES = ("fixed", "moving", "global")
 ALARM_RATE = 0.05
-_FEWEST = 8  # images of a class, half of which choose and half of which judge
+FEWEST = 8  # images of a class, half of which choose and half of which judge
 TOLD = "data"
 _EXAMINED = 6  # fixed candidates, the most promising ones
 
@@ -151,9 +152,10 @@ def unusual(candidates: Sequence[Finding]) -> list[Finding]:
 
 
 def _cannot_tell(counts: Mapping[int, int], right: np.ndarray) -> str | None:
-    if (fewest := min(counts.values())) < _FEWEST:
+    if (fewest := min(counts.values())) < FEWEST:
         label = min(counts, key=lambda one: counts[one])
-        return f"class {label} has {fewest} images: an audit needs {_FEWEST} of each class, half to search and half to judge"
+        images = "1 image" if fewest == 1 else f"{fewest} images"
+        return f"class {label} has {images}: an audit needs {FEWEST} of each class, half to search and half to judge"
     if wilson_interval(float(right.mean()), len(right))[0] <= max(counts.values()) / len(right):
         return f"the model is right on {right.mean():.1%} of the images, hardly more than the most frequent class alone gives"
     return None
@@ -216,9 +218,7 @@ class _Search:
         alone = data_map(self.searched.images, self.searched.labels)
         best = [told for told in map(alone.best, alone.classes) if told.told and told.window is not None]
         seen = [
-            (told.label, told.window, TOLD)
-            for told in best
-            if told.window is not None and told.value > 2 * (told.beside or 0)
+            (told.label, told.window, TOLD) for told in best if told.window is not None and told.value > 2 * told.away
         ]
         if "occlusion" in self.settings.proxies:
             maps = occlusion_maps(self.searched, self.sides[0], self.draws)
@@ -317,7 +317,7 @@ class _Search:
             component=one.component,
             area=1.0,
             delta=float(lost.mean()),
-            ci95=_interval(np.sign(lost)),
+            ci95=summarise(lost.tolist(), (-1.0, 1.0)).ci95,
             found_by=("replacement",),
             beats=Beats(nsc=one.beats_nsc(), random=one.beats_random(), fillings=one.beats_fillings()),
             images=tuple(BearingImage(index=int(rows[k]), score=float(one.by_donor[k]), box=None) for k in order),

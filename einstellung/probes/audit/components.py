@@ -117,23 +117,24 @@ class ExaminedComponent:
         return positive(self.fall[REPLACED] - self.fall[SAME])
 
     def beats_fillings(self) -> bool:
-        return all(positive(self.fall[name]) for name in COMPONENTS[self.component][1])
+        return all(positive(values) for name, values in self.fall.items() if name not in (REPLACED, SAME))
 
 
 def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3) -> list[ExaminedComponent]:
     """Every component of every class."""
     result = []
     rows, labels = np.arange(len(looked)), looked.labels
-    for name, (_, removals) in COMPONENTS.items():
-        gains = np.zeros(len(looked))
+    for name, removals in _components(looked.images.shape[1]).items():
+        gains, times = np.zeros(len(looked)), np.zeros(len(looked))
         falls, losts = [], []
         for _ in range(each):
             donors = foreign_donors(labels, draws)
             after = looked.model.probabilities(exchanged(name, looked.images, looked.images[torch.from_numpy(donors)]))
             np.add.at(gains, donors, after[rows, labels[donors]] - looked.before[rows, labels[donors]])
+            np.add.at(times, donors, 1)
             falls.append(looked.before[rows, labels] - after[rows, labels])
             losts.append(_lost(looked, after))
-        gains /= each
+        gains /= np.maximum(times, 1)
         fall = {REPLACED: np.mean(falls, axis=0)}
         lost = {REPLACED: np.mean(losts, axis=0)}
         after = looked.model.probabilities(
@@ -143,7 +144,7 @@ def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3
         for removal, take_away in removals.items():
             after = looked.model.probabilities(_bytes(take_away(looked.images.float())))
             fall[removal], lost[removal] = looked.before[rows, labels] - after[rows, labels], _lost(looked, after)
-        pull = {label: float(gains[labels == label].mean()) for label in looked.classes}
+        pull = {label: _mean_of(gains[(labels == label) & (times > 0)]) for label in looked.classes}
         for label in looked.classes:
             own = labels == label
             result.append(
@@ -151,7 +152,7 @@ def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3
                     label,
                     name,
                     np.flatnonzero(own),
-                    gains[own],
+                    np.where(times > 0, gains, pull[label])[own],
                     upper([value for other, value in pull.items() if other != label]),
                     {key: np.asarray(values[own], dtype=np.float64) for key, values in fall.items()},
                     {key: np.asarray(values[own], dtype=np.float64) for key, values in lost.items()},
@@ -160,6 +161,21 @@ def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3
                 )
             )
     return result
+
+
+def _components(channels: int) -> dict[str, Mapping[str, Callable[[Tensor], Tensor]]]:
+    """By name, the other ways to take a component away; an image of one channel has no colour."""
+    if channels == 3:
+        return {name: removals for name, (_, removals) in COMPONENTS.items()}
+    return {
+        name: {removal: take_away for removal, take_away in removals.items() if take_away is not _grey}
+        for name, (_, removals) in COMPONENTS.items()
+        if name != "colour"
+    }
+
+
+def _mean_of(values: Doubles) -> float:
+    return float(values.mean()) if len(values) else 0.0
 
 
 def _lost(looked: Looked, after: np.ndarray) -> Doubles:

@@ -32,7 +32,8 @@ class Told:
     all of that class.
 
     ``chance``: what shuffled labels give on average; ``null``: the largest that they gave anywhere in the map, in 95 % of
-    shuffles; ``beside``: the best of the windows at least one window away (None for a property).
+    shuffles; ``beside``: the best of the windows that do not overlap this one (None for a property); ``away``: of those at least
+    one window away, because a cue on the edge of two windows is in both.
     """
 
     label: int
@@ -42,6 +43,7 @@ class Told:
     chance: float
     null: float
     beside: float | None
+    away: float = 0.0
 
     @property
     def told(self) -> bool:
@@ -65,10 +67,10 @@ class DataMap:
         row = self.classes.index(label)
         place = int(self.values[row].argmax())
         top, left, tall, wide = self.windows[place]
-        near = (top - tall, left - wide, 3 * tall, 3 * wide)  # a cue on the edge of two windows is in both
-        beside = [
-            value for value, window in zip(self.values[row], self.windows, strict=True) if overlap(window, near) == 0
-        ]
+        near = (top - tall, left - wide, 3 * tall, 3 * wide)
+        pairs = list(zip(self.values[row], self.windows, strict=True))
+        beside = [float(value) for value, window in pairs if overlap(window, self.windows[place]) == 0]
+        away = [float(value) for value, window in pairs if overlap(window, near) == 0]
         chance = float(self.chance[row])
         return Told(
             label,
@@ -77,7 +79,8 @@ class DataMap:
             float(self.values[row, place]),
             chance,
             chance + self.null,
-            float(max(beside, default=chance)),
+            max(beside, default=None),
+            max(away, default=0.0),
         )
 
     def properties_of(self, label: int) -> list[Told]:
@@ -90,7 +93,7 @@ class DataMap:
 
 
 def data_map(images: Tensor, labels: Ints, budget: float = 0.05, file_sizes: Sequence[int] | None = None) -> DataMap:
-    """The map of some labelled images (uint8 [N, C, H, W]); at most :data:`_MOST_IMAGES`, at equal distances."""
+    """The map of some labelled images (uint8 [N, C, H, W]); at most :data:`_MOST_IMAGES`, drawn at random."""
     draws = np.random.default_rng(_SEED)
     if len(labels) > _MOST_IMAGES:
         kept = np.sort(draws.choice(len(labels), _MOST_IMAGES, replace=False))

@@ -111,7 +111,7 @@ def timeline(runs=(("sgd", 1),), accuracy=0.75) -> Timeline:
         (
             model(),
             "nothing found",
-            "Nothing found: a cue that moves accuracy by more than 10.0 points would have been found in 95.0 % of cases",
+            "Nothing found: a localised cue worth 10.0 points of accuracy or more was found in 95.0 % of",
         ),
         (model(cannot_tell="class 3 has 2 images"), "cannot tell", "Cannot tell: class 3 has 2 images."),
     ],

@@ -6,6 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from einstellung.probes.audit import AuditedModel, audit_model
 from einstellung.probes.audit.components import COMPONENTS, examine_components, exchanged
 from einstellung.probes.audit.examination import covered, upper
 from einstellung.probes.audit.extent import box_of_shared_content
@@ -122,8 +123,6 @@ def test_a_tint_is_a_global_cue():
         redness = (inputs[:, 0] - inputs[:, 1]).mean(dim=(1, 2))
         return logits + torch.stack([0 * redness, 60 * redness - 2, 0 * redness, 0 * redness], dim=1)
 
-    from einstellung.probes.audit import AuditedModel
-
     some = Looked.at(AuditedModel("tinted", forward), tinted, labels.numpy())
     found = examine_components(some, np.random.default_rng(0))
     best = max(found, key=lambda one: one.strength)
@@ -131,3 +130,24 @@ def test_a_tint_is_a_global_cue():
     assert best.beats_nsc()
     assert best.beats_random()
     assert best.beats_fillings()
+
+
+def test_unequal_classes_do_not_inflate_gains():
+    """A gain of probability is at most 1, however often an image is a donor."""
+    shown, labels, _ = toy.images(per_class=30, share=0.0)
+    rows = torch.cat([(labels == 0).nonzero().flatten(), (labels == 1).nonzero().flatten()[:4]])
+    some = Looked.at(toy.model(0.0), shown[rows], labels[rows].numpy())
+    for one in examine_components(some, np.random.default_rng(0)):
+        assert np.abs(one.by_donor).max() <= 1.0
+
+
+def test_one_channel_has_no_colour():
+    shown, labels, _ = toy.images(per_class=12, share=0.0)
+    model = AuditedModel("grey", lambda inputs: toy.forward(inputs.repeat(1, 3, 1, 1), 0.0))
+    some = Looked.at(model, shown[:, :1], labels.numpy())
+    assert {one.component for one in examine_components(some, np.random.default_rng(0))} == {
+        "low frequencies",
+        "high frequencies",
+        "border",
+    }
+    assert audit_model(model, shown[:, :1], labels, {}).cannot_tell is None
