@@ -29,18 +29,18 @@ TINY = {
     "name": "tiny",
     "stream": {"name": "shapes", "size": 12, "train_per_class": 8, "test_per_class": 2},
     "backbone": {"name": "resnet18", "width": 2},
-    "training": {"epochs": [1, 12], "batch_size": 8, "precision": "fp32", "kernels": "torch"},
+    "training": {"epochs": [1, 16], "batch_size": 8, "precision": "fp32", "kernels": "torch"},
     "methods": ["scratch_t2", "sgd"],
     "seeds": [1],
 }
 FOLDER = "<img src=x onerror=alert(1)> \u202e\"&'#%2f"
 SHARE, HABIT = "0/share-0.8", "0/habit-same"
+ADDRESS = {"list": "", "study": f"#/study/{SHARE}", "compare": f"#/compare/{SHARE},{HABIT}"}
 READY = {
-    "": "return /^[0-9]+ of [0-9]+ shown$/.test(document.querySelector('[role=status].small')?.textContent)",
-    f"#/study/{SHARE}": "return document.querySelector('.lead') && document.querySelector('.chart svg')",
-    f"#/compare/{SHARE},{HABIT}": "return document.querySelector('td .difference')",
+    "list": "return /^[0-9]+ of [0-9]+ shown$/.test(document.querySelector('[role=status].small')?.textContent)",
+    "study": "return document.querySelector('.lead') && document.querySelector('.chart svg')",
+    "compare": "return document.querySelector('td .difference')",
 }
-NAMES = {"": "list", f"#/study/{SHARE}": "study", f"#/compare/{SHARE},{HABIT}": "compare"}
 #: Notes, at every change, the time and the latest epoch that is shown of every method.
 NOTE_EPOCHS = """window.noted = [];
 const look = () => window.noted.push([Date.now() / 1000, Object.fromEntries(
@@ -75,9 +75,9 @@ def until(browser: Browser, code: str, *arguments: Any) -> Any:
     return found
 
 
-def show(browser: Browser, client: Client, at: str, **screen: Any) -> None:
-    browser.visit(client.server.address + at, **screen)
-    until(browser, READY[at])
+def show(browser: Browser, client: Client, place: str, **screen: Any) -> None:
+    browser.visit(client.server.address + ADDRESS[place], **screen)
+    until(browser, READY[place])
 
 
 def listed(browser: Browser) -> list[str]:
@@ -90,7 +90,7 @@ def listed(browser: Browser) -> list[str]:
 
 
 def test_the_search_filters_the_list(browser: Browser, client: Client):
-    show(browser, client, "")
+    show(browser, client, "list")
     every = {f"results/{name}" for name in ("share-0.8", "habit-same", FOLDER, "logs", "damaged")}
     assert set(listed(browser)) == every
     search = browser.driver.find_element("css selector", "input[type=search]")
@@ -108,7 +108,7 @@ def test_the_search_filters_the_list(browser: Browser, client: Client):
 
 
 def test_a_damaged_folder_is_one_grey_line_with_its_reason(browser: Browser, client: Client):
-    show(browser, client, "")
+    show(browser, client, "list")
     (why,) = [row["why"] for row in client.json("api/studies")["studies"] if row["kind"] == "damaged"]
     assert "onerror" in why
     assert browser.text(".studies .damaged") == f"results/damaged: {why}"
@@ -123,10 +123,10 @@ def test_a_damaged_folder_is_one_grey_line_with_its_reason(browser: Browser, cli
 
 def test_hostile_names_are_text(browser: Browser, client: Client):
     """A dialog would make every further call fail."""
-    show(browser, client, "")
+    show(browser, client, "list")
     browser.screenshot("view-list-hostile")
     browser.driver.find_element("xpath", "//li[contains(., 'alert(1)')]//a").click()
-    until(browser, "return document.querySelector('.chart svg') && document.querySelector('.lead')")
+    until(browser, READY["study"])
     assert FOLDER in browser.run("return document.getElementById('main').textContent")
     browser.visit(client.server.address + "#/study/0/logs")
     until(browser, "return document.querySelector('.lead')")
@@ -177,16 +177,19 @@ def test_a_running_study_is_shown_live(browser: Browser, tmp_path: Path):
             until(browser, "return document.querySelector('.studies .state.running')")
             browser.run("document.querySelector('.studies a').click()")
             browser.run(NOTE_EPOCHS)
-            until(browser, "return window.noted.at(-1)[1].sgd >= 2")
+            until(
+                browser,
+                "return window.noted.at(-1)[1].scratch_t2 >= 1 && document.querySelector('h2')?.textContent === 'Verdict so far'",
+            )
             assert "running" in browser.text(".state")
-            assert browser.text("h2") == "Verdict so far"
-            assert "sgd seed 1" in browser.text("[aria-label=Progress]")
+            assert "seed 1" in browser.text("[aria-label=Progress]")
+            until(browser, "return window.noted.at(-1)[1].sgd >= 4")
             browser.screenshot("view-running")
             until(browser, "return document.querySelector('h1 ~ p .state.finished')")
-            until(browser, "return document.querySelector('h2').textContent === 'Verdict'")
+            until(browser, "return document.querySelector('h2')?.textContent === 'Verdict'")
             noted, requests = browser.run("return window.noted"), browser.run(REQUESTS)
             assert browser.run("return document.querySelector('[aria-label=Progress]')") is None
-            assert noted[-1][1] == {"scratch_t2": 12, "sgd": 12}
+            assert noted[-1][1] == {"scratch_t2": 16, "sgd": 16}
             browser.screenshot("view-finished")
         finally:
             written.ended.set()
@@ -206,12 +209,12 @@ def test_a_running_study_is_shown_live(browser: Browser, tmp_path: Path):
 
 
 def test_studies_side_by_side_have_the_server_s_numbers(browser: Browser, client: Client):
-    show(browser, client, "")
+    show(browser, client, "list")
     assert not browser.driver.find_element("css selector", ".button").is_enabled()
     for name in ("share-0.8", "habit-same"):
         browser.driver.find_element("css selector", f"[aria-label='compare results/{name}']").click()
     browser.driver.find_element("css selector", ".button").click()
-    until(browser, READY[f"#/compare/{SHARE},{HABIT}"])
+    until(browser, READY["compare"])
     keys = browser.run("return location.hash").removeprefix("#/compare/").split(",")
     assert set(keys) == {SHARE, HABIT}
     browser.run(  # one after the other: each click makes the boxes anew
@@ -236,20 +239,35 @@ def test_studies_side_by_side_have_the_server_s_numbers(browser: Browser, client
     assert compared > 50
 
 
-@pytest.mark.parametrize("at", READY, ids=NAMES.get)
-def test_a_phone_never_scrolls_sideways(browser: Browser, client: Client, at: str):
-    show(browser, client, at, width=390, height=844)
+def test_a_comparison_begins_once_there_is_something_to_compare(browser: Browser, tmp_path: Path):
+    write_study(tmp_path / "results" / "one")
+    late = write_study(tmp_path / "results" / "late", scored=False)
+    shutil.move(late / "runs", tmp_path / "runs")
+    (late / "runs").mkdir()
+    with serving(tmp_path / "results") as client:
+        browser.visit(client.server.address + "#/compare/0/one,0/late")
+        until(browser, "return document.querySelector('h1')?.textContent === 'Nothing to show'")
+        assert browser.text("main .banner") == "results/late: nothing is measured yet"
+        (late / "runs").rmdir()
+        shutil.move(tmp_path / "runs", late / "runs")
+        until(browser, READY["compare"])
+        assert browser.text("h1") == "Side by side"
+
+
+@pytest.mark.parametrize("place", ADDRESS)
+def test_a_phone_never_scrolls_sideways(browser: Browser, client: Client, place: str):
+    show(browser, client, place, width=390, height=844)
     browser.open_all()
-    browser.screenshot(f"view-{NAMES[at]}-390")
+    browser.screenshot(f"view-{place}-390")
     assert browser.run("return [innerWidth, document.scrollingElement.scrollWidth]") == [390, 390]
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("at", READY, ids=NAMES.get)
-def test_everybody_can_read_it(browser: Browser, client: Client, at: str, dark: bool):
-    show(browser, client, at, dark=dark)
+@pytest.mark.parametrize("place", ADDRESS)
+def test_everybody_can_read_it(browser: Browser, client: Client, place: str, dark: bool):
+    show(browser, client, place, dark=dark)
     browser.open_all()
-    browser.screenshot(f"view-{NAMES[at]}-{'dark' if dark else 'light'}")
+    browser.screenshot(f"view-{place}-{'dark' if dark else 'light'}")
     assert browser.violations() == []
     ground = browser.run("return getComputedStyle(document.body).backgroundColor")
     assert (sum(map(int, re.findall(r"\d+", ground)[:3])) < 200) is dark
