@@ -42,7 +42,7 @@ READY = {
     "compare": "return document.querySelector('td .difference')",
 }
 #: Notes, at every change, the time and the latest epoch that is shown of every method.
-NOTE_EPOCHS = """window.noted = [];
+NOTE_EPOCHS = """window.noted = []; performance.setResourceTimingBufferSize(10000);
 const look = () => window.noted.push([Date.now() / 1000, Object.fromEntries(
   [...document.querySelectorAll('[aria-label="Latest values"] tbody tr')].map(row => [row.cells[0].textContent,
     Math.max(...[...row.cells].slice(1).map(cell => Number(/ at ([0-9.]+)/.exec(cell.textContent)?.[1] ?? -1)))]))]);
@@ -66,10 +66,10 @@ def client(tmp_path_factory: pytest.TempPathFactory, hostile: PageFile) -> Itera
         yield started
 
 
-def until(browser: Browser, code: str, *arguments: Any) -> Any:
+def until(browser: Browser, code: str) -> Any:
     """What the page answers, once it is something."""
     end = time.monotonic() + PATIENCE
-    while not (found := browser.run(code, *arguments)):
+    while not (found := browser.run(code)):
         assert time.monotonic() < end, f"still not so: {code}\n{browser.text('body')}"
         time.sleep(0.05)
     return found
@@ -80,19 +80,16 @@ def show(browser: Browser, client: Client, place: str, **screen: Any) -> None:
     until(browser, READY[place])
 
 
-def listed(browser: Browser) -> list[str]:
-    return list(
-        browser.run(
-            "return [...document.querySelectorAll('.studies li')].filter(item => item.checkVisibility())"
-            ".map(item => (item.querySelector('.path') ?? item.querySelector('.name')).textContent)"
-        )
-    )
+def listed(browser: Browser) -> set[str]:
+    """The folders of the studies that are in view."""
+    items = "[...document.querySelectorAll('.studies li')].filter(item => item.checkVisibility())"
+    return set(browser.run(f"return {items}.map(item => (item.querySelector('.path, .damaged .name')).textContent)"))
 
 
 def test_the_search_filters_the_list(browser: Browser, client: Client):
     show(browser, client, "list")
     every = {f"results/{name}" for name in ("share-0.8", "habit-same", FOLDER, "logs", "damaged")}
-    assert set(listed(browser)) == every
+    assert listed(browser) == every
     search = browser.driver.find_element("css selector", "input[type=search]")
     for words, found in (
         ("HABIT-same", {"results/habit-same"}),
@@ -103,7 +100,7 @@ def test_the_search_filters_the_list(browser: Browser, client: Client):
     ):
         search.clear()
         search.send_keys(words)
-        assert set(listed(browser)) == found, words
+        assert listed(browser) == found, words
         assert browser.text("[role=status].small") == f"{len(found)} of 5 shown"
 
 
@@ -195,14 +192,16 @@ def test_a_running_study_is_shown_live(browser: Browser, tmp_path: Path):
             written.ended.set()
             study.terminate()
             study.wait()
-    assert len(written.times) >= 12, (tmp_path / "log").read_text()
     lags, idle = [], []
     for (method, epoch), moment in written.times.items():
+        if moment < noted[0][0]:
+            continue  # before the page was opened
         shown = next(when for when, epochs in noted if epochs.get(method, -1) >= epoch)
         answering = sum(max(0.0, min(end, shown) - max(start, moment)) for start, end in requests)
         lags.append(shown - moment)
         idle.append(shown - moment - answering)
     print(f"{len(lags)} measurements, shown after at most {max(lags):.2f} s, {max(idle):.2f} s of it between requests")
+    assert len(lags) >= 12
     assert max(lags) < 30
     assert max(idle) < 2  # how long requests take is the machine's affair; how long the page waits is its own
     assert browser.problems() == []
