@@ -24,7 +24,7 @@ from tests.view.studies import write_study
 
 from .conftest import HOSTILE, REPOSITORY, Browser, PageFile
 
-PATIENCE = 60.0  # the machine may be busy
+PATIENCE = 150.0  # the machine may be busy
 TINY = {
     "name": "tiny",
     "stream": {"name": "shapes", "size": 12, "train_per_class": 8, "test_per_class": 2},
