@@ -61,15 +61,18 @@ class Browser:
         self.driver = driver
 
     def open(self, page: PageFile, *, width: int = 1280, height: int = 900, dark: bool = False, at: str = "") -> None:
+        self.visit(page.path.as_uri() + at, width=width, height=height, dark=dark)
+        if at:
+            time.sleep(0.3)  # a section draws when it hears that it was opened
+
+    def visit(self, address: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         self.resize(width, height)
         features = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
         wanted = [{"name": name, "value": value} for name, value in features.items()]
         self.driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": wanted})
         self.driver.get("about:blank")
         self.driver.get_log("browser")
-        self.driver.get(page.path.as_uri() + at)
-        if at:
-            time.sleep(0.3)  # a section draws when it hears that it was opened
+        self.driver.get(address)
 
     def resize(self, width: int, height: int = 900) -> None:
         self.driver.execute_cdp_cmd(

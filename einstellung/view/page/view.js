@@ -49,15 +49,21 @@ function connected(yes) {
 async function repeat(step) {
   const mine = ++turn;
   const current = () => mine === turn;
+  const page = [...main.childNodes];
+  let refused = null;
   while (current()) {
     let pause = QUIET_PAUSE;
     if (!document.hidden) {
       try {
         pause = await step(current);
+        if (refused !== null && current()) main.replaceChildren(...page);
+        refused = null;
       } catch (error) {
         if (!current()) return;
-        if (error instanceof Refused) main.replaceChildren(h("h1", {}, "Nothing to show"), h("p", { class: "banner failed" }, error.message), h("p", {}, h("a", { href: "#/" }, "All studies")));
-        else if (error instanceof TypeError) connected(false); // what fetch throws without a server
+        if (error instanceof Refused) {
+          if (refused !== error.message) main.replaceChildren(h("h1", {}, "Nothing to show"), h("p", { class: "banner failed" }, error.message), h("p", {}, h("a", { href: "#/" }, "All studies")));
+          refused = error.message;
+        } else if (error instanceof TypeError) connected(false); // what fetch throws without a server
         else throw error;
         pause = LIST_PAUSE;
       }
