@@ -261,7 +261,7 @@ def test_validate_shows_the_proof(monkeypatch, capsys):
     assert len(done["proof"]["checks"]) == 9
     assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map") == 0
     text = capsys.readouterr().out
-    assert "15 runs, 5 first phases to train" in text
+    assert "16 runs, 8 first phases to train" in text
     assert text.count("ok  ") == 9
 
 

@@ -56,7 +56,7 @@ class AuditedImages:
         return self.take(torch.isin(self.labels, chosen).nonzero().flatten())
 
     def at_most(self, count: int) -> AuditedImages:
-        """About ``count`` of the images, of every class its share, at equal distances; all where there are no more."""
+        """About ``count`` of the images, of every class its share (or as many as an audit needs), at equal distances."""
         if len(self) <= count:
             return self
         kept = []

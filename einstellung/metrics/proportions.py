@@ -55,7 +55,7 @@ def paired_difference_interval(lost: int, won: int, n: int, z: float = Z_95) -> 
     It stays within -1 and 1, and has a width even where no answer changes.
 
     >>> [round(bound, 4) for bound in paired_difference_interval(24, 4, 100)]
-    [0.0959, 0.2962]
+    [0.098, 0.2942]
     """
     if n < 1 or lost < 0 or won < 0 or lost + won > n:
         raise ValueError(f"{lost} lost and {won} won of {n} images")

@@ -106,8 +106,10 @@ def test_images_may_come_in_any_common_layout():
 
 def test_classes_and_numbers_of_images_are_chosen():
     images = images_of_arrays(IMAGES, LABELS, NAMES)
-    some = Chosen(("one", "2"), 10).of(images)
-    assert sorted(some.labels.tolist()) == [1] * 5 + [2] * 5
+    some = Chosen(("one", "2"), 20).of(images)
+    assert sorted(some.labels.tolist()) == [1] * 10 + [2] * 10
+    fewest = Chosen(("one", "2"), 4).of(images)  # an audit needs eight of each
+    assert sorted(fewest.labels.tolist()) == [1] * 8 + [2] * 8
     with pytest.raises(InputError, match="'on', which no image is labelled with: did you mean 'one'"):
         Chosen(("on",)).of(images)
 

@@ -61,7 +61,8 @@ function scoreTimeline(payload, given, effects) {
  * - `asInStudy`: paths of what comes from files of the runs: always as in the study, and right for its own settings only.
  */
 function createScorer(payload) {
-  const { card, settings, failures } = payload;
+  const { card, settings } = payload;
+  const failures = card.proxy === null ? payload.failures : [card.proxy, ...payload.failures];
   const effects = new Map(Object.entries((card.per_image && card.per_image.cue_effect) || {}));
   const own = scoreTimeline(payload, {}, effects);
   const checks = card.checks.slice(own.checks.length);
@@ -73,14 +74,14 @@ function createScorer(payload) {
 
   function score(given) {
     const found = scoreTimeline(payload, given || {}, effects);
-    const { per_image, attention, corroboration, reported, stream_facts } = card;
+    const { per_image, attention, corroboration, proxy, reported, stream_facts } = card;
     const isLeft = new Set(Object.keys(found.methods));
     const printed = reported && Object.entries(reported.methods).filter(([method]) => isLeft.has(method));
     return {
       ...found,
       checks: [...found.checks, ...checks],
       warnings: [...failures, ...found.warnings, ...warnings],
-      ...{ per_image, attention, corroboration, stream_facts },
+      ...{ per_image, attention, corroboration, proxy, stream_facts },
       reported: printed && { ...reported, methods: Object.fromEntries(printed) },
     };
   }
