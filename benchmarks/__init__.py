@@ -1,1 +1,1 @@
-"""What is measured, against what, and how to run it again: ``python -m benchmarks`` (or ``make bench``)."""
+"""Benchmarks with their references: run them with ``python -m benchmarks`` (or ``make bench``)."""

@@ -1,6 +1,6 @@
-"""``python -m benchmarks [VERB ...] [--short]``: measure, and renew the tables in ``RESULTS.md``.
+"""``python -m benchmarks [VERB ...] [--short]``: measure, and update the tables in ``RESULTS.md``.
 
-Without a verb, all of them; the short form leaves out those that have none.
+Without a verb, all are run; ``--short`` skips those without a short form.
 """
 
 from __future__ import annotations
@@ -32,18 +32,21 @@ VERBS = {
     "study": "benchmarks.study",
     "study-narrow": "benchmarks.study_narrow",
     "scaling": "benchmarks.scaling",
+    "launchers": "benchmarks.launchers.scaling",
     "pipeline": "benchmarks.pipeline",
     "memory": "benchmarks.memory",
     "render": "benchmarks.render",
     "concon-render": "benchmarks.concon_render",
     "score": "benchmarks.score",
+    "large": "benchmarks.large",
+    "gate": "benchmarks.gate",
     "start-up": "benchmarks.start_up",
     "attention": "benchmarks.attention",
     "verdicts": "benchmarks.verdicts",
     "demo": "benchmarks.demo",
     "audit": "benchmarks.audit",
 }
-LONG_ONLY = ("verdicts", "demo", "audit")
+LONG_ONLY = ("launchers", "verdicts", "demo", "audit")
 PLACES = {
     "mammoth": ("FOLDER", "a checkout of Mammoth to compare with"),
     "mammoth-python": ("PYTHON", "an interpreter with Mammoth's packages"),
@@ -52,7 +55,7 @@ PLACES = {
 
 
 def main(words: Sequence[str]) -> int:
-    """The exit code: 2, after one line, for whatever was asked wrongly."""
+    """Returns the exit code: 2, after a one-line message, for bad input."""
     options = parser().parse_args(words)
     try:
         verbs = chosen(options.verbs, options.short)
@@ -65,7 +68,7 @@ def main(words: Sequence[str]) -> int:
     for verb in verbs:
         print(f"measuring {verb} ...", file=sys.stderr, flush=True)
         results.setdefault(verb, {})[form] = {**measured(verb, options.short), "command": command(verb, options)}
-        # after each verb: what was measured is there even if a later one is interrupted
+        # after each verb, so that results survive an interruption of a later one
         results = {name: results[name] for name in VERBS if name in results}
         write_json(HERE / "results.json", results)
         write_text(HERE / "RESULTS.md", as_markdown(results))
@@ -74,7 +77,9 @@ def main(words: Sequence[str]) -> int:
 
 
 def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(prog="python -m benchmarks", description="Measure, and renew benchmarks/RESULTS.md.")
+    made = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Measure, and update benchmarks/RESULTS.md."
+    )
     made.add_argument("verbs", metavar="VERB", nargs="*", help=f"one of {', '.join(VERBS)}; none: all of them")
     made.add_argument("--short", action="store_true", help="fewer repeats and sizes: all verbs in ten minutes")
     for name, (word, what) in PLACES.items():
@@ -92,7 +97,7 @@ def chosen(verbs: Sequence[str], short: bool) -> list[str]:
         if verb not in VERBS:
             raise InputError(f"unknown verb '{verb}': {suggestion(verb, list(VERBS))}")
         if short and verb in LONG_ONLY:
-            raise InputError(f"'{verb}' has no short form: leave out --short")
+            raise InputError(f"'{verb}' has no short form: omit --short")
     wanted = verbs or [verb for verb in VERBS if not (short and verb in LONG_ONLY)]
     return [verb for verb in VERBS if verb in wanted]
 
@@ -110,7 +115,7 @@ def measured(verb: str, short: bool) -> dict[str, Any]:
 
 
 def command(verb: str, options: argparse.Namespace) -> str:
-    """How to measure the same again; places on this machine mean nothing elsewhere, so they are not told.
+    """The command to repeat the measurement, without paths on this machine.
 
     >>> command("step", parser().parse_args(["step", "score", "--short", "--mammoth", "/home/me/mammoth"]))
     'python -m benchmarks step --short --mammoth FOLDER'

@@ -1,4 +1,4 @@
-"""Accuracies at the end of runs, of two sides that trained the same thing in different ways."""
+"""Final accuracies of two sides that ran the same training in different ways."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from benchmarks.comparison import counted
 from benchmarks.measuring import row
 from einstellung.timeline import Timeline
 
-SEEDS_NEEDED = 3  # for a spread that says something
+SEEDS_NEEDED = 3  # for a meaningful spread
 
 Accuracies = dict[str, dict[str, list[float]]]  # by method, then by split: a value for every seed
 
@@ -44,7 +44,7 @@ class Difference:
 
     @property
     def within(self) -> bool | None:
-        """Whether the means differ by no more than runs with different seeds do; None with too few seeds to tell.
+        """Whether the means differ by no more than runs with different seeds do; None with too few seeds.
 
         >>> Difference("T2_val", 0.5, 0.5625, 0.0625, 3).within, Difference("T2_val", 0.5, 0.5625, 0.0625, 2).within
         (True, None)
@@ -92,7 +92,7 @@ def compared(ours: Accuracies, theirs: Accuracies) -> dict[str, list[Difference]
 def rows_of(where: str, differences: Mapping[str, Sequence[Difference]]) -> list[dict[str, Any]]:
     """A line for every method: its largest difference, and on how many splits it is within the spread over seeds.
 
-    With too few seeds for a spread, one line says which difference is the largest of all, and that nothing is shown by it.
+    With too few seeds for a spread, one line gives the largest difference of all and says that it is not conclusive.
     """
     pooled = [difference for found in differences.values() for difference in found]
     if any(difference.within is None for difference in pooled):

@@ -1,6 +1,6 @@
 """Attention of vision transformers over many images: time and peak memory, each net in a process of its own.
 
-The small net looks at 1,000 images of 32x32 with the cue's region; ViT-B/16 at a few of 224x224, in batches of four.
+The small net processes 1,000 images of 32x32 with the cue's region; ViT-B/16 a few of 224x224, in batches of four.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def one(name: str) -> dict[str, float]:
     region = PatchCue(place="per-index").region(torch.arange(count), 32, 32)
     probe = AttentionProbe(net, batch_size=batch)
     with torch.inference_mode():
-        net(images[:batch])  # the first calls of a kernel are not what is measured
+        net(images[:batch])  # warm-up
         begin = time.perf_counter()
         for part in images.split(batch):
             net(part)

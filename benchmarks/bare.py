@@ -1,7 +1,7 @@
-"""What anybody would write: a training loop in plain torch on ready-made inputs, and the products it is made of.
+"""The reference: a training loop in plain torch on ready-made inputs, and the matrix products it consists of.
 
-Ours is measured against it, so nothing of ours is in it but the shape of the net: weights in torch's default layout, fp32,
-``F.cross_entropy``, ``torch.optim.SGD``, two ready-made batches in turn, and nothing around them.
+It shares only the net's architecture with ours: weights in torch's default layout, fp32, ``F.cross_entropy``,
+``torch.optim.SGD`` and two alternating ready-made batches.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTPUTS = 36
 def bare_steps(
     width: int, steps: int, batch: int, *, channels_last: bool = False, bf16: bool = False
 ) -> Callable[[], None]:
-    """So many steps of a bare loop; bf16 by autocast, as the manual says."""
+    """A number of steps of a bare loop; bf16 by autocast, as documented by torch."""
     net = bare_net(width).train()
     inputs = torch.randn(2, batch, 3, 32, 32, generator=torch.Generator().manual_seed(1))
     labels = torch.arange(batch) % OUTPUTS
@@ -65,7 +65,7 @@ def fisher_one_at_a_time(net: nn.Module, inputs: Tensor, labels: Tensor) -> dict
 
 
 def peak_gflops(kind: torch.dtype, sides: tuple[int, ...] = (1024, 1536, 2048), times: int = 4) -> float:
-    """The most that products of square matrices reach in a core-second: the machine's limit for a step."""
+    """Peak FLOPs per core-second of square matrix products: the machine's limit for a step."""
     best = 0.0
     for side in sides:
         one, other = (torch.randn(side, side).to(kind) for _ in range(2))

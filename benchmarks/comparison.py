@@ -1,4 +1,4 @@
-"""What is compared by ``study``: the same runs as one study of ours, and one by one in the way of a framework."""
+"""The two sides that ``study`` compares: the same runs as one study of ours, and one by one as in a framework."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Piece:
-    """What one process is given to do: a ``study`` of ours, or a ``run`` by itself."""
+    """The task of one process: a ``study`` of ours, or a single ``run``."""
 
     kind: str
     form: str
     values: dict[str, Any]
 
     def label(self, method: str) -> str:
-        """What a method is called in a table; there are two kinds of derpp."""
+        """The name of a method in a table; there are two variants of derpp."""
         return f"{method} (replay: {self.form})" if method == "derpp" else method
 
     def belongs_to(self, form: str) -> bool:
@@ -78,12 +78,12 @@ def pieces_of(comparison: Comparison, stream: str, seeds: tuple[int, ...], threa
 
 
 def by_itself(method: str, seed: int, threads: int) -> dict[str, Any]:
-    """How a framework would train it."""
+    """The settings with which a framework would train it."""
     return {"methods": [method], "seeds": [seed], "training": {**FRAMEWORK, "threads": threads}}
 
 
 def configured(comparison: Comparison, stream: str, form: str, change: Mapping[str, Any]) -> dict[str, Any]:
-    """The preset with fewer images and epochs. What is done once a run becomes less, too, so that it weighs what it did."""
+    """The preset with fewer images and epochs; work done once per run is reduced too, so that its share stays the same."""
     preset = read_preset(comparison.preset)
     whole, mine = preset["training"]["epochs"], comparison.epochs
     share = comparison.train_per_class * mine[0] / (_CIFAR_PER_CLASS * whole[0])

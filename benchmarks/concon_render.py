@@ -63,7 +63,7 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def some_scenes(count: int) -> Scenes:
-    """Any objects, laid out anew."""
+    """Random objects with new layouts."""
     kinds = KINDS[np.random.default_rng(0).integers(len(KINDS), size=(count, 4))]
     return place_scenes(kinds, None, [np.random.default_rng(number) for number in range(count)])
 

@@ -1,4 +1,4 @@
-"""The whole demo in a fresh folder, training, report and all; and whether its words depend on seeds and kernels."""
+"""The whole demo in a fresh folder, including training and report, and whether its verdicts depend on seeds and kernels."""
 
 from __future__ import annotations
 
@@ -57,12 +57,12 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def kept_runs() -> Path | None:
-    """Where runs with other seeds are kept between calls, if the environment names a folder."""
+    """The folder in which runs with other seeds are kept between calls, if the environment names one."""
     return Path(folder) if (folder := os.environ.get("EINSTELLUNG_DEMO_RUNS")) else None
 
 
 def other_seeds(folder: Path) -> dict[str, Words]:
-    """The words of each set of seeds, from one study of all of them for every history."""
+    """The verdicts for each set of seeds, from one study of all seeds per history."""
     seeds = [seed for some in OTHER_SEEDS for seed in some]
     methods = build_config(read_preset("demo")).methods
     cards = {}
@@ -74,7 +74,7 @@ def other_seeds(folder: Path) -> dict[str, Words]:
         evidence, config = evidence_of(results), results.config()
         diagnosis = diagnosis_of(config, evidence.timeline.splits)
         for some in OTHER_SEEDS:
-            own = evidence.only(methods, tuple(some))  # a kept folder may hold others, too
+            own = evidence.only(methods, tuple(some))  # a kept folder may hold other runs
             cards[habit, some] = score_evidence(diagnosis, own, config.score).card.to_json()
     return {
         f"seeds {some[0]} to {some[-1]}": words(

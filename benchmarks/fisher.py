@@ -17,14 +17,14 @@ from einstellung.experiments.assembly import build_learner
 from einstellung.learners.ewc_on import OnlineEWC
 from einstellung.streams import Phase, Stream
 
-IMAGES = 64  # of ours: it looks at a net once before, which must weigh no more than it does in a run
-ALONE = 16  # of those, the images that are taken one at a time
+IMAGES = 64  # of ours: its one-off analysis of the net must not weigh more than in a run
+ALONE = 16  # of those, the images processed one at a time
 ONE_BY_ONE = "fisher one by one"
 REACH = 2.0
 
 
 class Pass(Protocol):
-    """One way to the Fisher information."""
+    """One way to compute the Fisher information."""
 
     images: int
 
@@ -32,7 +32,7 @@ class Pass(Protocol):
         """What is measured, over so many images."""
 
     def of_few(self) -> dict[str, Tensor]:
-        """What it comes to over the images that every way takes."""
+        """Its value over the images that all ways share."""
 
 
 class Ours:
@@ -85,7 +85,7 @@ def fisher_passes(width: int) -> dict[str, Pass]:
     net = bare_net(width)
     for module in net.modules():
         if isinstance(module, nn.BatchNorm2d):
-            module.momentum = 1.0  # statistics at once: without any, a net answers wildly in evaluation mode
+            module.momentum = 1.0  # set statistics in one step: without them, outputs in evaluation mode are arbitrary
     with torch.no_grad():
         net(inputs)
     for one in ours.values():

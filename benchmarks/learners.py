@@ -1,7 +1,7 @@
-"""Our learners at work in T2, through the real loop: reading, augmentation, cue, normalisation, step and bookkeeping.
+"""Our learners in T2, through the real loop: reading, augmentation, cue, normalisation, step and bookkeeping.
 
-What T1 leaves them is there (a full buffer, Fisher information, bases, a generator), made from few images to save time: how long
-a step takes does not depend on how many there were.
+Their state after T1 (a full buffer, Fisher information, bases, a generator) is made from few images to save time: the duration
+of a step does not depend on their number.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Setting:
     training: Mapping[str, Any] | None = None
 
     def config(self) -> StudyConfig:
-        """With every ``auto`` replaced by what it means here."""
+        """With every ``auto`` resolved on this machine."""
         values = {
             "backbone": {"name": "resnet18", "width": self.width},
             "training": {"batch_size": BATCH, **(self.training or {})},
@@ -48,12 +48,12 @@ class Setting:
 
 
 def some_stream() -> Stream:
-    """600 images of T1, enough to fill a buffer; T2's are cut to what a measurement goes through."""
+    """600 images of T1, enough to fill a buffer; T2 is reduced to the images of a measurement."""
     return shapes(PatchCue(), train_per_class=25, test_per_class=1)
 
 
 def steps_in_t2(setting: Setting, stream: Stream, steps: int) -> Callable[[], None]:
-    """An epoch over ``steps`` batches of T2, of a learner that has T1 behind it."""
+    """An epoch over ``steps`` batches of T2, for a learner that has learned T1."""
     config = setting.config()
     learner = build_learner(config, setting.method, 1, stream)
     last = stream.phases[-1]
@@ -67,7 +67,7 @@ def steps_in_t2(setting: Setting, stream: Stream, steps: int) -> Callable[[], No
 
 
 def leave_t1(learner: Learner, stream: Stream) -> None:
-    """What T1 leaves in the learner's memory."""
+    """Fill the learner's memory as T1 would."""
     first = stream.phases[0]
     few = replace(first, train=first.train.take(torch.arange(0, len(first.train), 4)))
     learner.begin_phase(few)

@@ -1,7 +1,7 @@
-"""How a work is measured: core-seconds, several times, in turn with what it is compared with, and told with its spread.
+"""Measure workloads in core-seconds: several times, alternating with what they are compared with, reported with their spread.
 
-Shared machines are noisy and slow down for minutes at a time: a ratio is taken within one repeat, where both works met the same
-weather, and its spread over the repeats stands beside its median.
+Shared machines are noisy and slow down for minutes at a time. So a ratio is taken within one repeat, where both sides met the
+same conditions, and reported as the median with its spread over repeats.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Spread:
         return cls(statistics.median(values), min(values), max(values), len(values))
 
     def words(self, digits: int = 2, unit: str = "") -> str:
-        """The value as a person reads it: ``1.83 (1.79 to 1.88, 7 times)``."""
+        """The value as text: ``1.83 (1.79 to 1.88, 7 times)``."""
         middle = f"{self.median:,.{digits}f}{' ' if unit else ''}{unit}"
         if self.n == 1:
             return f"{middle} (once)"
@@ -45,7 +45,7 @@ class Spread:
 
 
 def in_turn(measured: Mapping[str, Callable[[], float]], repeats: int) -> dict[str, list[float]]:
-    """What each of the works measures of itself, ``repeats`` times, in turn: every repeat starts with another work."""
+    """The value returned by each workload, ``repeats`` times, alternating: every repeat starts with another one."""
     names = list(measured)
     found: dict[str, list[float]] = {name: [] for name in names}
     for repeat in range(repeats):
@@ -58,7 +58,7 @@ def in_turn(measured: Mapping[str, Callable[[], float]], repeats: int) -> dict[s
 def interleaved(works: Mapping[str, Callable[[], object]], repeats: int) -> dict[str, list[float]]:
     """Core-seconds of each work, ``repeats`` times, in turn.
 
-    Each is called once before, unmeasured: the first calls of a kernel choose and compile it.
+    Each is called once before as a warm-up: the first calls select and compile kernels.
     """
     for work in works.values():
         work()
@@ -80,7 +80,7 @@ def core_seconds(work: Callable[[], object]) -> float:
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has held since its program was started.
+    """Peak memory of this process in bytes, since its program started.
 
     >>> 2**20 < peak_memory() < 2**36
     True

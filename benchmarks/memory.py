@@ -1,8 +1,8 @@
 """Peak memory of a run of the `paper` preset, per learner: a full ResNet-18 on streams as large as CIFAR-100's two phases.
 
 Each learner gets a process of its own, closes T1 (Fisher information, bases, buffer, generator), takes some steps of T2, is
-evaluated, and writes a checkpoint with the chosen weights beside its own. What grows with the number of epochs is nothing but
-the table of measurements.
+evaluated, and writes a checkpoint with its own and the selected weights. Only the table of measurements grows with the number
+of epochs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What everything around the net costs: reading, augmentation, cue, normalisation, evaluation, checkpoints, tables.
+"""The cost of everything around the net: reading, augmentation, cue, normalisation, evaluation, checkpoints, tables.
 
-On drawn images of CIFAR-100's size, with the numbers of CIFAR-100's two phases: an epoch of T2 goes through 9,000 images, T1 has
-4,000 test images, every other split 1,000. Shares are of the time on one thread.
+On drawn images of CIFAR-100's size and number: an epoch of T2 has 9,000 images, T1 has 4,000 test images, every other split
+1,000. Shares are of the time on one thread.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NEEDED = ("T2_shortcut_normal", "T2_shortcut_masked", "T2_val")
 EPOCH_IMAGES = 9_000
 SPLIT_IMAGES = {"T1_all": 4_000}  # the others hold 1,000 each
 EPOCHS = 50  # of the phase whose tables are written
-DATA_TIMES = 20  # batches at a time where no net is involved, so that a piece of work is long enough for the clock
+DATA_TIMES = 20  # batches at a time where no net is involved, so that a measurement is long enough for the clock
 PARTS = {
     "data": "reading, augmentation, cue and normalisation together",
     "reading": "reading alone",
@@ -88,7 +88,7 @@ def costs(stream: Stream, size: Size, folder: Path) -> dict[str, list[float]]:
 
 
 def batch_works(learner: Learner, stream: Stream) -> tuple[dict[str, Callable[[], object]], Callable[[], object]]:
-    """What is done to every batch, whole and in its parts; and a whole step."""
+    """The processing of a batch, whole and in parts, and a whole step."""
     train, shown = stream.phases[-1].train, learner.context.presentation
     draws = generator(1, "benchmark")
     some = train.take(torch.arange(0, len(train), len(train) // BATCH)[:BATCH])
@@ -111,7 +111,7 @@ def batch_works(learner: Learner, stream: Stream) -> tuple[dict[str, Callable[[]
 
 
 def write_checkpoint(learner: Learner, folder: Path) -> None:
-    """What a run writes after every epoch: the net, the optimiser, the best weights so far."""
+    """The files written after every epoch: the net, the optimiser, the best weights so far."""
     assert learner.optimiser is not None
     net = learner.net.state_dict()
     best = {name: value.clone() for name, value in net.items()}
@@ -121,7 +121,7 @@ def write_checkpoint(learner: Learner, folder: Path) -> None:
 
 
 def write_tables(stream: Stream, folder: Path) -> None:
-    """What a run writes at its end: a row per split and epoch, and what was said of every image."""
+    """The files written at the end of a run: a row per split and epoch, and the prediction for every image."""
     splits = [split.name for split in stream.splits]
     grid = pd.MultiIndex.from_product([range(1, EPOCHS + 1), splits], names=["epoch", "split"]).to_frame(index=False)
     Timeline(grid.assign(method="sgd", seed=1, phase="T2", acc=0.5, loss=1.0, n=500)).write(folder / "timeline.csv")

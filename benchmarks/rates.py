@@ -1,4 +1,4 @@
-"""Pieces of work over images, and how many images each goes through in a core-second."""
+"""Workloads over images, and their throughput in images per core-second."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Work:
 class Rates:
     """Of each work the images it goes through at a time, and the core-seconds that took, one value a repeat.
 
-    ``lost`` are the peers that ended in the middle, and why; nothing of theirs is kept.
+    ``lost``: peers that ended early, with the reason; their results are dropped.
     """
 
     images: dict[str, int] = field(default_factory=dict)
@@ -52,15 +52,15 @@ class Rates:
 
 
 def warm(works: Mapping[str, Work]) -> None:
-    """Each once, unmeasured: the first calls of a kernel choose and compile it."""
+    """Run each once as a warm-up: the first calls select and compile kernels."""
     for work in works.values():
         work.do()
 
 
 def measured(works: Mapping[str, Work], asked: Mapping[str, tuple[Peer, str]], repeats: int) -> Rates:
-    """Our works and those that peers are asked for, in turn. A peer that ends in the middle loses its own alone.
+    """Our workloads and those of the peers, alternating. If a peer ends early, only its own results are lost.
 
-    Each is done once right before it is measured, here as at the peers.
+    Each runs once right before it is measured, for us and for the peers.
     """
     rates = Rates({name: work.images for name, work in works.items()})
 

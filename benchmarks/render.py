@@ -1,6 +1,6 @@
 """The report of a finished study: scoring, tables, every figure in three formats, sheets of images, the page.
 
-The study is as large as the preset `paper`, its curves are made up, its images drawn: what is measured is the drawing.
+The study is as large as the preset `paper`, with synthetic curves and drawn images: the measurement is about rendering.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What more workers, more threads and more seeds bring.
+"""Scaling with workers, threads and seeds.
 
-Workers are processes that train at the same time, each with its own net; nobody is timed before all are ready, and nobody stops
+Workers are processes that train at the same time, each with its own net; timing starts when all are ready, and none stops
 before all are timed. The cost per seed is that of small studies through our launcher, everything included.
 """
 
@@ -94,7 +94,7 @@ def costs_by_seeds(
 
 
 def _images(per_class: int, test_per_class: int) -> dict[str, Any]:
-    """Drawn images as large as CIFAR's: no data set is needed, and loading one is no part of the question."""
+    """Drawn images of CIFAR's size: no data set is needed, and loading one is not part of the measurement."""
     return {"name": "shapes", "train_per_class": per_class, "test_per_class": test_per_class}
 
 

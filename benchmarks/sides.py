@@ -1,10 +1,10 @@
 """The two sides of a comparison, each in a process of its own: ``python -m benchmarks.sides study|run|steps``.
 
-``study``: a whole study through our launcher, first phases shared, its workers beside each other. ``run``: one method with one
-seed by itself in the way of a framework: in this very process, from the first phase on, with torch's own kernels in fp32 and the
-Fisher information of one image at a time. ``steps``: a step of such a run against one of a bare loop.
-The clocks start when torch is imported and kernels are compiled, which happens once on a machine; of a study, starting its
-workers counts as well. Questions come as JSON on standard input, answers go as JSON to standard output.
+``study``: a whole study through our launcher, with shared first phases and parallel workers. ``run``: one method with one seed as
+in a framework: in this process, from the first phase on, with torch's kernels in fp32 and Fisher information one image at a time.
+``steps``: a step of such a run against a step of a bare loop.
+Timing starts after torch is imported and kernels are compiled (once per machine); for a study it includes starting the workers.
+Requests are JSON on standard input, answers JSON on standard output.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def asked(what: str, **question: Any) -> Any:
 
 
 def study(values: Mapping[str, Any], out: str, workers: int) -> dict[str, float]:
-    """What a whole study costs, from its configuration to its merged timeline."""
+    """The cost of a whole study, from its configuration to its merged timeline."""
     config = build_config(values)
     ready_kernels(resolve(config))
 
@@ -67,7 +67,7 @@ def study(values: Mapping[str, Any], out: str, workers: int) -> dict[str, float]
 
 
 def run(values: Mapping[str, Any], out: str) -> dict[str, float]:
-    """What one method with one seed costs if it is trained by itself, in this process, with nobody to share anything with."""
+    """The cost of one method with one seed, trained alone in this process without sharing anything."""
 
     def work() -> None:
         config = resolve(build_config(values))
@@ -126,7 +126,7 @@ def _cost(work: Callable[[], None]) -> dict[str, float]:
 
 
 def _end_the_server() -> None:
-    """End the process that workers are forked from: its time and theirs are not known here before it has ended."""
+    """End the fork server: its CPU time and that of its workers are known only after it has ended."""
     if "forkserver" in multiprocessing.get_all_start_methods():
         from multiprocessing.forkserver import _forkserver
 

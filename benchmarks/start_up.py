@@ -1,4 +1,4 @@
-"""How long ``einstellung --help`` takes, beside an interpreter that does nothing."""
+"""The time of ``einstellung --help``, compared with an empty interpreter."""
 
 from __future__ import annotations
 

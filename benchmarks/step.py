@@ -1,7 +1,7 @@
 """Training steps: images per core-second of every learner, against a bare loop, the machine's limit, and other frameworks.
 
-All works are done in turn on one thread, peers in processes of their own, so that every ratio is one of neighbours in time.
-An image counts once, when the phase itself shows it: what is replayed beside it does not count, here and at the peers.
+All workloads alternate on one thread, peers in processes of their own, so that every ratio compares neighbours in time.
+Only images of the current phase count; replayed ones do not, for us and for the peers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from einstellung.training.acceleration import available
 from einstellung.training.devices import torch_threads
 
 FULL, NARROW = 64, 8  # the paper's net, and that of the preset paper-fast
-NARROW_STEPS = 4  # at a time, so that a piece of work is long enough for the clock
+NARROW_STEPS = 4  # at a time, so that a measurement is long enough for the clock
 LEARNERS = ("sgd", "ewc_on", "derpp", "er", "der", "gpm", "dgr")
 PEERS = {"Mammoth": start_mammoth, "Avalanche": start_avalanche}
 PAIRS = {  # ours and theirs
@@ -53,7 +53,7 @@ LONG_ONLY = (
 
 def measure(short: bool) -> dict[str, Any]:
     with torch_threads(1), ExitStack() as stack:
-        waiting = started(stack)  # they get ready while ours does
+        waiting = started(stack)  # they start while ours are prepared
         passes = fisher_passes(FULL)
         works = {**plain_works(FULL, 1, short), **fisher_works(passes)}
         warm(works)
@@ -122,7 +122,7 @@ def measured_peak() -> dict[str, float]:
 
 
 def usual(width: int) -> str:
-    """What a run takes where nothing is asked for."""
+    """The default precision and kernels of a run."""
     training = Setting("sgd", width).config().training
     return f"{training.precision}, {training.kernels} kernels"
 
@@ -138,7 +138,7 @@ def started(stack: ExitStack) -> dict[str, Peer | PeerError]:
 
 
 def ready(waiting: Mapping[str, Peer | PeerError]) -> tuple[dict[str, Peer], dict[str, str]]:
-    """The peers that answer, and of the others why they do not."""
+    """The available peers, and the reason for each unavailable one."""
     there: dict[str, Peer] = {}
     absent: dict[str, str] = {}
     for name, peer in waiting.items():

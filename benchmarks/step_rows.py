@@ -1,4 +1,4 @@
-"""What the verb ``step`` says: lines of the table, from rates."""
+"""The table rows of the verb ``step``, from rates."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _bf16_rows(width: int, rates: Rates, flops: float, peak: Mapping[str, float]
 
 
 def learner_rows(width: int, rates: Rates, learners: Sequence[str], usual: str) -> list[dict[str, Any]]:
-    """``usual``: precision and kernels that are taken here where nothing is asked for."""
+    """``usual``: the default precision and kernels on this machine."""
     net = describe_net(width)
     rows = [
         row(
@@ -111,7 +111,7 @@ def learner_rows(width: int, rates: Rates, learners: Sequence[str], usual: str) 
 def peer_rows(
     peer: str, facts: Mapping[str, Any], pairs: Sequence[tuple[str, str]], width: int, rates: Rates, flops: float
 ) -> list[dict[str, Any]]:
-    """``pairs``: our works, and which of the peer's each is compared with."""
+    """``pairs``: our workloads, each with the peer's workload it is compared with."""
     same = "the same FLOPs an image" if facts["flops_per_image"] == flops else "with OTHER FLOPs an image"
     rows = []
     for ours, theirs in pairs:

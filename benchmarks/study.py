@@ -51,7 +51,7 @@ Accuracies = list[tuple[str, dict[str, float]]]  # of runs, by label
 
 @dataclass(frozen=True)
 class Done:
-    """A piece, what it cost (by clock), and of every run in it by (label, seed): accuracies at the end, images taken."""
+    """A piece, its cost by clock, and for every run in it by (label, seed): final accuracies and number of images."""
 
     piece: Piece
     cost: dict[str, float]
@@ -77,7 +77,7 @@ def measure(short: bool) -> dict[str, Any]:
 
 
 def usable_stream() -> str:
-    """Real images where they are found."""
+    """Real images if available."""
     return "cifar100" if _has_cifar100() else "shapes"
 
 
@@ -119,8 +119,8 @@ def compare(comparison: Comparison, stream: str, cores: int) -> dict[str, Any]:
 def measured(block: Sequence[Piece], cores: int, clock: str, left: TimeLeft) -> list[Done]:
     """The pieces of a block, done.
 
-    Where core-seconds are counted, runs go beside each other as our workers do, one for every core: both sides have the same
-    share of the machine's memory and caches. Wall time is that of one run after the other.
+    For core-seconds, runs are parallel like our workers, one per core, so that both sides share memory and caches alike.
+    For wall time, runs are sequential.
     """
     found: list[Done] = []
     with tempfile.TemporaryDirectory() as place:
@@ -139,7 +139,7 @@ def measured(block: Sequence[Piece], cores: int, clock: str, left: TimeLeft) -> 
 
 
 def sides(blocks: Sequence[Sequence[Done]]) -> tuple[Accuracies, Accuracies]:
-    """The accuracies of our runs and of those by themselves; both runs of a pair must have gone through as many images."""
+    """The accuracies of our runs and of the single runs; both runs of a pair must have used equally many images."""
     by_kind: dict[str, dict[tuple[str, int], Done]] = {"study": {}, "run": {}}
     for one in (one for block in blocks for one in block):
         for run in one.images:
@@ -156,14 +156,14 @@ def sides(blocks: Sequence[Sequence[Done]]) -> tuple[Accuracies, Accuracies]:
 
 
 def costs(block: Sequence[Done], form: str, clock: str) -> tuple[float, float]:
-    """What a block cost run by run and as a study of ours, with derpp in one of its forms."""
+    """The cost of a block run by run and as our study, with derpp in one of its forms."""
     belonging = [one for one in block if one.piece.belongs_to(form)]
     by_kind = {kind: [one.cost[clock] for one in belonging if one.piece.kind == kind] for kind in ("run", "study")}
     return sum(by_kind["run"]), sum(by_kind["study"])
 
 
 def quickest(took: Mapping[str, Mapping[str, Sequence[float]]]) -> int:
-    """The number of threads with which a run by itself is quickest.
+    """The number of threads with which a single run is fastest.
 
     >>> quickest({"1": {"run": [2.0, 2.5, 2.0]}, "2": {"run": [1.5, 9.0, 1.75]}})
     2
@@ -192,7 +192,7 @@ def _gain_row(
 
 
 def _honesty_row(where: str, took: Mapping[str, Mapping[str, Sequence[float]]], threads: int) -> dict[str, Any]:
-    """Run by run must be as quick as a loop without anything of ours: a ratio against a slow baseline is worth nothing."""
+    """Run by run must be as fast as a plain loop: a ratio against a slow baseline would be meaningless."""
     ratio = ratios(took[str(threads)]["run"], took[str(threads)]["bare"])
     others = [
         f"; {counted(int(other), 'thread')} would take {ratios(times['run'], took[str(threads)]['run']).median:.2f} times as long"

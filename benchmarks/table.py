@@ -1,4 +1,4 @@
-"""The results as a person reads them: a table per verb, the long form's before the short form's."""
+"""The results as Markdown: a table per verb, the long form before the short form."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def as_markdown(results: Mapping[str, Mapping[str, Any]]) -> str:
 
 
 def mark(row: Mapping[str, Any]) -> str:
-    """Whether a line reached what was to be reached.
+    """Whether a row reached its target.
 
     >>> mark({"reach": "at least 2", "reached": True}), mark({"reach": "at least 2", "reached": None})
     ('yes', 'not on this machine')

@@ -1,4 +1,4 @@
-"""A line for every piece of a long measurement that is done, with the time that the others will take."""
+"""Log a line for every finished piece of a long measurement, with the estimated time left."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TimeLeft:
         self._begin = clock()
 
     def after(self, weight: float) -> str:
-        """How long the rest takes at the pace so far, now that a piece of this weight is done."""
+        """The estimated time left at the current pace, after a piece of this weight."""
         self._done += weight
         return describe_duration((self._clock() - self._begin) * (self._total - self._done) / self._done)
 

@@ -1,23 +1,52 @@
-"""Einstellung: does a continual learner adapt for the right reason?"""
+"""Einstellung: does a continual learner adapt for the right reason?
+
+    import einstellung as e
+
+    result = e.score("my_logs")           # or a DataFrame; in a notebook it shows the answer and a table
+    study = e.load("results/demo")        # a results folder, a sweep or a family
+    study = e.run("demo", out="mine")     # a study of a preset, a YAML file or a dict
+    data = e.two_phase((x, y), (x_test, y_test), t1=[0, 1], t2=[2, 3], shortcut=[2])   # your data, with a cue planted
+
+Names are imported when they are first used: ``import einstellung`` takes no torch, pandas or matplotlib.
+"""
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from einstellung.version import __version__
+
+if TYPE_CHECKING:
+    from einstellung.api.auditing import audit
+    from einstellung.api.comparing import compare
+    from einstellung.api.data import two_phase
+    from einstellung.api.scoring import load, score
+    from einstellung.api.studies import run
+    from einstellung.bridges.recorder import Recorder
+    from einstellung.gating import gate
+
+_HOMES = {
+    "Recorder": "einstellung.bridges.recorder",
+    "audit": "einstellung.api.auditing",
+    "compare": "einstellung.api.comparing",
+    "gate": "einstellung.gating",
+    "load": "einstellung.api.scoring",
+    "run": "einstellung.api.studies",
+    "score": "einstellung.api.scoring",
+    "two_phase": "einstellung.api.data",
+}
+
+__all__ = ["Recorder", "__version__", "audit", "compare", "gate", "load", "run", "score", "two_phase"]
 
 
-def audit(model: Any, images: Any, labels: Any, baseline: Any = None, **options: Any) -> Any:
-    """Audit a classifier for cues that nobody knows.
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'einstellung' has no attribute '{name}'")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
 
-    ``model`` and ``baseline``: torch modules or other functions from a float batch [N, C, H, W] to logits. ``images``: bytes or
-    numbers in 0..1, [N, C, H, W] or [N, H, W, C]; ``labels``: class numbers. With a baseline (the model before an update, or one
-    trained from scratch) the relative index is computed too. Options: ``names`` of the classes, ``mean`` and ``std`` that inputs
-    are normalised with, ``budgets``, ``probes``, ``classes``, ``most_images``, ``seed`` and ``on_progress(done, total)``.
 
-    The result (:class:`einstellung.experiments.auditing.AuditResult`) has ``findings``, ``suspicions``, ``cannot_tell``,
-    ``to_json()`` and ``save(folder)``, which writes a page.
-    """
-    auditing = import_module("einstellung.experiments.auditing")  # here: torch takes seconds to import
-    return auditing.audit_arrays(model, images, labels, baseline, **options)
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -13,7 +13,7 @@ _MAX_GRID_STEPS = 200
 
 
 def numbers(option: str, text: str, count: int | None = None) -> list[float]:
-    """Finite numbers separated by commas; exactly ``count`` of them if given.
+    """Finite numbers separated by commas; exactly ``count`` if it is given.
 
     >>> numbers("--margins", "1,0.02,0.02", 3)
     [1.0, 0.02, 0.02]
@@ -23,7 +23,7 @@ def numbers(option: str, text: str, count: int | None = None) -> list[float]:
     except ValueError:
         values = []
     if not values or not all(map(math.isfinite, values)) or (count is not None and len(values) != count):
-        raise InputError(f"{option} {text}: give {count or 'some'} numbers separated by commas")
+        raise InputError(f"{option} {text}: give {f'{count} ' if count else ''}numbers separated by commas")
     return values
 
 

@@ -6,12 +6,23 @@ import errno
 import hashlib
 import json
 import os
+import re
+import stat
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import read_text
+
+try:
+    import fcntl
+except ImportError:  # not on Windows
+    fcntl = None  # type: ignore[assignment]
+
+_MOST_JSON = 256 * 2**20
+_LEFTOVER = re.compile(r"\..*-[a-z0-9_]{8}\.writing(\.[^.]*)?", re.DOTALL)
 
 
 def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
@@ -26,11 +37,10 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
     """
     path = Path(path)
     temporary: Path | None = None
+    handle = -1
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f".writing{path.suffix}", dir=path.parent)
-        os.close(handle)
-        temporary = Path(name)
+        handle, temporary = _temporary_beside(path)
         write(temporary)
         with temporary.open("rb+") as stream:
             os.fsync(stream.fileno())
@@ -41,12 +51,14 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        if handle >= 0:
+            os.close(handle)
     return path
 
 
 def _as_input_error(error: OSError, path: Path) -> InputError:
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-        return InputError(f"no space left while writing {path}: free some space and run the same command again")
+        return InputError(f"no space left while writing {path}: free some space and rerun the command")
     return InputError(f"cannot write {path}: {error.strerror or error}; choose a folder you can write to")
 
 
@@ -56,7 +68,7 @@ def require_writable(folder: Path) -> None:
     if not existing.is_dir():
         raise InputError(f"{existing} is a file; choose a folder for --out")
     if not os.access(existing, os.W_OK | os.X_OK):
-        raise InputError(f"cannot write into {existing}; choose another folder for --out")
+        raise InputError(f"cannot write to {existing}; choose another folder for --out")
 
 
 def write_text(path: Path | str, text: str) -> Path:
@@ -87,18 +99,11 @@ def to_json(value: Any) -> str:
 
 def read_json(path: Path | str) -> Any:
     """Read JSON; an error names a missing or broken file."""
-    path = Path(path)
+    text = read_text(path, _MOST_JSON, missing=f"{path} is missing")
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing") from None
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: bad syntax, bad encoding or a number with too many digits
-        raise InputError(f"{path} is not valid JSON ({error}); delete it or restore it") from None
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: bad syntax, or a number with too many digits
+        raise InputError(f"{path} is not valid JSON ({error}); delete or restore it") from None
 
 
 def digest(value: Any, length: int = 16) -> str:
@@ -109,3 +114,62 @@ def digest(value: Any, length: int = 16) -> str:
     """
     canonical = json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(canonical.encode()).hexdigest()[:length]
+
+
+def is_leftover(name: str) -> bool:
+    """Whether a name is that of a temporary file of :func:`write_atomically`.
+
+    >>> is_leftover(".config-8_3kq0zx.writing.yaml"), is_leftover(".config.yaml"), is_leftover("config-8_3kq0zx.writing.yaml")
+    (True, False, False)
+    """
+    return _LEFTOVER.fullmatch(name) is not None
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Delete what killed processes left half-written in a folder, but nothing that a living process is writing.
+
+    Whoever writes such a file holds a lock on it, which the system frees when the process dies. A file by another user, a link,
+    or one that cannot be locked stays.
+    """
+    if fcntl is None:
+        return
+    try:
+        with os.scandir(folder) as entries:
+            found = [entry.path for entry in entries if is_leftover(entry.name)]
+    except OSError:
+        return
+    for path in found:
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            facts = os.fstat(handle)
+            if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.geteuid() and _lock(handle):
+                os.unlink(path)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+
+
+def _temporary_beside(path: Path) -> tuple[int, Path]:
+    """A new file in the folder of ``path``, and a handle that holds its lock (-1 where the system has no such locks)."""
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f".writing{path.suffix}", dir=path.parent)
+        if fcntl is None:
+            os.close(handle)
+            return -1, Path(name)
+        _lock(handle)
+        if os.fstat(handle).st_nlink:
+            return handle, Path(name)
+        os.close(handle)  # deleted as a leftover before it was locked
+
+
+def _lock(handle: int) -> bool:
+    """Whether the file is locked now; False where another process has it, or the file system has no locks."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

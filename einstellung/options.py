@@ -1,4 +1,4 @@
-"""Check options against the signature of the function or class that takes them."""
+"""Check options against the signature of the function or class that they are for."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
-from einstellung.errors import InputError
+from einstellung.errors import ProblemList
 from einstellung.registry import suggestion
+from einstellung.visible import quoted
+
+_LARGEST = 2**53  # whole numbers beyond it are no longer exact everywhere
 
 
 def checked_options(
@@ -17,7 +20,7 @@ def checked_options(
 ) -> dict[str, Any]:
     """All options of ``make``: the given ones converted to the declared type, the others at their defaults.
 
-    An error names a wrong key or value. ``taken`` are parameters that do not come from a configuration.
+    An error names every wrong key and value. ``taken`` are parameters that do not come from a configuration.
 
     >>> def net(width: int = 64, depth: int = 3) -> None: ...
     >>> checked_options(net, "backbone", {"width": "8"})
@@ -33,10 +36,15 @@ def checked_options(
     known = list(parameters)
     hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
     checked = {name: value.default for name, value in parameters.items() if value.default is not value.empty}
+    problems = ProblemList()
     for key, value in given.items():
         if key not in known:
             hint = suggestion(key, known) if known else "there are no options"
-            raise InputError(f"unknown key '{section}.{key}': {hint}")
+            problems.add(f"unknown key '{section}.{key}': {hint}")
+            continue
+        if isinstance(value, int) and abs(value) > _LARGEST:
+            problems.add(f"{section}.{key} is too large: give a number up to {_LARGEST:,}")
+            continue
         try:
             checked[key] = TypeAdapter(hints[key], config=ConfigDict(allow_inf_nan=False)).validate_python(value)
         except ValidationError as error:
@@ -48,5 +56,6 @@ def checked_options(
                     hints[key], type
                 ):  # for a union, pydantic's first message covers one alternative only
                     problem = f"it should be {hints[key]}"
-            raise InputError(f"{section}.{key} is {value!r}: {problem}") from None
+            problems.add(f"{section}.{key} is {quoted(value)}: {problem}")
+    problems.raise_any()
     return checked

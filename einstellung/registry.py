@@ -1,4 +1,4 @@
-"""The registry behind everything that a configuration names: learners, streams, cues, backbones."""
+"""The registry of everything that a configuration can name: learners, streams, cues, backbones."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from einstellung.errors import InputError
 T = TypeVar("T")
 
 
+_LONGEST_LIST = 140  # characters
+
+
 def suggestion(name: str, known: Iterable[str]) -> str:
     """The closest known name as a question, or the list of known names.
 
@@ -23,7 +26,12 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     known = sorted(known)
     close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.6)
     close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    return f"did you mean '{close[0]}'?" if close else f"there are: {', '.join(known)}"
+    if close:
+        return f"did you mean '{close[0]}'?"
+    listed = ", ".join(known)
+    if len(listed) > _LONGEST_LIST:
+        listed = f"{listed[:_LONGEST_LIST].rpartition(', ')[0]}, …"
+    return f"there are: {listed}"
 
 
 class Registry(Generic[T]):

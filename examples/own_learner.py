@@ -1,5 +1,10 @@
-"""Learning without forgetting (Li & Hoiem, 2016): for old classes, answer new images as g does, the net before the phase.
-loss = CE(f(x), y) + alpha T^2 KL(softmax(g(x) / T), softmax(f(x) / T)), the latter over the outputs of earlier phases."""
+"""Learning without forgetting (Li & Hoiem, 2016): on new images, keep the old net's answers for the old classes.
+
+    loss = CE(f(x), y) + alpha T^2 KL(softmax(g(x) / T), softmax(f(x) / T))
+
+f is the net, g a frozen copy of it from before the phase; KL is over the outputs of earlier phases. The method is a loss, so
+it overrides ``objective``. A method that changes the step itself (several updates, other gradients) overrides ``observe``.
+"""
 
 from copy import deepcopy
 from dataclasses import dataclass
@@ -15,26 +20,46 @@ class LwFOptions:
     T: float = option(2.0, "Li & Hoiem, 2016")
 
 
-@learners.register("lwf")
+@learners.register("own_lwf")
 class LearningWithoutForgetting(Learner):
-    Options, old, before = LwFOptions, (), None
+    Options = LwFOptions
 
-    def observe(self, batch):
+    old_classes: tuple[int, ...] = ()  # outputs that earlier phases trained
+    before = None  # the net as it was before this phase; None in the first one
+
+    def objective(self, batch):
+        """The loss of one batch; the base class does the backward pass and the update."""
         with self.context.autocast():
-            new, kept = self.net(batch.inputs).float(), self.before and self.before(batch.inputs).float()
-        loss = F.cross_entropy(new, batch.labels)
-        if self.before:
-            f, g = (F.log_softmax(logits[:, self.old] / self.options.T, dim=1) for logits in (new, kept))
-            loss += self.options.alpha * self.options.T**2 * F.kl_div(f, g, reduction="batchmean", log_target=True)
-        return self.step(loss)
+            logits = self.net(batch.inputs).float()
+        loss = F.cross_entropy(logits, batch.labels)
+        if self.before is not None:
+            loss = loss + self.options.alpha * self.distillation(logits, batch.inputs)
+        return loss
+
+    def distillation(self, logits, inputs):
+        """How far the answers for old classes have moved from those before the phase."""
+        with self.context.autocast():
+            targets = self.before(inputs).float()
+        classes, temperature = list(self.old_classes), self.options.T
+        now = F.log_softmax(logits[:, classes] / temperature, dim=1)
+        then = F.log_softmax(targets[:, classes] / temperature, dim=1)
+        return temperature**2 * F.kl_div(now, then, reduction="batchmean", log_target=True)
 
     def end_phase(self, phase):
-        self.old, self.before = [*self.old, *phase.classes], deepcopy(self.net).eval().requires_grad_(False)
+        self.old_classes = (*self.old_classes, *phase.classes)
+        self.before = self.frozen_copy()
 
-    def state_dict(self):  # so that an interrupted run goes on where it stopped
-        return {"old": self.old, "before": self.before.state_dict()} if self.before else {}
+    def frozen_copy(self):
+        return deepcopy(self.net).eval().requires_grad_(False)
+
+    def state_dict(self):
+        """What an interrupted run needs in order to resume."""
+        if self.before is None:
+            return {}
+        return {"old_classes": list(self.old_classes), "before": self.before.state_dict()}
 
     def load_state_dict(self, state):
         if state:
-            self.old, self.before = state["old"], deepcopy(self.net).eval().requires_grad_(False)
+            self.old_classes = tuple(state["old_classes"])
+            self.before = self.frozen_copy()
             self.before.load_state_dict(state["before"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import pickle
+import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -50,6 +51,14 @@ def raw_cifar100(tmp_path_factory) -> Iterator[dict[str, dict[bytes, Any]]]:
         for part in ("train", "test"):
             raw[part] = {key: np.array(value) for key, value in raw[part].items() if key != b"filenames"}
         yield raw
+
+
+@pytest.fixture(autouse=True)
+def own_interrupts() -> Iterator[None]:
+    """A command that was interrupted ignores further interrupts; the tests after it must not."""
+    before = signal.getsignal(signal.SIGINT)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @pytest.fixture

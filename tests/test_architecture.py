@@ -30,7 +30,10 @@ def imports(tree: ast.AST) -> set[str]:
 
 
 def declared(tree: ast.AST) -> set[ast.AST]:
-    """Values of what is called ``diagnosis``: a stream may say what its splits are made for."""
+    """Values of what is called ``diagnosis``: a stream may say what its splits are made for.
+
+    So are the names that a package exports: a function may be called like a kind.
+    """
     found: set[ast.AST] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.keyword) and node.arg == "diagnosis":
@@ -39,6 +42,10 @@ def declared(tree: ast.AST) -> set[ast.AST]:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             if any(getattr(target, "id", getattr(target, "attr", "")) == "diagnosis" for target in targets):
                 found.add(node.value)  # type: ignore[arg-type]
+            if any(getattr(target, "id", "") == "__all__" for target in targets) and isinstance(node.value, ast.List):
+                found |= set(node.value.elts)
+            if any(getattr(target, "id", "") == "_HOMES" for target in targets) and isinstance(node.value, ast.Dict):
+                found |= set(node.value.keys) - {None}  # type: ignore[arg-type]
     return found
 
 
@@ -70,6 +77,9 @@ def test_no_file_outside_diagnoses_knows_a_kind(file):
 def test_a_branch_on_a_kind_would_be_found():
     assert kinds_named(ast.parse('if card.kind == "confounding": ...')) == {"confounding"}
     assert kinds_named(ast.parse('Stream(diagnosis="confounding")')) == set()
+    assert kinds_named(ast.parse('__all__ = ["audit"]\n_HOMES = {"audit": "einstellung.api.auditing"}')) == set()
+    assert kinds_named(ast.parse('__all__ = ["audit"]\nif card.kind == "audit": ...')) == {"audit"}
+    assert kinds_named(ast.parse('_HOMES = {"name": "audit"}')) == {"audit"}
 
 
 def test_at_most_three_files_outside_know_the_guide():

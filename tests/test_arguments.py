@@ -15,7 +15,7 @@ from einstellung.errors import InputError
     [
         (lambda: numbers("--margins", "1,x", 2), "--margins 1,x: give 2 numbers"),
         (lambda: numbers("--margins", "1,2", 3), "give 3 numbers"),
-        (lambda: numbers("--rates", "inf"), "give some numbers"),
+        (lambda: numbers("--rates", "inf"), "--rates inf: give numbers separated by commas"),
         (lambda: names("--methods", " , "), "give names separated by commas"),
         (lambda: whole_numbers("--seeds", "1.5"), "give whole numbers"),
         (lambda: grid("--tau-grid", "0.6:0.3:0.1"), "write first:last:step"),

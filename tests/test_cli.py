@@ -164,7 +164,10 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["score", "no_column.csv"], "acc"),
         (["score", "good.csv", "--baseline", "scrach_t2"], "did you mean 'scratch_t2'"),
         (["score", "good.csv", "--final", "best-val"], "T2_val"),
-        (["score", "good.csv", "--margins", "1,2"], "--margins is 1,2: write three numbers"),
+        (
+            ["score", "good.csv", "--margins", "1,2"],
+            "--margins is 1,2: give three non-negative numbers for AD, PD and SFR_rel",
+        ),
         (["score", "good.csv", "--tau-grid", "0.6:0.3:0.1"], "--tau-grid"),
         (["score", "good.csv", "--tau-grid", "nan:0.6:0.05"], "--tau-grid"),
         (["score", "good.csv", "--tau-grid", "0.3:0.6:1e-12"], "--tau-grid"),
@@ -180,24 +183,30 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         (["score", "good.csv", "--out", "good.csv"], "good.csv is a file"),
         (["score"], "Missing argument"),
         (["scor"], "No such command 'scor'"),
-        (["run"], "give a CONFIG.yaml or --preset NAME"),
+        (["run"], "give either a CONFIG.yaml or --preset NAME"),
         (["run", "absent.yaml"], "no such configuration"),
         (["run", "--preset", "demo", "--methods", "sgdd"], "unknown learner 'sgdd': did you mean 'sgd'"),
         (["run", "--preset", "demo", "--seeds", "one"], "--seeds one"),
         (["run", "--preset", "demo", "--methods", " , "], "--methods ' , ': give names separated by commas"),
-        (["run", "--preset", "demo", "--only", "nn-strict"], "describes a single study: --only chooses among several"),
+        (
+            ["run", "--preset", "demo", "--only", "nn-strict"],
+            "has a single study: leave out --only, which chooses among several",
+        ),
         (["run", "--preset", "concon-fast", "--only", "nn-stric"], "has no study 'nn-stric'; did you mean 'nn-strict'"),
         (["run", "--preset", "demo", "--set", "trainin.lr=1"], "did you mean 'training'"),
-        (["run", "--preset", "demo", "--set", "training.lr=2024-13-45"], "the value is not valid YAML"),
-        (["run", "date.yaml"], "date.yaml is not valid YAML"),
-        (["run", "--preset", "demo", "--sweep", "cue.size=2024-13-45,2"], "the values are not valid YAML"),
+        (
+            ["run", "--preset", "demo", "--set", "training.lr=2024-13-45"],
+            "unable to parse string as a number (got '2024-13-45')",
+        ),
+        (["run", "date.yaml"], "the YAML tag '!!timestamp' is not allowed"),
+        (["run", "--preset", "demo", "--sweep", "cue.size=2024-13-45,2"], "cue.size is '2024-13-45'"),
         (["validate", "--preset", "dem"], "did you mean 'demo'"),
         (["report", "absent"], "no such folder"),
         (["report", "."], "is not a results folder"),
         (["run", "--preset", "demo", "--data", "nowhere"], "--data nowhere: no such file or folder"),
         (
             ["run", "--preset", "demo", *(f"--sweep={key}=1,2" for key in ("cue.size", "cue.share", "stream.noise"))],
-            "--sweep is given 3 times: a sweep varies one setting or two",
+            "--sweep is given 3 times: a sweep varies one or two settings",
         ),
         (
             ["run", "--preset", "demo", "--sweep", "cue.size=2,4", "--sweep", "cue.size=6,8"],
@@ -213,14 +222,17 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
         ),
         (["run", "--preset", "demo", "--set", "probes=[ckaa]"], "unknown probe 'ckaa': did you mean 'cka'"),
         (["probe", "absent"], "no such folder: absent"),
-        (["probe", "."], "is not a results folder (no config.yaml): probes need stored nets, log files have none"),
+        (
+            ["probe", "."],
+            "is not a results folder (no config.yaml): probes need stored nets, which log files do not have",
+        ),
         (["probe", ".", "--probes", "ckaa"], "unknown probe 'ckaa': did you mean 'cka'"),
         (["run", "--preset", "demo", "--sweep", "seeds=1,2"], "--sweep seeds=1,2: write it as key=value,value"),
         (["run", "--preset", "demo", "--sweep", "cue.size=2,huge"], "cue.size is 'huge'"),
         (["run", "--preset", "demo", "--sweep", "cue.siz=2,4"], "did you mean 'size'"),
         (
             ["run", "--preset", "demo", "--set", "training.milestones=[[1], [2], [3]]"],
-            "milestones has a list for each phase",
+            "milestones has one list per phase",
         ),
         (["validate", "--preset", "smoke"], "CIFAR-100 not found in ./data, ./data/CIFAR100"),
         (["data", "get", "cifar10"], "cifar10"),
@@ -229,7 +241,7 @@ def test_score_reads_a_folder_and_writes_a_report(tmp_path):
 def test_bad_input_is_one_line_and_exit_code_two(tmp_path, words, message, monkeypatch, capsys):
     timeline(tmp_path / "good.csv")
     (tmp_path / "empty.csv").write_text("")
-    (tmp_path / "date.yaml").write_text("name: 2024-13-45\n")  # looks like a date, and there is no such month
+    (tmp_path / "date.yaml").write_text("name: !!timestamp 2024-13-45\n")
     (tmp_path / "binary.csv").write_bytes(bytes(range(256)) * 20)
     (tmp_path / "no_column.csv").write_text("method,seed,phase,epoch,split,loss,n\nsgd,1,T2,1,T1_all,0,5\n")
     before = sorted(path.name for path in tmp_path.iterdir())
@@ -261,7 +273,7 @@ def test_validate_shows_the_proof(monkeypatch, capsys):
     assert len(done["proof"]["checks"]) == 9
     assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map") == 0
     text = capsys.readouterr().out
-    assert "16 runs, 8 first phases to train" in text
+    assert "16 runs and 8 first phases to train" in text
     assert text.count("ok  ") == 9
 
 
@@ -293,6 +305,6 @@ def test_validate_says_what_it_did_not_check(monkeypatch, capsys):
     assert typed(monkeypatch, "validate", "--preset", "demo", "--no-data-map", "--set", "cue.size=12") == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if line.startswith("--  ")] == [
-        "--    the displaced cue is there, and not at its usual place: not checked: no split shows the cue elsewhere"
+        "--    the displaced cue is present and clear of its usual place: not checked: no split shows the cue displaced"
     ]
     assert sum(line.startswith("ok  ") for line in lines) == 8

@@ -5,11 +5,20 @@ from __future__ import annotations
 import errno
 import os
 import subprocess
+import sys
 
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.files import digest, read_json, write_atomically, write_json, write_text
+from einstellung.files import (
+    digest,
+    is_leftover,
+    read_json,
+    remove_leftovers,
+    write_atomically,
+    write_json,
+    write_text,
+)
 
 
 def test_a_failed_write_leaves_what_was_there(tmp_path):
@@ -70,3 +79,29 @@ def test_json_is_strict(tmp_path):
 def test_digests_do_not_depend_on_the_process():
     """Pinned: a salted hash would change from one process to the next."""
     assert digest({"seed": 42, "method": "sgd"}) == "8be166c64d97feb9"
+
+
+def test_a_leftover_goes_once_its_writer_is_dead(tmp_path):
+    """Of three temporary files: one by a killed process, one by a living one, one by somebody else's name."""
+    script = (
+        "import sys, time; from pathlib import Path; from einstellung.files import write_atomically\n"
+        "def write(temporary):\n"
+        "    temporary.write_text('half'); print(temporary.name, flush=True); time.sleep(600)\n"
+        "write_atomically(Path(sys.argv[1]) / 'config.yaml', write)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", script, tmp_path], stdout=subprocess.PIPE, text=True)
+    try:
+        half = tmp_path / process.stdout.readline().strip()
+        assert is_leftover(half.name)
+        remove_leftovers(tmp_path)
+        assert half.exists()
+    finally:
+        process.kill()
+        process.wait()
+    foreign, link = tmp_path / ".config.writing.yaml", tmp_path / ".a-a1b2c3_d.writing.csv"
+    foreign.touch()
+    link.symlink_to(foreign)
+    remove_leftovers(tmp_path)
+    assert not half.exists()
+    assert foreign.exists()
+    assert link.is_symlink()

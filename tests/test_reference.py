@@ -27,7 +27,8 @@ from einstellung.results.folder import ResultsFolder
 ROOT = Path(__file__).parents[1]
 REFERENCE = Path(__file__).parent / "reference"
 STUDIES = [
-    *("cifar100-two-phase", "cifar100-share/share-0.8", "cifar100-share/habit-same"),
+    *("cifar100-two-phase", "cifar100-share/share-0.5", "cifar100-share/share-0.8", "cifar100-share/share-1"),
+    "cifar100-share/habit-same",
     *("concon/narrow-net", "concon/quick", "concon/slots", "concon/nine-methods"),
     *("whac-a-mole/continual", "whac-a-mole/features", "whac-a-mole/narrow-net"),
     "demo",

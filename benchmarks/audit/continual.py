@@ -1,4 +1,4 @@
-"""Nets with a history: two phases of drawn shapes, from scratch, fine-tuned and with replay, without a visible cue."""
+"""Clean nets with a history: two phases of drawn shapes, from scratch, fine-tuned and with replay, without a visible cue."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ INVISIBLE = ("--set", "cue.share=0.0", "--set", "cue.opacity=0.004")
 
 
 def clean_audits(where: Path) -> dict[str, ModelAudit]:
-    """The audits of clean nets with a history, with all their candidates; trained and audited where they are missing."""
+    """The audits of clean nets with a history, with all candidates; missing ones are trained and audited."""
     out = where / "continual-clean"
     command = [sys.executable, "-m", "benchmarks.einstellung_command", *SETTINGS, *INVISIBLE, "--seeds", SEEDS]
     subprocess.run([*command, "--out", str(out)], check=True, stdout=subprocess.DEVNULL)

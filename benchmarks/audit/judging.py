@@ -1,4 +1,4 @@
-"""From the candidates of every net to the null of clean nets, and from the null to what is found."""
+"""Compute the null from the candidates of clean nets, and findings from the null."""
 
 from __future__ import annotations
 
@@ -10,17 +10,19 @@ import torch
 
 from benchmarks.audit.zoo import Member, Truth
 from einstellung.metrics.proportions import paired_difference_interval
-from einstellung.probes.audit.audit import ROUTES, Null, unusual
+from einstellung.probes.audit.audit import DATA_ALONE, ROUTES, Null, unusual
 from einstellung.probes.audit.model import AuditedModel
 from einstellung.probes.audit.windows import Box, iou
 from einstellung.results.audit_files import Finding, ModelAudit
 
 _SCALED_AT = 0.9  # quantile of a route's strongest candidates that is 1 on the common scale
-_SMALLEST_SCALE = 0.5
+_SMALLEST_SCALE = 1.0
 
 
 def route_of(candidate: Finding) -> str:
-    return "global" if candidate.kind == "global" else "moving" if candidate.moves else "fixed"
+    if candidate.kind == "global":
+        return "global"
+    return "moving" if candidate.moves else "recurring" if DATA_ALONE in candidate.found_by else "fixed"
 
 
 def candidates_of(audit: ModelAudit) -> list[Finding]:
@@ -60,7 +62,7 @@ def judged(audit: ModelAudit, null: Null) -> tuple[list[Finding], list[Finding]]
 
 @dataclass(frozen=True)
 class TrueCue:
-    """What is true of one cue of a net: its worth on the class's images, with its interval, and who bears it where."""
+    """The ground truth of one cue of a net: its delta on the class's images with an interval, and which images have it where."""
 
     delta: float
     ci95: tuple[float, float]
@@ -104,7 +106,7 @@ class Located:
 
 
 def located(finding: Finding, cue: TrueCue) -> Located:
-    """The pointing game (is the middle of the box inside the cue?), the IoU of a fixed box, and the ranking's precision."""
+    """The pointing game (is the box's centre inside the cue?), the IoU of a fixed box, and the ranking's average precision."""
     shown = [image for image in finding.images if cue.bears[image.index] and image.box is not None]
     hits = [_inside(image.box, cue.boxes[image.index]) for image in shown if image.box is not None]
     overlap = None

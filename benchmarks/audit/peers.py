@@ -1,29 +1,27 @@
-"""What plain occlusion and plain attribution, as they come, point at in the same nets; told which class to look at."""
+"""Baselines: plain occlusion and plain attribution on the same nets, given the class with the cue."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from benchmarks.audit.cues import KINDS
+from benchmarks.audit.results import Result
 from benchmarks.audit.zoo import net_of, normalised, truth
 from benchmarks.measuring import row
 from einstellung.probes.audit import AuditedModel
 from einstellung.probes.audit.proxies import ImportanceMaps, attribution_maps, occlusion_maps
-from einstellung.probes.audit.transplants import Looked
+from einstellung.probes.audit.transplants import PredictedImages
 from einstellung.probes.audit.windows import grid
-
-if TYPE_CHECKING:
-    from benchmarks.audit import Result
 
 _SIDE = 5
 
 
 def peer_rows(results: Sequence[Result], where: Path) -> list[dict[str, Any]]:
-    """The pointing game of the most important window of the cue's class; neither says whether there is a cue at all."""
+    """The pointing game of the most important window of the cue's class; neither baseline detects whether there is a cue."""
     own = [
         one
         for one in results
@@ -35,18 +33,25 @@ def peer_rows(results: Sequence[Result], where: Path) -> list[dict[str, Any]]:
         and one.cues[0].used
     ]
     hits: dict[str, list[bool]] = {"plain occlusion": [], "plain integrated gradients": []}
+    ours = [place is not None and place[2].pointing > 0.5 for one in own for place in one.places[:1]]
     for one in own:
         known, model = truth(one.member), AuditedModel(one.member.name, net_of(one.member, where), normalised)
-        looked, draws = Looked.at(model, known.images, known.labels.numpy()), np.random.default_rng(0)
+        predicted, draws = PredictedImages.of(model, known.images, known.labels.numpy()), np.random.default_rng(0)
         box = next(iter(one.cues[0].boxes.values()))
         assert known.cue_class is not None
         for name, maps in (
-            ("plain occlusion", occlusion_maps(looked, _SIDE, draws)),
-            ("plain integrated gradients", attribution_maps(looked, "integrated gradients", draws)),
+            ("plain occlusion", occlusion_maps(predicted, _SIDE, draws)),
+            ("plain integrated gradients", attribution_maps(predicted, "integrated gradients", draws)),
         ):
             row_, col = _middle(maps, known.cue_class)
             hits[name].append(box[0] <= row_ < box[0] + box[2] and box[1] <= col < box[1] + box[3])
-    return [
+    first = row(
+        f"ours, not told the class: pointing game, {len(own)} nets that use a fixed cue of a held-out kind (a miss counts)",
+        f"{np.mean(ours):.3f}",
+        "no target",
+        None,
+    )
+    return [first] + [
         row(
             f"{name}, told the class: pointing game, {len(found)} nets that use a fixed cue",
             f"{np.mean(found):.3f}",
@@ -59,7 +64,7 @@ def peer_rows(results: Sequence[Result], where: Path) -> list[dict[str, Any]]:
 
 
 def _middle(maps: ImportanceMaps, label: int) -> tuple[float, float]:
-    """The middle of the window with the largest importance."""
+    """The centre of the window with the largest importance."""
     importance = maps.maps[label]
     windows = grid(*importance.shape, _SIDE, per_side=28)
     sums = [importance[top : top + tall, left : left + wide].sum() for top, left, tall, wide in windows]

@@ -1,12 +1,12 @@
-"""Small nets with known answers: trained with a cue in some of a class's images, or without any.
+"""Small nets with known ground truth: trained with a cue in some of a class's images, or without any.
 
-Each is trained once and kept (``results/zoo`` unless told otherwise): weights, audit images, and what is true of them.
+Each is trained once and kept (in ``results/zoo`` by default): weights, audit images and their ground truth.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -16,19 +16,21 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from benchmarks.audit.cues import KINDS, LOCALISED, SECOND
-from einstellung.backbones import build_backbone
+from benchmarks.audit.nets import CONV, RESNET, fresh_net
 from einstellung.files import digest
 from einstellung.randomness import generator, uniform_by_index
 from einstellung.streams.shapes import FILLINGS, OUTLINES, draw_classes
-from einstellung.training.acceleration import accelerate, load_kernels
+from einstellung.training.acceleration import load_kernels
 
 CLASSES = 8
-_CUE_CLASS = CLASSES - 2
+CUE_CLASS = CLASSES - 2
 _SECOND_CLASS_SALT, _SHARE_SALT = 12, 11
 _SIZE = 32
-_PER_CLASS = {"shapes": (60, 60), "cifar": (100, 60)}  # training, audit
-_EPOCHS = {"shapes": 20, "cifar": 20}
+_PER_CLASS = {"shapes": (160, 60), "cifar": (240, 60)}  # training, audit
+_EPOCHS = {"shapes": 10, "cifar": 8}
 _BATCH = 32
+_NOISE = 0.22  # of drawn shapes
+_TWINS = (("ring", "disc"), ("saltire", "cross"), ("square", "frame"), ("lens", "disc"))
 _MEAN, _STD = 127.5, 64.0
 
 
@@ -44,11 +46,12 @@ class Member:
     share: float
     seed: int
     second: bool = False
+    net: str = CONV
 
     @property
     def name(self) -> str:
         cue = f"{self.kind}{'-two' if self.second else ''}-{round(100 * self.share)}" if self.kind else "clean"
-        return f"{self.source}-{cue}-{self.seed}"
+        return f"{self.source}{'' if self.net == CONV else f'-{self.net}'}-{cue}-{self.seed}"
 
     @property
     def localised(self) -> bool:
@@ -68,9 +71,22 @@ class Truth:
 
 
 def classes_of(member: Member) -> list[int]:
-    """The source's classes that a net is trained on, in the order of its labels."""
-    count = len(OUTLINES) if member.source == "shapes" else 100
-    return torch.randperm(count, generator=generator(member.seed, "zoo classes", member.source))[:CLASSES].tolist()
+    """The source's classes that a net is trained on, in the order of its labels.
+
+    The last two are hard to tell apart, and the first of them is the one that may have a cue: so the cue is worth using.
+    """
+    draws = generator(member.seed, "zoo classes", member.source)
+    if member.source == "shapes":
+        places = list(OUTLINES)
+        twins = [places.index(name) for name in _TWINS[int(torch.randint(len(_TWINS), (1,), generator=draws))]]
+        count = len(OUTLINES)
+    else:
+        group = _superclass(int(torch.randint(20, (1,), generator=draws)))
+        twins = [group[place] for place in torch.randperm(len(group), generator=draws)[:2].tolist()]
+        count = 100
+    twins = [twins[place] for place in torch.randperm(2, generator=draws).tolist()]
+    others = [one for one in torch.randperm(count, generator=draws).tolist() if one not in twins]
+    return [*others[: CLASSES - 2], *twins]
 
 
 def raw(member: Member, part: str) -> tuple[Tensor, Tensor, Tensor]:
@@ -79,13 +95,22 @@ def raw(member: Member, part: str) -> tuple[Tensor, Tensor, Tensor]:
     per_class = _PER_CLASS[member.source][part == "test"]
     if member.source == "shapes":
         fine = len(FILLINGS)
-        drawn = draw_classes(len(OUTLINES) * fine, -(-per_class // fine), 0.28, _SIZE, member.seed, f"zoo {part}")
+        drawn = draw_classes(len(OUTLINES) * fine, -(-per_class // fine), _NOISE, _SIZE, member.seed, f"zoo {part}")
         images, of_source = drawn.images, drawn.fine // fine
     else:
         images, of_source = _cifar(part)
     rows = torch.cat([(of_source == one).nonzero().flatten()[:per_class] for one in wanted])
     labels = torch.arange(CLASSES).repeat_interleave(per_class)
     return images[rows], labels, rows + (1_000_000 if part == "test" else 0)
+
+
+@cache
+def _superclass(number: int) -> list[int]:
+    """The five classes of one of CIFAR-100's superclasses."""
+    from einstellung.sources.cifar100 import load_cifar100
+
+    train = load_cifar100().train
+    return sorted(set(train.fine[train.coarse == number].tolist()))
 
 
 @cache
@@ -97,7 +122,7 @@ def _cifar(part: str) -> tuple[Tensor, Tensor]:
 
 
 def painted(member: Member, images: Tensor, labels: Tensor, index: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Images with their cues; per cue, who bears it [cues, N], where [cues, N, 1, H, W], and the images without it."""
+    """Images with their cues; per cue, which images have it [cues, N], where [cues, N, 1, H, W], and the images without it."""
     shape = (len(images), 1, *images.shape[-2:])
     if member.kind is None:
         empty = torch.zeros(0, *shape, dtype=torch.bool)
@@ -105,7 +130,7 @@ def painted(member: Member, images: Tensor, labels: Tensor, index: Tensor) -> tu
     paints = [KINDS[member.kind].paint, *([SECOND] if member.second else [])]
     bears = torch.stack(
         [
-            (labels == _CUE_CLASS) & (uniform_by_index(index + member.seed * 7919, salt) < member.share)
+            (labels == CUE_CLASS) & (uniform_by_index(index + member.seed * 7919, salt) < member.share)
             for salt in (_SHARE_SALT, _SECOND_CLASS_SALT)[: len(paints)]
         ]
     )
@@ -125,35 +150,39 @@ def painted(member: Member, images: Tensor, labels: Tensor, index: Tensor) -> tu
 
 
 def truth(member: Member) -> Truth:
-    """What the net is audited on."""
+    """The images that the net is audited on."""
     images, labels, index = raw(member, "test")
     shown, bears, regions, covered = painted(member, images, labels, index)
-    return Truth(shown, labels, None if member.kind is None else _CUE_CLASS, bears, regions, covered)
+    return Truth(shown, labels, None if member.kind is None else CUE_CLASS, bears, regions, covered)
 
 
 def normalised(images: Tensor) -> Tensor:
     return ((images.float() - _MEAN) / _STD).contiguous(memory_format=torch.channels_last)
 
 
-def fresh_net(member: Member) -> nn.Module:
-    net = build_backbone("resnet18", {"width": 8}, CLASSES, member.seed)
-    return accelerate(net.to(memory_format=torch.channels_last))
-
-
 def train(member: Member) -> nn.Module:
     """Train a net of the zoo, with random shifts (and flips for photographs); the cue does not move with them."""
     images, labels, index = raw(member, "train")
-    net = fresh_net(member).train()
-    steps = _EPOCHS[member.source] * -(-len(images) // _BATCH)
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 0.05, total_steps=steps)
+    net = fresh_net(member.net, CLASSES, member.seed)
     draws = generator(member.seed, "zoo training", member.name)
-    for _ in range(_EPOCHS[member.source]):
-        for rows in torch.randperm(len(images), generator=draws).split(_BATCH):
-            moved = _shifted(images[rows], member.source == "cifar", draws)
-            batch = painted(member, moved, labels[rows], index[rows])[0]
+
+    def batch(rows: Tensor) -> Tensor:
+        return painted(member, _shifted(images[rows], member.source == "cifar", draws), labels[rows], index[rows])[0]
+
+    return fit(net, labels, batch, _EPOCHS[member.source], draws)
+
+
+def fit(
+    net: nn.Module, labels: Tensor, batch: Callable[[Tensor], Tensor], epochs: int, draws: torch.Generator
+) -> nn.Module:
+    """Train with SGD and one cycle of the learning rate; ``batch`` gives the images of some rows."""
+    net.train()
+    optimiser = torch.optim.SGD(net.parameters(), lr=0.05, momentum=0.9, weight_decay=5e-4)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimiser, 0.05, total_steps=epochs * -(-len(labels) // _BATCH))
+    for _ in range(epochs):
+        for rows in torch.randperm(len(labels), generator=draws).split(_BATCH):
             optimiser.zero_grad()
-            F.cross_entropy(net(normalised(batch)), labels[rows]).backward()
+            F.cross_entropy(net(normalised(batch(rows))), labels[rows]).backward()
             optimiser.step()
             schedule.step()
     return net.eval()
@@ -171,42 +200,49 @@ def _shifted(images: Tensor, flip: bool, draws: torch.Generator) -> Tensor:
 
 
 def members() -> list[Member]:
-    """The whole zoo, in an order in which every prefix has something of everything."""
-    found = [Member(source, None, 0.0, seed) for seed in range(1, 37) for source in ("shapes", "cifar")]
+    """The whole zoo, ordered so that every prefix is varied; the larger nets last."""
+    sources = ("shapes", "cifar")
+    found = [Member(source, None, 0.0, seed) for seed in range(1, 45) for source in sources]
+    large = [
+        Member(source, None, 0.0, seed, net=RESNET) for source, seed in (("shapes", 51), ("cifar", 51), ("shapes", 52))
+    ]
     seed = 100
-    for kind in KINDS:
+    for number, name in enumerate(KINDS):
         for share in (0.2, 0.5, 0.8, 1.0):
-            for source in ("shapes", "cifar"):
+            for source in sources if share >= 0.5 else (sources[number % 2],):
                 seed += 1
-                found.append(Member(source, kind, share, seed))
+                found.append(Member(source, name, share, seed))
     for share in (0.5, 0.8):
-        for source in ("shapes", "cifar"):
+        for source in sources:
             for _ in range(3):
                 seed += 1
                 found.append(Member(source, "patch", share, seed, second=True))
     order = torch.randperm(len(found), generator=generator(0, "zoo order")).tolist()
-    return [found[place] for place in order]
+    return [*(found[place] for place in order), *large]
 
 
 def stored(member: Member, folder: Path) -> Path:
-    return folder / f"{member.name}-{digest(asdict(member), length=8)}.pt"
+    return folder / f"{member.name}-{digest(asdict(member), length=8)}.safetensors"
 
 
 def net_of(member: Member, folder: Path) -> nn.Module:
-    """The trained net, from the folder if it is there, otherwise trained and kept."""
+    """The trained net, loaded from the folder if present, otherwise trained and stored."""
+    return kept_net(fresh_net(member.net, CLASSES, member.seed), stored(member, folder), lambda: train(member))
+
+
+def kept_net(net: nn.Module, file: Path, trained: Callable[[], nn.Module]) -> nn.Module:
+    """``net`` with the weights in a file; if there is none, they are trained and written."""
     from safetensors.torch import load_file, save_file
 
-    file = stored(member, folder).with_suffix(".safetensors")
-    net = fresh_net(member)
     if file.exists():
         net.load_state_dict(load_file(file))
         return net.eval()
-    trained = train(member)
-    folder.mkdir(parents=True, exist_ok=True)
+    made = trained()
+    file.parent.mkdir(parents=True, exist_ok=True)
     scratch = file.with_suffix(f".{os.getpid()}")
-    save_file({name: value.contiguous() for name, value in trained.state_dict().items()}, scratch)
+    save_file({name: value.contiguous() for name, value in made.state_dict().items()}, scratch)
     scratch.replace(file)
-    return trained
+    return made
 
 
 def train_all(folder: Path, part: int = 0, parts: int = 1) -> Iterator[Member]:

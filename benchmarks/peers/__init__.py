@@ -1,1 +1,1 @@
-"""Other frameworks at the same work, each in a process and by an interpreter of its own, through its own code."""
+"""Other frameworks on the same workload, each with its own code, process and interpreter."""

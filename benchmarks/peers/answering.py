@@ -1,7 +1,7 @@
-"""The peer's side: a process that holds what is to be measured ready and does a piece of it for every line it is sent.
+"""The peer's side: a process that prepares its workloads and runs one for every request line.
 
-So a peer is started once, and its work and ours can be done in turn. Whatever a framework prints goes to standard error; the
-answers alone leave by standard output.
+So a peer starts once, and its workloads and ours can alternate. Whatever a framework prints goes to standard error; only
+answers go to standard output.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from typing import Any, TextIO
 
 
 def own_channel() -> TextIO:
-    """Standard output for the answers alone; what is printed from here on goes to standard error."""
+    """Reserve standard output for answers; further prints go to standard error."""
     channel = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     return channel
 
 
 def answer(works: Mapping[str, Callable[[], int]], channel: TextIO, **facts: Any) -> None:
-    """Tell what can be done, then do what is asked until the questions end.
+    """Announce the available workloads, then serve requests until the input ends.
 
-    A work returns how many images it went through; the answer is that and the core-seconds it took. Each is done once right
-    before, unmeasured: while others were at work, its memory has left the caches, or even the machine's.
+    A workload returns its number of images; the answer is that and the core-seconds it took. Each runs once right before as a
+    warm-up, because other workloads may have evicted its memory from the caches, or even from RAM.
     """
     for work in works.values():
         work()
@@ -39,7 +39,7 @@ def answer(works: Mapping[str, Callable[[], int]], channel: TextIO, **facts: Any
 
 
 def flops_per_image(net: Any, images: int = 2, side: int = 32) -> float:
-    """Of a training step, forward and backward, counted by torch as it goes through the net."""
+    """FLOPs of a training step, forward and backward, counted by torch."""
     import torch
     from torch.utils.flop_counter import FlopCounterMode
 

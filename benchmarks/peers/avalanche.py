@@ -1,8 +1,8 @@
-"""Avalanche at work: its own strategies over images in memory, with the transforms of its own CIFAR-100 benchmark.
+"""Avalanche: its own strategies over images in memory, with the transforms of its own CIFAR-100 benchmark.
 
-``python -m benchmarks.peers.avalanche [WIDTH]``, with an interpreter that has avalanche-lib. A piece of work is one epoch over
-a second experience of one batch, with whatever the strategy does at the experience's end: EWC takes Fisher information from
-gradients of whole batches there, DER the logits of what may go into its buffer.
+``python -m benchmarks.peers.avalanche [WIDTH]``, with an interpreter that has avalanche-lib. A workload is one epoch over a
+second experience of one batch, including the strategy's work at the end of the experience: EWC computes Fisher information from
+gradients of whole batches, DER the logits of buffer candidates.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def experiences() -> Any:
 
 
 class Pictures:
-    """Images one by one as PIL's, as the data sets of torchvision give them."""
+    """Single PIL images, as torchvision's data sets return them."""
 
     def __init__(self, images: Any, count: int) -> None:
         self.pixels = images.images[:count].permute(0, 2, 3, 1).contiguous().numpy()

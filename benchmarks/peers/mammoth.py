@@ -1,9 +1,9 @@
-"""Mammoth at work: its models, its buffer, its loop over its own data loader, from a checkout that is left as it is.
+"""Mammoth: its models, its buffer and its loop over its own data loader, from an unmodified checkout.
 
 ``python -m benchmarks.peers.mammoth FOLDER [WIDTH]``, with an interpreter that has Mammoth's packages (docs/mammoth.md). The
 images are those of our drawn stream, by the bridge, but read and replayed with the transforms of Mammoth's own CIFAR-100, which
-do not look for a cue. What is measured is Mammoth's ``train_single_epoch`` in the second task, and for ewc_on its ``end_task``,
-which goes through the images one at a time.
+do not look up a cue. The measured functions are Mammoth's ``train_single_epoch`` in the second task and, for ewc_on, its
+``end_task``, which processes images one at a time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.peers.answering import answer, flops_per_image, own_channel
 
 BATCH = 32
-STEPS = 1  # of a piece of work
+STEPS = 1  # per workload
 FISHER_IMAGES = 16
 MODELS = {
     "sgd": (),
@@ -71,7 +71,7 @@ def build(name: str, width: int, files: str) -> tuple[Any, Any, Any]:
 
 
 def close_first_task(name: str, model: Any, dataset: Any) -> dict[str, Callable[[], int]]:
-    """What the first task leaves: a full buffer, or Fisher information of a few images; the pass for it is a work, too."""
+    """The state after the first task: a full buffer, or Fisher information of a few images, whose pass is a workload too."""
     import torch
     from torch.utils.data import DataLoader, Subset
 
@@ -124,7 +124,7 @@ def own_loader(dataset: Any) -> Any:
 
 
 class Some:
-    """A few batches of a loader, as much of it as Mammoth's loop asks for."""
+    """A few batches of a loader, with the interface that Mammoth's loop needs."""
 
     def __init__(self, loader: Any, batches: int) -> None:
         self.loader, self.batches = loader, batches

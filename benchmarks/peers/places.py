@@ -1,4 +1,4 @@
-"""Where the peers are: given on the command line, in the environment, or found beside the project."""
+"""Locate the peers: from the command line, the environment, or next to the project."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ AVALANCHE_PYTHON = "EINSTELLUNG_AVALANCHE_PYTHON"
 
 
 def remember_places(mammoth: Path | None, mammoth_python: Path | None, avalanche_python: Path | None) -> None:
-    """Put what was given into the environment, where every verb finds it; a place that cannot be is named at once."""
+    """Put the given paths into the environment for all verbs; an invalid path is an error."""
     given = {MAMMOTH: mammoth, MAMMOTH_PYTHON: mammoth_python, AVALANCHE_PYTHON: avalanche_python}
     for name, place in given.items():
         if place is None:
@@ -25,7 +25,7 @@ def remember_places(mammoth: Path | None, mammoth_python: Path | None, avalanche
 
 
 def start_mammoth(width: int = 64) -> Peer:
-    """Mammoth's process; it says itself when it is ready. :class:`PeerError`: no place was given."""
+    """Mammoth's process, which reports when it is ready. Raises :class:`PeerError` if no path was given."""
     folder = os.environ.get(MAMMOTH)
     if not folder:
         raise PeerError("no checkout given: --mammoth FOLDER --mammoth-python PYTHON")
@@ -43,7 +43,7 @@ def start_avalanche(width: int = 64) -> Peer:
 def _wrong_folder(place: Path) -> str | None:
     if not place.exists():
         return f"there is no {place}"
-    return None if place.is_dir() else f"{place} is no folder: give a checkout of Mammoth"
+    return None if place.is_dir() else f"{place} is not a folder: give a checkout of Mammoth"
 
 
 def _wrong_interpreter(place: Path) -> str | None:
@@ -51,4 +51,4 @@ def _wrong_interpreter(place: Path) -> str | None:
         return f"there is no {place}"
     if place.is_dir():
         return f"{place} is a folder: give the interpreter itself, such as bin/python in it"
-    return None if os.access(place, os.X_OK) else f"{place} may not be run: give an interpreter"
+    return None if os.access(place, os.X_OK) else f"{place} is not executable: give an interpreter"

@@ -1,4 +1,4 @@
-"""Our side of a peer: start its process, ask it for pieces of work, end it."""
+"""Our side of a peer: start its process, request workloads, end it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "MKL_NUM_THREADS": "1", "OMP_WAIT_POLICY":
 
 
 class PeerError(Exception):
-    """A peer that does not start or ended in the middle; the message is the last thing it said."""
+    """A peer that did not start or ended early; the message is its last line of output."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """A piece of work: how many images, in how many core-seconds of the peer's process."""
+    """The result of a workload: number of images, and core-seconds of the peer's process."""
 
     images: int
     core_seconds: float
 
 
 class Peer:
-    """A framework at work. ``facts`` is what its process told of itself: its works, version, the net's FLOPs."""
+    """A running framework. ``facts`` as reported by its process: workloads, version, the net's FLOPs."""
 
     def __init__(self, command: Sequence[str | Path]) -> None:
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
@@ -51,7 +51,7 @@ class Peer:
 
     @property
     def facts(self) -> dict[str, Any]:
-        """Waits until the peer is ready."""
+        """Wait until the peer is ready."""
         if self._facts is None:
             self._facts = self._answer()
         return self._facts
@@ -59,7 +59,7 @@ class Peer:
     def do(self, work: str) -> Done:
         assert work in self.facts["works"], work
         assert self._process.stdin is not None
-        with suppress(BrokenPipeError):  # then there is no answer either, which is told below
+        with suppress(BrokenPipeError):  # then there is no answer either, which is reported below
             self._process.stdin.write(work + "\n")
             self._process.stdin.flush()
         return Done(**self._answer())
@@ -78,12 +78,12 @@ class Peer:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        """The end of the questions is the end of the process; one that is in the middle of something is stopped."""
+        """Closing its input ends the process; a busy one is terminated."""
         if error is not None:
             self._process.kill()
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        with suppress(BrokenPipeError):  # of a question that a peer which had ended was still to be asked
+        with suppress(BrokenPipeError):  # from a request still buffered for a peer that has ended
             self._process.stdin.close()
         self._process.wait()
         self._process.stdout.close()

@@ -1,4 +1,4 @@
-"""How often a verdict is false, and how often it is found: null studies and controls, resampled from real runs."""
+"""False-positive rate and power of verdicts: null studies and controls, resampled from real runs."""
 
 from benchmarks.verdicts.table import measure
 

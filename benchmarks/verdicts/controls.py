@@ -1,6 +1,6 @@
-"""The control studies: what is trained, what is true of it, and its runs as measurements.
+"""The control studies: their training, their ground truth, and their runs as measurements.
 
-Their timelines are kept in ``studies/verdict-controls``; a control that is not there is trained with ``einstellung run``.
+Their timelines are kept in ``studies/verdict-controls``; a missing control is trained with ``einstellung run``.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Control:
     seeds: int
 
 
-# Where no cue tells the label, the demo's few images do not bring scratch to the threshold: these have half of the images.
+# Without a predictive cue, scratch does not reach the threshold on the demo's few images: these train on half of the images.
 MORE_IMAGES = {"stream.validation": "0.5"}
 CONTROLS = {
     "cue": Control("the demo's cue, in T2 only", {}, (BASELINE,), 64),
@@ -65,7 +65,7 @@ def command(name: str, python: str = sys.executable) -> list[str]:
 
 
 def timeline(name: str) -> Timeline:
-    """The control's timeline, trained now if it was not kept."""
+    """The control's timeline; trained if missing."""
     file = KEPT / f"{name}.csv.xz"
     if not file.exists():
         subprocess.run(command(name), check=True)
@@ -74,7 +74,7 @@ def timeline(name: str) -> Timeline:
 
 
 def keep(timeline_file: Path, file: Path) -> None:
-    """Keep what verdicts read of a timeline: the splits of phase 2."""
+    """Keep only the part of a timeline that verdicts use: the splits of phase 2."""
     frame = pd.read_csv(timeline_file)
     rows = frame[(frame["phase"] == "T2") & frame["split"].isin(SPLITS)]
     file.parent.mkdir(parents=True, exist_ok=True)

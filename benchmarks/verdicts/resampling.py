@@ -1,4 +1,4 @@
-"""Studies resampled from runs, each judged as the product judges it."""
+"""Studies resampled from runs, each scored with the package's own verdicts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Pool:
         return len(self.baseline) if self.dealt else len(self.baseline.keys() & self.method.keys())
 
     def resampled(self, rng: np.random.Generator) -> Pool:
-        """The pool with its runs (pairs of runs) drawn anew with replacement."""
+        """The pool with its runs (pairs of runs) resampled with replacement."""
         keys = sorted(self.baseline if self.dealt else self.baseline.keys() & self.method.keys())
         drawn = [keys[place] for place in rng.integers(0, len(keys), len(keys))]
         baseline = {number: _as_seed(self.baseline[key], number) for number, key in enumerate(drawn)}
@@ -81,7 +81,7 @@ def judge(baseline: Runs, method: Runs, settings: RigiditySettings, floor: Floor
 def shares(
     pool: Pool, seeds: int, studies: int, rng: np.random.Generator, settings: RigiditySettings, floor: Floor
 ) -> dict[str, float]:
-    """In which share of studies each certain word comes out."""
+    """The share of studies with each certain word."""
     counts: Counter[str] = Counter()
     for _ in range(studies):
         counts.update(judge(*pool.draw(rng, seeds), settings, floor))

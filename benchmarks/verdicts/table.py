@@ -1,6 +1,6 @@
 """``python -m benchmarks verdicts``: the operating characteristic of every verdict word.
 
-It renews ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which reports take the line under a verdict.
+Updates ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which reports take the line under a verdict.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ FLOOR = Floor.of(CLASSES)
 
 
 def measure(short: bool) -> dict[str, Any]:
-    """All rows; the short form draws fewer studies and leaves the file of rates alone."""
+    """All rows; the short form draws fewer studies and does not update the file of rates."""
     studies, resamples = (200, 10) if short else (STUDIES, RESAMPLES)
     found = {name: runs(name, SETTINGS) for name in CONTROLS}
     nulls, positives = null_pools(found), power_pools(found)
@@ -58,11 +58,18 @@ def _of_pool(pool: Pool, words: tuple[str, ...], studies: int, resamples: int) -
 
 
 def null_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
-    """Pools in which the history adds nothing, or the cue tells nothing."""
+    """Null pools: the history has no effect, or the cue is not predictive."""
     scratch = found["cue"][BASELINE]
     no_cue, independent = found["no-cue"], found["independent"]
     return {
         "scratch runs dealt into two arms, with a cue": Pool(scratch, scratch, dealt=True),
+        "scratch runs dealt into two arms, general transfer planted in one": Pool(
+            # sooner and better, with the cue and without: reliance is the same, and high
+            scratch,
+            scratch,
+            dealt=True,
+            plant=partial(shifted, delay=-6.0, accuracy=0.05),
+        ),
         "scratch runs dealt into two arms, no cue": Pool(no_cue[BASELINE], no_cue[BASELINE], dealt=True),
         "scratch runs dealt into two arms, cue always": Pool(found["always"][BASELINE], {}, dealt=True),
         "sgd against scratch, no cue": Pool(no_cue[BASELINE], no_cue["sgd"]),
@@ -93,7 +100,7 @@ def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
         "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
         # later and worse than scratch, no reliance in either
         "benign-transfer": replace(blind, plant=partial(shifted, delay=4.0, accuracy=-0.15)),
-        # sooner and worse than a scratch model that leans on the cue, no reliance
+        # sooner and worse than a scratch model that relies on the cue, no reliance
         "benign-avoidance": Pool(scratch, no_cue, plant=partial(shifted, delay=-6.0, accuracy=-0.15)),
         # covering the cue helps scratch by 10 points
         "cue-harmful": Pool(harmed, no_cue),

@@ -1,4 +1,4 @@
-"""What can be said of any layer of a net: whether it has hooks, and which class's computation it follows."""
+"""Properties of any layer: whether it has hooks, and which class's computation it implements."""
 
 from __future__ import annotations
 
@@ -22,5 +22,7 @@ def reference_class(kind: type[nn.Module]) -> type[nn.Module]:
     >>> reference_class(nn.Linear)
     <class 'torch.nn.modules.linear.Linear'>
     """
-    reference: type[nn.Module] = vars(kind).get("accelerates", kind)  # what a subclass computes is its own affair
+    reference: type[nn.Module] = vars(kind).get(
+        "accelerates", kind
+    )  # not inherited: a subclass may compute something else
     return reference

@@ -32,7 +32,7 @@ class BasicBlock(nn.Module):
 class ResNet18(nn.Module):
     """Eight basic blocks of width, 2 width, 4 width and 8 width channels; the ERI paper's net has width 64.
 
-    ``stem_stride``: 2 halves larger images in the first convolution already, at a quarter of the price; 4 is the original stem
+    ``stem_stride``: 2 halves larger images in the first convolution, at a quarter of the cost; 4 is the original stem
     for 224x224, a 7x7 convolution and max-pooling. ``weights``: a file to start from, in our names or the usual ones of this net.
 
     >>> import torch
@@ -64,7 +64,7 @@ class ResNet18(nn.Module):
             load_weights(self, weights)
 
     def stem(self, x: Tensor) -> Tensor:
-        """What the first block gets."""
+        """The input of the first block."""
         return self.pool(F.relu(self.bn1(self.conv1(x)), inplace=True))
 
     def stages(self) -> dict[str, nn.Module]:
@@ -72,7 +72,7 @@ class ResNet18(nn.Module):
         return {f"stage {number}": self.blocks[2 * number - 1] for number in range(1, 5)}
 
     def features(self, x: Tensor) -> Tensor:
-        """What the head gets."""
+        """The input of the head."""
         return self.blocks(self.stem(x)).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:

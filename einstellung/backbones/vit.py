@@ -5,6 +5,9 @@ Parameters have timm's names, so that weights from elsewhere can be loaded.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Protocol
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -12,6 +15,8 @@ from torch import Tensor, nn
 from einstellung.backbones.registry import backbones
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
+
+Prefix = tuple[Tensor, Tensor]  # keys and values [N, tokens, dim]
 
 
 class Attention(nn.Module):
@@ -23,10 +28,13 @@ class Attention(nn.Module):
         self.qkv = nn.Linear(dim, 3 * dim)
         self.proj = nn.Linear(dim, dim)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, prefix: Prefix | None = None) -> Tensor:
         batch, tokens, dim = x.shape
-        qkv = self.qkv(x).view(batch, tokens, 3, self.heads, dim // self.heads).permute(2, 0, 3, 1, 4)
-        out = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2])
+        query, key, value = self.qkv(x).view(batch, tokens, 3, self.heads, dim // self.heads).permute(2, 0, 3, 1, 4)
+        if prefix is not None:
+            before = [part.view(batch, -1, self.heads, dim // self.heads).transpose(1, 2) for part in prefix]
+            key, value = torch.cat((before[0], key), dim=2), torch.cat((before[1], value), dim=2)
+        out = F.scaled_dot_product_attention(query, key, value)
         return self.proj(out.transpose(1, 2).reshape(batch, tokens, dim))
 
 
@@ -52,8 +60,8 @@ class Block(nn.Module):
         self.norm2 = nn.LayerNorm(dim, eps=1e-6)
         self.mlp = Mlp(dim)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.attn(self.norm1(x))
+    def forward(self, x: Tensor, prefix: Prefix | None = None) -> Tensor:
+        x = x + self.attn(self.norm1(x), prefix)
         return x + self.mlp(self.norm2(x))
 
 
@@ -68,6 +76,12 @@ class PatchEmbed(nn.Module):
         return self.proj(x).flatten(2).transpose(1, 2)
 
 
+class Prompts(Protocol):
+    """What a method may put before the tokens of an image: it computes the head's input instead of the class token."""
+
+    def features(self, net: VisionTransformer, x: Tensor) -> Tensor: ...
+
+
 @backbones.register("vit")
 class VisionTransformer(nn.Module):
     """``dim`` channels, ``depth`` blocks of ``heads`` heads, over ``patch`` x ``patch`` pixels of ``image`` x ``image``.
@@ -79,6 +93,7 @@ class VisionTransformer(nn.Module):
     """
 
     num_prefix_tokens = 1  # the class token
+    prompts: nn.Module | None
 
     def __init__(
         self,
@@ -103,6 +118,7 @@ class VisionTransformer(nn.Module):
         self.blocks = nn.Sequential(*(Block(dim, heads) for _ in range(depth)))
         self.norm = nn.LayerNorm(dim, eps=1e-6)
         self.head = nn.Linear(dim, n_outputs)
+        self.register_module("prompts", None)  # see Prompts
         for parameter in (self.cls_token, self.pos_embed):
             nn.init.trunc_normal_(parameter, std=0.02)
         if weights is not None:
@@ -112,11 +128,24 @@ class VisionTransformer(nn.Module):
         """The blocks, by name."""
         return {f"block {number}": block for number, block in enumerate(self.blocks, start=1)}
 
+    def tokens(self, x: Tensor) -> Tensor:
+        """The input of the first block: the class token and the patches, with their positions."""
+        patches = self.patch_embed(x)
+        return torch.cat([self.cls_token.expand(len(x), -1, -1), patches], dim=1) + self.pos_embed
+
+    def class_token(self, x: Tensor, prefixes: Sequence[Prefix | None] | None = None) -> Tensor:
+        """The class token after the last norm, with a prefix to the keys and values of some blocks."""
+        tokens = self.tokens(x)
+        if prefixes is None:
+            return self.norm(self.blocks(tokens))[:, 0]
+        for block, prefix in zip(self.blocks, prefixes, strict=True):
+            tokens = block(tokens, prefix)
+        return self.norm(tokens)[:, 0]
+
     def features(self, x: Tensor) -> Tensor:
-        """The class token after the last norm: the input of the head."""
-        tokens = self.patch_embed(x)
-        tokens = torch.cat([self.cls_token.expand(len(x), -1, -1), tokens], dim=1) + self.pos_embed
-        return self.norm(self.blocks(tokens))[:, 0]
+        """The input of the head: the class token, unless a method has added prompts."""
+        prompts: Prompts | None = self.prompts  # type: ignore[assignment]
+        return self.class_token(x) if prompts is None else prompts.features(self, x)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.head(self.features(x))

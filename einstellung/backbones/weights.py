@@ -21,6 +21,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import require_unpacked
 
 Names = tuple[tuple[str, str], ...]
 State = dict[str, Tensor]
@@ -88,7 +89,9 @@ def load_weights(net: nn.Module, path: str) -> None:
                 f"{path}: the weight '{name}' of the net is missing{_and_others(own.keys() - given.keys())}"
             )
         if given[name].shape != value.shape:
-            raise InputError(f"{path}: '{name}' is {tuple(given[name].shape)}, the net's {tuple(value.shape)}")
+            raise InputError(
+                f"{path}: '{name}' has shape {tuple(given[name].shape)}, but the net's is {tuple(value.shape)}"
+            )
     if extra := sorted(given.keys() - own.keys()):
         raise InputError(f"{path}: the net has no weight '{extra[0]}'{_and_others(extra)}")
     with torch.no_grad():
@@ -114,8 +117,8 @@ def _check_positions(path: str, own: Mapping[str, Tensor], given: Mapping[str, T
         patches, wanted = (state["pos_embed"].shape[1] - 1 for state in (given, own))
         if patches != wanted:
             raise InputError(
-                f"{path}: its position embeddings (pos_embed) are for {patches} patches, the net has {wanted}: "
-                "take weights for images and patches of the same size"
+                f"{path}: its position embeddings (pos_embed) are for {patches} patches, but the net has {wanted}: "
+                "use weights for images and patches of the same size"
             )
 
 
@@ -124,6 +127,7 @@ def read_weights(path: str) -> State:
     file = _existing(path)
     try:
         if zipfile.is_zipfile(file):
+            require_unpacked(file)
             content = torch.load(file, map_location="cpu", weights_only=True)
         else:
             content = load_file(file)

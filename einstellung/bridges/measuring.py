@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -16,9 +16,18 @@ from torch.utils.data import DataLoader, Dataset, IterableDataset
 from einstellung.errors import InputError
 from einstellung.streams import Presentation, Stream
 from einstellung.training.evaluator import SplitMetrics, split_metrics
+from einstellung.training.outputs import logits_of
+
+
+class HasStream(Protocol):
+    """Data that were made from a stream: what ``einstellung.two_phase`` returns."""
+
+    @property
+    def stream(self) -> Stream: ...
+
 
 Model = Callable[..., Any]
-Splits = Stream | Mapping[str, Any]
+Splits = Stream | Mapping[str, Any] | HasStream
 Batches = Iterable[tuple[Any, Tensor]]
 
 
@@ -35,8 +44,9 @@ def split_data(
     splits: Splits, classes: Mapping[str, Sequence[int]] | None, batch_size: int, device: torch.device | None
 ) -> list[SplitData]:
     """The splits in a common form. A split's name starts with its phase: T2_val belongs to T2."""
-    if isinstance(splits, Stream):
-        return _of_stream(splits, batch_size, device)
+    stream = getattr(splits, "stream", splits)  # einstellung.two_phase(...) has one
+    if isinstance(stream, Stream):
+        return _of_stream(stream, batch_size, device)
     if not isinstance(splits, Mapping) or not splits:
         raise InputError("evaluate needs splits: a mapping of names to (inputs, labels) or batches, or a stream")
     of_phase = {phase: tuple(int(one) for one in given) for phase, given in (classes or {}).items()}
@@ -68,7 +78,9 @@ def _batches_of(name: str, given: Any, batch_size: int) -> Callable[[], Batches]
     if not isinstance(given, Iterable):
         raise InputError(f"split '{name}' is a {type(given).__name__}: give (inputs, labels) or batches of them")
     if isinstance(given, Iterator):
-        raise InputError(f"split '{name}' is an iterator, used up after one pass: give a list or a DataLoader")
+        raise InputError(
+            f"split '{name}' is an iterator, exhausted after one pass: give a re-iterable such as a list or DataLoader"
+        )
     return lambda: (_pair(name, batch) for batch in given)
 
 
@@ -99,13 +111,7 @@ def measure(
 
 
 def _logits(output: Any, name: str) -> Tensor:
-    """The logits in a model's output: a tensor, an object or mapping with ``logits``, or the first element of a tuple."""
-    if hasattr(output, "logits"):
-        output = output.logits
-    elif isinstance(output, Mapping) and "logits" in output:
-        output = output["logits"]
-    elif isinstance(output, (tuple, list)) and output:
-        output = output[0]
+    output = logits_of(output)
     if not isinstance(output, Tensor) or output.ndim != 2:
         found = f"a tensor of shape {list(output.shape)}" if isinstance(output, Tensor) else type(output).__name__
         raise InputError(f"split '{name}': the model gives {found}; logits of shape [images, classes] are needed")

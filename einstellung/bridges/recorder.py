@@ -74,7 +74,7 @@ class Recorder:
         self._seen = 0
         if self.path is not None and self.path.exists():
             if not resume:
-                raise InputError(f"{self.path} exists already: choose another folder, or continue it with resume=True")
+                raise InputError(f"{self.path} already exists: choose another folder, or continue it with resume=True")
             self._resume(self.path)
 
     @contextmanager
@@ -94,7 +94,7 @@ class Recorder:
         if self._phase is not None:
             raise InputError(f"{name} cannot begin: {self._phase} has not ended")
         if int(number[1]) <= self._last_phase:
-            raise InputError(f"{name} cannot begin after T{self._last_phase}: phases go forward")
+            raise InputError(f"{name} cannot begin after T{self._last_phase}: phases must come in order")
         if samples is not None and (not _is_whole(samples) or samples < 1):
             raise InputError(f"{name} has {samples} samples: give the size of its training set")
         self._phase, self._last_phase = name, int(number[1])
@@ -133,9 +133,10 @@ class Recorder:
         """Measure and record all splits, and return their accuracies (means over the classes of each split).
 
         ``model`` is any callable from inputs to logits. ``splits`` maps names to (inputs, labels), to batches of them (a
-        DataLoader) or to a data set, or is one of our streams. ``epoch`` is the effective epoch, by default the one counted
-        by :meth:`saw`. ``device`` defaults to the model's. ``amp`` is a type for automatic mixed precision. ``classes`` lists
-        the labels of each phase, for the accuracy within the phase; a stream knows them.
+        DataLoader) or to a data set, or is one of our streams, or the data that ``einstellung.two_phase`` made. ``epoch`` is the
+        effective epoch, by default the one counted by :meth:`saw`. ``device`` defaults to the model's. ``amp`` is a type for
+        automatic mixed precision. ``classes`` lists the labels of each phase, for the accuracy within the phase; a stream knows
+        them.
         """
         moment = self._moment(epoch)
         place = torch.device(device) if device is not None else device_of(model)
@@ -194,10 +195,10 @@ class Recorder:
         return self._current(), round(epoch, EPOCH_DECIMALS), split
 
     def _warn_about_misspelt_splits(self, splits: Iterable[str]) -> None:
-        """Warn once per name: splits of other names are allowed, but a misspelt one is missing in the index."""
+        """Warn once per name: other split names are allowed, but a misspelt one would be missing from the index."""
         for split in {*splits} - self._names_seen - {*KNOWN_SPLITS}:
             if (meant := meant_split(split)) is not None:
-                warnings.warn(f"split '{split}' is none of the index's: did you mean '{meant}'?", stacklevel=4)
+                warnings.warn(f"split '{split}' is not used by the index: did you mean '{meant}'?", stacklevel=4)
         self._names_seen.update(splits)
 
     def _refuse_repetition(self, epoch: float, splits: Sequence[str]) -> None:
@@ -205,8 +206,8 @@ class Recorder:
             key = self._key(epoch, split)
             if key in self._rows and key not in self._earlier:
                 raise InputError(
-                    f"split '{split}' was recorded at epoch {epoch:g} of {self._phase} already: "
-                    "give epoch=, or count the samples trained on in between with saw(number)"
+                    f"split '{split}' was already recorded at epoch {epoch:g} of {self._phase}: "
+                    "give epoch=, or count the samples trained on since then with saw(number)"
                 )
 
     def _add(self, epoch: float, values: Mapping[str, Mapping[str, Any]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
 from einstellung.files import digest
+from einstellung.foreign_files import MOST_TABLE_BYTES, open_regular, read_text
 from einstellung.sources.locations import data_locations
 from einstellung.sources.reading import file_hash
 
@@ -46,6 +48,12 @@ class LabelledFiles:
         """The hash of every file."""
         return tuple(file_hash(file, "sha256") for file in self.files)
 
+    @cached_property
+    def relative_names(self) -> tuple[str, ...]:
+        """The files relative to the deepest folder that holds them all, so that no two have the same name."""
+        root = Path(os.path.commonpath([file.parent.absolute() for file in self.files]))
+        return tuple(file.absolute().relative_to(root).as_posix() for file in self.files)
+
     @property
     def digest(self) -> str:
         """A hash of the pictures and their classes, independent of file names."""
@@ -75,7 +83,7 @@ class LabelledFiles:
 def open_picture(file: Path) -> Image.Image:
     """The picture in RGB as stored: ImageNet classifiers are trained without applying the EXIF orientation."""
     try:
-        with Image.open(file, formats=_FORMATS) as picture:
+        with open_regular(file) as stream, Image.open(stream, formats=_FORMATS) as picture:
             return picture.convert("RGB")
     except UnidentifiedImageError:
         raise InputError(f"{file} is not a readable picture ({', '.join(_FORMATS)})") from None
@@ -171,24 +179,22 @@ def from_wnid_folders(folder: Path, numbers: Mapping[str, int]) -> LabelledFiles
 
 def from_table(folder: Path, table: Path) -> LabelledFiles:
     """Pictures listed in a table with columns ``file`` (relative to the folder), ``label`` and optionally ``name``."""
+    reader = csv.DictReader(read_text(table, MOST_TABLE_BYTES, "utf-8-sig").splitlines())
     try:
-        lines = table.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
+        rows = [(reader.line_num, row) for row in reader]
+    except csv.Error as error:
         raise InputError(f"{table} cannot be read ({error}): give a CSV table of file,label") from None
-    reader = csv.DictReader(lines)
     if not {"file", "label"} <= set(reader.fieldnames or ()):
         raise InputError(f"{table}: its first line must name the columns file and label")
     files, labels, names = [], [], {}
-    for row in reader:
+    for number, row in rows:
         file = folder / (row["file"] or "")
         if not file.is_file():
-            raise InputError(f"{table}, line {reader.line_num}: there is no file {file}")
+            raise InputError(f"{table}, line {number}: there is no file {file}")
         try:
             labels.append(int(row["label"]))
         except (TypeError, ValueError):
-            raise InputError(
-                f"{table}, line {reader.line_num}: the label '{row['label']}' is not a class number"
-            ) from None
+            raise InputError(f"{table}, line {number}: the label '{row['label']}' is not a class number") from None
         files.append(file)
         if row.get("name"):
             names[labels[-1]] = str(row["name"])

@@ -15,6 +15,7 @@ from PIL import Image
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.sources.geometry import Geometry
 
 _FILTERS = {
     "nearest": Image.Resampling.NEAREST,
@@ -46,7 +47,8 @@ class Preprocessing:
         >>> tuple(one.prepare(Image.new("RGB", (8, 16))).shape)
         (3, 2, 2)
         """
-        resized = (self.resize, self.resize) if self.squash else self._in_proportion(*picture.size)
+        width, height = picture.size
+        resized = self.geometry.resized(height, width)[::-1]
         picture = picture.convert("RGB")
         if resized != picture.size:
             picture = picture.resize(resized, _FILTERS[self.interpolation])
@@ -54,9 +56,9 @@ class Preprocessing:
         cropped = picture.crop((left, top, left + self.size, top + self.size))
         return torch.from_numpy(np.array(cropped).transpose(2, 0, 1).copy())
 
-    def _in_proportion(self, width: int, height: int) -> tuple[int, int]:
-        scale = self.resize / min(width, height)
-        return max(round(width * scale), self.resize), max(round(height * scale), self.resize)
+    @property
+    def geometry(self) -> Geometry:
+        return Geometry(self.size, self.resize, self.squash)
 
     def normalised(self, images: Tensor) -> Tensor:
         """uint8 [N, 3, H, W] as floats: (x / 255 - mean) / std."""

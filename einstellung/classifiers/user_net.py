@@ -46,15 +46,18 @@ def _classes(net: nn.Module, preprocessing: Preprocessing, name: str) -> int:
     image = preprocessing.normalised(torch.zeros(1, 3, size, size, dtype=torch.uint8))
     try:
         logits = net(image)
-    except (RuntimeError, TypeError, ValueError, LookupError) as error:
-        reason = str(error).strip().partition("\n")[0]
+    except (Exception, SystemExit) as error:  # the net is the user's
         raise InputError(
-            f"{name} fails on an image of 3 x {size} x {size} ({reason}): fix the net, or its 'size'"
+            f"{name} fails on an image of 3 x {size} x {size} ({_reason(error)}): fix the net, or its 'size'"
         ) from error
     if not isinstance(logits, Tensor) or logits.ndim != 2 or len(logits) != 1:
         shape = tuple(logits.shape) if isinstance(logits, Tensor) else type(logits).__name__
         raise InputError(f"{name} returns {shape} for one image: it must return one row of logits")
     return logits.shape[1]
+
+
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {error}".partition("\n")[0].rstrip(": ")
 
 
 def _built(file: Path, function: str, name: str) -> tuple[nn.Module, dict[str, Any]]:
@@ -67,9 +70,8 @@ def _built(file: Path, function: str, name: str) -> tuple[nn.Module, dict[str, A
         built = build()
     except InputError:
         raise
-    except Exception as error:  # the file is the user's
-        reason = f"{type(error).__name__}: {error}".strip().partition("\n")[0]
-        raise InputError(f"{name} fails ({reason}): fix the file") from error
+    except (Exception, SystemExit) as error:  # the file is the user's
+        raise InputError(f"{name} fails ({_reason(error)}): fix the file") from error
     if (
         not isinstance(built, tuple)
         or len(built) != 2

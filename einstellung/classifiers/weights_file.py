@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import require_unpacked
 
 _UNREADABLE = (RuntimeError, pickle.UnpicklingError, SafetensorError, EOFError, OSError, ValueError, LookupError)
 
@@ -20,7 +21,7 @@ def load_weights_file(net: nn.Module, file: Path, name: str) -> None:
     """Load every weight of the net from the file; missing and unexpected names are errors."""
     given, own = read_weights_file(file), net.state_dict()
     if wrong := sorted(own.keys() ^ given.keys()):
-        problem = f"lacks '{wrong[0]}'" if wrong[0] in own else f"has '{wrong[0]}', which the net has not"
+        problem = f"lacks '{wrong[0]}'" if wrong[0] in own else f"has '{wrong[0]}', which the net lacks"
         raise InputError(f"{file} does not hold the weights of {name}: it {problem} ({len(wrong)} names differ)")
     for key, value in own.items():
         if given[key].shape != value.shape:
@@ -37,6 +38,7 @@ def read_weights_file(file: Path) -> dict[str, Tensor]:
         if file.suffix == ".safetensors":
             content = load_file(file)
         else:
+            require_unpacked(file)
             content = torch.load(file, map_location="cpu", weights_only=True)
     except _UNREADABLE as error:
         reason = str(error).strip().partition("\n")[0]

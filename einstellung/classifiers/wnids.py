@@ -7,6 +7,7 @@ from pathlib import Path
 
 from einstellung.classifiers.labelled import CLASSES, WNID, from_file_names, list_class_folders, list_pictures
 from einstellung.errors import InputError
+from einstellung.foreign_files import MOST_TABLE_BYTES, read_text
 
 
 def wnids_in(file: Path) -> dict[str, int]:
@@ -14,10 +15,7 @@ def wnids_in(file: Path) -> dict[str, int]:
 
     The order of lines does not matter: classes are numbered in the order of their ids.
     """
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{file} cannot be read ({error}): give a file with one WordNet id per line") from None
+    text = read_text(file, MOST_TABLE_BYTES, "utf-8-sig")
     if file.suffix == ".json":
         return _from_json(text, file)
     ids = [line.split()[0] for line in text.splitlines() if line.strip()]
@@ -31,7 +29,7 @@ def _from_json(text: str, file: Path) -> dict[str, int]:
         return {
             (entry if isinstance(entry, str) else entry[0]): int(index) for index, entry in json.loads(text).items()
         }
-    except (ValueError, TypeError, LookupError, AttributeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
         raise InputError(f'{file} is not a table {{"0": ["n01440764", "tench"], ...}} ({error})') from None
 
 

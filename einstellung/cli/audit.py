@@ -1,4 +1,4 @@
-"""``audit``: cues that nobody named, in the nets of a study or in any classifier."""
+"""``audit``: unknown cues in the nets of a study or in any classifier."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from einstellung.arguments import names, numbers, whole_numbers
-from einstellung.cli.output import JSON, print_json, show_scored
+from einstellung.cli.output import JSON, echo, print_json, show_scored
+from einstellung.cli.parameters import PATH
 from einstellung.cli.probing import THREADS, WNIDS, check_output_folder, find_folder, finish_record, start_record
 from einstellung.errors import InputError
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path))
+@click.argument("folder", required=False, type=PATH)
 @click.option(
     "--model",
     "models",
@@ -28,33 +29,41 @@ if TYPE_CHECKING:
     help="Instead of FOLDER: efficientnet-lite0 (1, 2), timm:NAME, file.py:function (executed), or a weights file "
     "(.safetensors, .pt, .pth) with --backbone. Repeat for several models.",
 )
+@click.option("--data", type=PATH, help="Folder of images for --model; also searched for in EINSTELLUNG_DATA.")
 @click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of pictures for --model, also in EINSTELLUNG_DATA."
-)
-@click.option(
-    "--labels", type=click.Path(path_type=Path), help="CSV table file,label,name.  [default: from names and folders]"
+    "--labels", type=PATH, help="CSV file with the columns file,label,name.  [default: from file and folder names]"
 )
 @WNIDS
 @click.option(
-    "--baseline", help="A second model, as for --model (before an update, or from scratch): the relative index."
+    "--baseline",
+    help="Second model, as for --model (before an update, or trained from scratch), for the relative index.",
 )
-@click.option("--backbone", help="The net of a weights file; see 'einstellung ls backbones'.")
-@click.option("--backbone-option", "assignments", multiple=True, metavar="KEY=VALUE", help="E.g. width=8.")
-@click.option("--mean", help="Of a weights file: three numbers for pixels in 0..1.")
-@click.option("--std", help="Likewise.")
-@click.option("--size", type=int, help="Side of a weights file's input.  [default: the pictures']")
-@click.option("--methods", help="Of FOLDER: only these methods.")
-@click.option("--seeds", help="Of FOLDER: only these seeds.")
-@click.option("--budget", default="0.02,0.05", show_default=True, help="Shares of pixels that masks cover.")
-@click.option("--classes", help="Only images of these classes, by number or name, separated by commas.")
+@click.option("--backbone", help="Architecture of a weights file; see 'einstellung ls backbones'.")
+@click.option(
+    "--backbone-option", "assignments", multiple=True, metavar="KEY=VALUE", help="Option of the backbone, e.g. width=8."
+)
+@click.option("--mean", help="Mean by which a weights file's inputs are normalised: three numbers, for pixels in 0..1.")
+@click.option("--std", help="Standard deviation, likewise.")
+@click.option("--size", type=int, help="Input size of a weights file.  [default: that of the images]")
+@click.option("--methods", help="Only these methods of FOLDER.")
+@click.option("--seeds", help="Only these seeds of FOLDER.")
+@click.option("--splits", help="Images of these splits of FOLDER.  [default: test images of the last phase]")
+@click.option("--budget", default="0.02,0.05", show_default=True, help="Areas of the masks, as shares of an image.")
+@click.option("--classes", help="Only these classes, by number or name, separated by commas.")
+@click.option(
+    "--groups",
+    type=PATH,
+    help="CSV file with the columns class,group: audit groups of classes, whose probabilities are summed. A class is a "
+    "number, a range such as 151-268, a name or a WordNet id.",
+)
 @click.option("--images", "most", default=1000, show_default=True, help="Audit at most this many images.")
-@click.option("--probes", default="occlusion,attribution,replacement", show_default=True, help="Proxies to measure.")
-@click.option("--seed", default=0, show_default=True, help="Seed of all draws.")
+@click.option("--probes", default="occlusion,attribution,replacement", show_default=True, help="Proxies to compute.")
+@click.option("--seed", default=0, show_default=True, help="Random seed.")
 @THREADS
 @click.option(
     "--out",
-    type=click.Path(path_type=Path),
-    help="Write audit.json, pictures of the images, figures, tables and the page here.",
+    type=PATH,
+    help="Write audit.json, images, figures, tables and the report into this folder.",
 )
 @JSON
 def audit(
@@ -71,8 +80,10 @@ def audit(
     size: int | None,
     methods: str | None,
     seeds: str | None,
+    splits: str | None,
     budget: str,
     classes: str | None,
+    groups: Path | None,
     most: int,
     probes: str,
     seed: int,
@@ -80,16 +91,18 @@ def audit(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Find cues that nobody named: small regions, or properties of whole images, that decide the class by themselves.
+    """Search trained models for unknown cues.
 
-    FOLDER is a results folder: every net that its runs stored is audited on the test images of the last phase, beside the
-    baseline's of the same seed. Or give --model and --data. Numbers are proxies, shown beside three controls.
+    A cue is a small region, or a property of the whole image, that decides the class on its own. FOLDER is a results folder:
+    every stored net is audited on the test images of the last phase and compared with the baseline of the same seed. For other
+    models, give --model and --data. All numbers are proxies, reported with three controls.
     """
     from einstellung.cli.probing import thread_count
     from einstellung.cli.progress import progress_bar
     from einstellung.experiments.audit_plans import Chosen, plan_folder
     from einstellung.experiments.audited_models import WeightsOptions
     from einstellung.experiments.auditing import run_audit
+    from einstellung.experiments.class_groups import read_groups
     from einstellung.probes.audit import AuditSettings
     from einstellung.results.config import with_assignments
     from einstellung.results.folder import ResultsFolder
@@ -97,9 +110,10 @@ def audit(
 
     check_output_folder(out)
     settings = AuditSettings(tuple(numbers("--budget", budget)), tuple(names("--probes", probes)), seed)
-    chosen = Chosen(tuple(names("--classes", classes)) if classes is not None else (), most)
+    wanted = tuple(names("--classes", classes)) if classes is not None else ()
+    chosen = Chosen(wanted, most, None if groups is None else read_groups(groups))
     if (folder is None) == (not models):
-        raise InputError("give a results folder, or --model with --data (one of the two)")
+        raise InputError("give either a results folder, or --model with --data")
     weights = WeightsOptions(
         backbone,
         with_assignments({}, assignments),
@@ -114,13 +128,15 @@ def audit(
             chosen,
             names("--methods", methods) if methods is not None else (),
             whole_numbers("--seeds", seeds) if seeds is not None else (),
+            names("--splits", splits) if splits is not None else (),
         )
     else:
+        _refuse_of_folder(methods=methods, seeds=seeds, splits=splits)
         plan = _plan_models(models, data, labels, wnids, baseline, weights, chosen)
     if threads is not None:
         plan = replace(plan, threads=partial(torch_threads, thread_count(threads)))
     record = start_record(plan.digests)
-    with torch_threads(thread_count(threads)), progress_bar("auditing", "looked at") as on_progress:
+    with torch_threads(thread_count(threads)), progress_bar("auditing", "audited") as on_progress:
         result = run_audit(plan, settings, on_progress)
     result = result.with_provenance(finish_record(record))
     page = None if out is None else result.save(out)
@@ -129,14 +145,20 @@ def audit(
         return
     show_scored(result.scored(), as_json=False, page=page)
     if page is None:
-        click.echo("\nNothing was written: --out FOLDER keeps the audit, with pictures and a page.")
+        echo("\nNothing was written; --out FOLDER keeps the audit, with images and a report.")
 
 
 def _refuse(weights: WeightsOptions, **given: object) -> None:
     """Options of --model say nothing about a results folder, which has its images, labels and baseline."""
     wrong = [f"--{name}" for name, value in given.items() if value is not None] + weights.given
     if wrong:
-        raise InputError(f"{wrong[0]} is for --model: a results folder brings its own")
+        raise InputError(f"{wrong[0]} goes with --model: a results folder has its own")
+
+
+def _refuse_of_folder(**given: object) -> None:
+    """Options of a results folder say nothing about models by name."""
+    if wrong := [name for name, value in given.items() if value is not None]:
+        raise InputError(f"--{wrong[0]} goes with a results folder, not with --model")
 
 
 def _plan_models(
@@ -154,7 +176,7 @@ def _plan_models(
 
     if data is None:
         raise InputError(
-            "--model needs images: give --data FOLDER, and --labels TABLE.csv unless their names say the class"
+            "--model needs images: give --data FOLDER, and --labels TABLE.csv unless file names contain the class"
         )
     files = read_labelled(find_folder(data), labels, None if wnids is None else wnids_in(wnids))
     return plan_files(files, models, baseline, weights, chosen)

@@ -1,4 +1,4 @@
-"""``composites``: images with several shortcuts at once."""
+"""``data composites``: images with several shortcuts at once."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from pathlib import Path
 
 import click
 
-from einstellung.cli.output import JSON, print_json
+from einstellung.cli.groups import SectionedGroup
+from einstellung.cli.output import JSON, echo, print_json
+from einstellung.cli.parameters import FOLDER, PATH
 from einstellung.cli.progress import progress_bar
+from einstellung.errors import InputError
 
 
-@click.group()
+@click.group(cls=SectionedGroup)
 def composites() -> None:
-    """Targets, backgrounds and co-objects: two shortcuts at once.
-
-    \b
-    einstellung composites make --out DIR   write images and masks in the layout of UrbanCars
-    """
+    """Compose images with two shortcuts at once: background and co-object."""
 
 
 @composites.command("make")
@@ -26,15 +25,15 @@ def composites() -> None:
     "--sources",
     default="procedural",
     show_default=True,
-    help="procedural (needs no files), the name of a source folder in the data places, or a path.",
+    help="procedural (needs no files), the name of a source folder in EINSTELLUNG_DATA, or a path.",
 )
-@click.option("--data", type=click.Path(path_type=Path), help="Look for sources here, like EINSTELLUNG_DATA.")
+@click.option("--data", type=PATH, help="Search for sources here instead of in EINSTELLUNG_DATA.")
 @click.option("--size", type=click.IntRange(16, 1024), default=256, show_default=True, help="Image side in pixels.")
 @click.option(
     "--correlations",
     default="0.95,0.95",
     show_default=True,
-    help="Share of a class's training images with the common background, and with the common object.",
+    help="Share of a class's training images with the common background and with the common object.",
 )
 @click.option("--train", type=click.IntRange(1), help="Images per class.  [default: as many as the sources allow]")
 @click.option("--val", type=click.IntRange(1), help="The same for validation; a multiple of 4.")
@@ -43,9 +42,7 @@ def composites() -> None:
     "--first-label", "first", multiple=True, help="A label with value 0.  [default: urban, else alphabetical]"
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option(
-    "--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder; must not exist."
-)
+@click.option("--out", type=FOLDER, required=True, help="Output folder; must not exist.")
 @JSON
 def make(
     sources: str,
@@ -60,15 +57,17 @@ def make(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Compose images from targets, backgrounds and objects, with masks, contact sheets and a datasheet.
+    """Compose images from targets, backgrounds and objects, in the layout of UrbanCars.
 
-    The folder is written atomically. The same seed gives the same images.
+    Also writes masks, contact sheets and a datasheet. The folder appears when it is complete. Equal seeds give equal images.
     """
     from einstellung.composites.build import CompositeSpec, build_composites, find_sources
     from einstellung.composites.procedural import PROCEDURAL
     from einstellung.composites.writing import check_out, write_composites
 
     if data is not None:
+        if not data.is_dir():
+            raise InputError(f"--data {data}: no such folder")
         os.environ["EINSTELLUNG_DATA"] = str(data)
     check_out(out)
     pair = _pair(correlations)
@@ -88,14 +87,12 @@ def make(
     if as_json:
         print_json({"folder": str(out), "total": images, "seconds": round(seconds, 1), **record})
         return
-    click.echo(f"{images:,} images in {out}, with their masks and backgrounds ({seconds:.0f} s)")
+    echo(f"{images:,} images in {out}, with their masks and backgrounds ({seconds:.0f} s)")
     for name in ("datasheet.md", "made.json", "contact_sheets/"):
-        click.echo(f"  {out / name}")
+        echo(f"  {out / name}")
 
 
 def _pair(text: str) -> tuple[float, ...]:
-    from einstellung.errors import InputError
-
     try:
         pair = tuple(float(part) for part in text.split(","))
     except ValueError:

@@ -8,34 +8,29 @@ from pathlib import Path
 import click
 
 from einstellung.cli.concon_logic import audit, logic
-from einstellung.cli.output import JSON, print_json
+from einstellung.cli.groups import SectionedGroup
+from einstellung.cli.output import JSON, echo, print_json
+from einstellung.cli.parameters import FOLDER, PATH, FiniteFloat
 from einstellung.cli.progress import progress_bar
 
 _VARIANTS = ("strict", "disjoint", "unconfounded")
 
 
-@click.group()
+@click.group(cls=SectionedGroup)
 def concon() -> None:
-    """Continual confounding: analyse the rules, make the data, audit it, train perception.
-
-    \b
-    einstellung concon logic            which rules solve which task, before any training
-    einstellung concon make --out DIR   generate and render the data set
-    einstellung concon audit DIR        search for unintended rules
-    einstellung concon perceive         train slot attention to read scenes from images
-    """
+    """Continual confounding: analyse rules, render scenes, audit them, train perception."""
 
 
 @click.command("make")
 @click.option(
-    "--variant", type=click.Choice([*_VARIANTS, "all"]), default="all", show_default=True, help="Which sets to make."
+    "--variant", type=click.Choice([*_VARIANTS, "all"]), default="all", show_default=True, help="Variant to generate."
 )
 @click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Image side in pixels.")
 @click.option("--train", type=click.IntRange(1), default=3000, show_default=True, help="Images per class and task.")
 @click.option("--val", type=click.IntRange(1), default=750, show_default=True, help="The same for validation.")
 @click.option("--test", type=click.IntRange(1), default=750, show_default=True, help="The same for the test.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
-@click.option("--rules", type=click.Path(path_type=Path), help="A file of rules.  [default: those of the paper]")
+@click.option("--rules", type=PATH, help="File of rules.  [default: the paper's]")
 @click.option(
     "--backend",
     type=click.Choice(["auto", "numba", "torch", "bpy"]),
@@ -44,7 +39,7 @@ def concon() -> None:
     help="Renderer; auto: numba if it is installed, else torch.",
 )
 @click.option("--workers", default="auto", show_default=True, help="Number of processes; auto: one per core.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Output folder.")
+@click.option("--out", type=FOLDER, required=True, help="Output folder.")
 @JSON
 def make(
     variant: str,
@@ -59,9 +54,10 @@ def make(
     out: Path,
     as_json: bool,
 ) -> None:
-    """Generate scenes whose confounder changes from task to task: images, masks, records, contact sheets and a datasheet.
+    """Generate and render scenes whose confounder changes from task to task.
 
-    An interrupted command resumes when run again. The same seed gives the same bytes with any number of workers.
+    Writes images, masks, records, contact sheets and a datasheet. Interrupted? Rerun the command to resume. The same seed gives
+    the same bytes with any number of workers.
     """
     from einstellung.arguments import workers_from
     from einstellung.experiments.machine import usable_cores
@@ -85,19 +81,19 @@ def make(
     if as_json:
         print_json({"folder": str(out), "images": images, "seconds": round(seconds, 1), **manifest})
         return
-    click.echo(f"{images:,} images in {out}, with their masks and records ({seconds:.0f} s)")
+    echo(f"{images:,} images in {out}, with their masks and records ({seconds:.0f} s)")
     for file in files:
-        click.echo(f"  {file}")
+        echo(f"  {file}")
 
 
 @click.command("perceive")
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="Weights file (*.safetensors).")
+@click.option("--out", type=PATH, required=True, help="Weights file (*.safetensors).")
 @click.option("--scenes", type=click.IntRange(1), default=20_000, show_default=True, help="Training scenes.")
 @click.option("--held-out", type=click.IntRange(1), default=2_000, show_default=True, help="Held-out scenes.")
 @click.option("--size", type=click.IntRange(16, 1024), default=64, show_default=True, help="Image side in pixels.")
 @click.option("--objects", type=click.IntRange(1), default=4, show_default=True, help="Objects per scene.")
 @click.option("--epochs", type=click.IntRange(1), default=20, show_default=True, help="Training epochs.")
-@click.option("--lr", type=click.FloatRange(0, min_open=True), default=1e-3, show_default=True, help="Learning rate.")
+@click.option("--lr", type=FiniteFloat(0, min_open=True), default=1e-3, show_default=True, help="Learning rate.")
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Seed of scenes, weights and batch order."
 )
@@ -119,9 +115,10 @@ def perceive(
     threads: int | None,
     as_json: bool,
 ) -> None:
-    """Train slot attention on rendered random scenes, and report its accuracy on held-out ones.
+    """Train slot attention to read scenes from images, and report its held-out accuracy.
 
-    An interrupted training resumes after its last complete epoch. Existing weights with the same settings are kept.
+    Trains on rendered random scenes. Interrupted? Rerun the command to resume after the last complete epoch. Existing weights
+    with the same settings are kept.
     """
     import torch
 
@@ -134,13 +131,13 @@ def perceive(
     )
     existed = out.exists()
     with torch_threads(threads or torch.get_num_threads()):
-        record = pretrain(out, settings, workers, log=lambda line: click.echo(line, err=True))
+        record = pretrain(out, settings, workers, log=lambda line: echo(line, err=True))
     if as_json:
         print_json(record)
         return
     done = "already exists" if existed else "is trained"
-    click.echo(f"{out} {done}; on {record['accuracy']['scenes']:,} held-out scenes:")
-    click.echo(describe_accuracy(record["accuracy"]))
+    echo(f"{out} {done}; on {record['accuracy']['scenes']:,} held-out scenes:")
+    echo(describe_accuracy(record["accuracy"]))
 
 
 for verb in (logic, make, audit, perceive):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from einstellung.cli.output import JSON, print_json
+from einstellung.cli.parameters import PATH
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,12 +24,13 @@ _MAX_SHOWN = 10  # unintended rules shown; the JSON has all of them
 
 
 @click.command()
-@click.argument("rules", required=False, type=click.Path(path_type=Path), metavar="[RULES]")
+@click.argument("rules", required=False, type=PATH, metavar="[RULES]")
 @JSON
 def logic(rules: Path | None, as_json: bool) -> None:
-    """Which predicates solve each task, all tasks together and the unconfounded set, before any training.
+    """Show which rules solve which task, before any training.
 
-    RULES is a JSON or YAML file, or the folder of a published pair of files. Default: the paper's rules.
+    Evaluates every predicate on each task, on all tasks together and on the unconfounded set. RULES is a JSON or YAML file, or
+    the folder of a published pair of files.  [default: the paper's rules]
     """
     from einstellung.scenes.logic import analyse
     from einstellung.scenes.logic_report import logic_record
@@ -42,22 +44,23 @@ def logic(rules: Path | None, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("path", type=click.Path(path_type=Path), metavar="FOLDER_OR_SCENES.JSONL")
+@click.argument("path", type=PATH, metavar="FOLDER_OR_SCENES.JSONL")
 @click.option(
     "--rules",
-    type=click.Path(path_type=Path),
-    help="The rules of the scenes.  [default: those they were made with]",
+    type=PATH,
+    help="The rules of the scenes.  [default: those that they were generated with]",
 )
 @click.option(
     "--variant",
     type=click.Choice(["strict", "disjoint", "unconfounded"]),
-    help="[default: by the folder's name, else the one the scenes obey]",
+    help="Variant of the scenes.  [default: from the folder's name, else the one that they obey]",
 )
 @JSON
 def audit(path: Path, rules: Path | None, variant: str | None, as_json: bool) -> None:
-    """Search scenes for unintended rules: predicates that separate the classes better than the rules explain.
+    """Search scenes for unintended rules.
 
-    A probe also reads positions, counts and visible areas, against shuffled labels.
+    Finds predicates that separate the classes better than the rules explain. A linear probe also tests positions, counts and
+    visible areas against shuffled labels.
     """
     from einstellung.scenes.audit_files import audit_files
     from einstellung.scenes.rules import read_rules
@@ -121,7 +124,7 @@ def _show_audit(file: AuditedFile) -> None:
         which = "positives" if label else "negatives"
         console.print(f"[bold red]{number:,} {which} of t{task} break the rule of their class[/bold red]")
     if not found.predicates:
-        console.print("nothing compared: the rules have none of these tasks\n", style="yellow")
+        console.print("nothing was compared: the rules have none of these tasks\n", style="yellow")
         return
     console.print("predicates that separate the classes best:")
     console.print(_findings(console, found.strongest))
@@ -135,11 +138,11 @@ def _show_audit(file: AuditedFile) -> None:
     else:
         console.print(f"no unintended rule found among {found.predicates} predicates")
     if found.probes:
-        console.print("what a linear probe reads from layouts alone, by cross-validation:")
+        console.print("cross-validated accuracy of a linear probe on the layouts alone:")
         console.print(_probes(console, found.probes))
     for one in found.probes:
         if one.found:
-            console.print(f"[bold red]{one.cue} alone tell the label of t{one.task}[/bold red]")
+            console.print(f"[bold red]{one.cue} alone predict the label of t{one.task}[/bold red]")
     console.print()
 
 

@@ -11,79 +11,84 @@ from typing import TYPE_CHECKING
 
 import click
 
-from einstellung.cli.output import JSON, print_json
+from einstellung.cli.groups import SectionedGroup
+from einstellung.cli.output import JSON, echo, print_json
+from einstellung.cli.parameters import PATH
 
 if TYPE_CHECKING:
     from einstellung.sources.survey import Survey
 
+_NAMES = ["cifar100"]  # of sources.PUBLISHED, which takes long to import
 _LINE_INTERVAL = 10.0  # seconds between progress lines where there is no terminal
 
 
-@click.group()
+@click.group(cls=SectionedGroup)
 def data() -> None:
-    """Get and check data sets."""
+    """Download, check and compose data sets."""
 
 
 @data.command("get")
-@click.argument("name", type=click.Choice(["cifar100"]))
+@click.argument("name", type=click.Choice(_NAMES))
 @click.option(
     "--to",
     "folder",
-    type=click.Path(path_type=Path),
+    type=PATH,
     default=Path("data"),
     show_default=True,
     help="Destination folder.",
 )
 @click.option("--url", help="Another address of the same file.  [default: the published one]")
 def get(name: str, folder: Path, url: str | None) -> None:
-    """Download a data set (cifar100: 169 MB); an interrupted download is resumed."""
+    """Download a data set (cifar100: 169 MB). An interrupted download resumes."""
     from einstellung import sources
     from einstellung.sources.downloading import download
 
     published = sources.PUBLISHED[name]
     with _progress(published.archive) as on_progress:
         downloaded = download(published, folder, url, on_progress)
-    state = "is there already" if downloaded.was_there else "is complete"
-    click.echo(f"{downloaded.path} {state}, and its md5 is right")
+    state = "already exists" if downloaded.was_there else "is complete"
+    echo(f"{downloaded.path} {state}, with the right md5")
 
 
 @data.command("check")
-@click.option("--data", "folder", type=click.Path(path_type=Path), help="Look here first, as EINSTELLUNG_DATA does.")
+@click.argument("names", nargs=-1, type=click.Choice(_NAMES), metavar="[NAME]...")
+@click.option("--data", "folder", type=PATH, help="Look here instead of in EINSTELLUNG_DATA.")
 @JSON
 @click.pass_context
-def check(context: click.Context, folder: Path | None, as_json: bool) -> None:
-    """List every copy found and whether it is intact; exit code 2 if there is no usable one."""
+def check(context: click.Context, names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
+    """List every copy of a data set and whether it is intact.  [default: of all data sets]
+
+    The exit code is 2 if a data set has no usable copy.
+    """
     from einstellung import sources
     from einstellung.sources.survey import cache_facts, survey
 
     if folder is not None:
         os.environ["EINSTELLUNG_DATA"] = str(folder)
-    click.echo("reading every copy", err=True)
-    surveys = {name: survey(published) for name, published in sources.PUBLISHED.items()}
+    echo("reading every copy", err=True)
+    surveys = {name: survey(sources.PUBLISHED[name]) for name in names or sources.PUBLISHED}
     cache = cache_facts()
     if as_json:
         print_json({**{name: found.to_dict() for name, found in surveys.items()}, "cache": cache})
     else:
         for name, found in surveys.items():
             _show(name, found)
-        click.echo(
-            f"cache: {cache['path']}, {cache['bytes']:,} bytes" if cache["path"] else f"cache: {cache['problem']}"
-        )
+        echo(f"cache: {cache['path']}, {cache['bytes']:,} bytes" if cache["path"] else f"cache: {cache['problem']}")
     context.exit(0 if all(found.used for found in surveys.values()) else 2)
 
 
 def _show(name: str, found: Survey) -> None:
-    click.echo(f"{name}: {f'usable, from {found.used}' if found.used else f'not usable: {found.published.how_to_get}'}")
+    echo(f"{name}: {f'usable, from {found.used}' if found.used else f'no usable copy: {found.published.how_to_get}'}")
     for location, copies in found.locations:
-        nothing = "nothing there" if location.exists else "no such folder"
-        click.echo(f"  {location.title}{'' if copies else f': {nothing}'}")
+        nothing = "no copy" if location.exists else "no such folder"
+        echo(f"  {location.title}{'' if copies else f': {nothing}'}")
         for copy in copies:
-            click.echo(f"    {copy.path}: {copy.problem or 'md5 of every file right'}")
+            echo(f"    {copy.path}: {copy.problem or 'intact (md5 of every file)'}")
 
 
 @contextmanager
 def _progress(name: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on a terminal, a line every few seconds elsewhere; always on standard error."""
+    """A progress bar on a terminal, a line every few seconds elsewhere; on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
@@ -111,6 +116,6 @@ def _lines(name: str) -> Callable[[int, int | None], None]:
         speed = (received - first) / (now - started)
         left = f", about {(total - received) / speed:.0f} s left" if total and speed and received < total else ""
         of_all = f" of {total / 1e6:.0f}" if total else ""
-        click.echo(f"{name}: {received / 1e6:.0f}{of_all} MB{left}", err=True)
+        echo(f"{name}: {received / 1e6:.0f}{of_all} MB{left}", err=True)
 
     return on_progress

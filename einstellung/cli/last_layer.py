@@ -1,4 +1,4 @@
-"""``last-layer``: retrain the last layer of frozen nets."""
+"""``probe last-layer``: retrain the last layer of frozen nets."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from einstellung.cli.output import JSON, OUT, print_json
+from einstellung.cli.output import JSON, OUT, echo, print_json
+from einstellung.cli.parameters import PATH
 from einstellung.cli.probing import (
     MODELS,
     THREADS,
@@ -17,28 +18,27 @@ from einstellung.cli.probing import (
     thread_count,
 )
 
-_FOLDER = click.Path(path_type=Path)
 _RESERVED = ("carton", "clean", "held_out", "watermark", "wtm")  # names of built-in measurements
 
 
 @click.command("last-layer")
 @MODELS
-@click.option("--train", type=_FOLDER, required=True, help="Training pictures: a folder per class, or numbered files.")
-@click.option("--test", type=_FOLDER, required=True, help="Test pictures, in the same layout.")
+@click.option("--train", type=PATH, required=True, help="Training images: one folder per class, or numbered files.")
+@click.option("--test", type=PATH, required=True, help="Test images, in the same layout.")
 @click.option("--methods", default="erm,wtm_aug,lle", show_default=True, help="erm, wtm_aug, NAME_aug of a shift, lle.")
 @click.option(
     "--shift",
     "shifts",
     multiple=True,
     metavar="NAME=FOLDER",
-    help="Training pictures under another shift, in files named as in --train.",
+    help="Training images under another shift, with the same file names as in --train.",
 )
-@click.option("--test-shift", "tested", multiple=True, metavar="NAME=FOLDER", help="Test pictures under another shift.")
+@click.option("--test-shift", "tested", multiple=True, metavar="NAME=FOLDER", help="Test images under another shift.")
 @click.option(
     "--class", "index", type=int, help="The class of interest.  [default: 478 if the classes are the model's]"
 )
 @click.option("--seeds", default=3, show_default=True, help="Number of seeds.")
-@click.option("--versions", default=3, show_default=True, help="Drawn watermarks per picture and seed.")
+@click.option("--versions", default=3, show_default=True, help="Watermarked versions per image and seed.")
 @click.option("--epochs", default=90, show_default=True, help="Training epochs.")
 @click.option("--batch", default=1024, show_default=True, help="Batch size.")
 @click.option("--rates", default="0.0001,0.001,0.01,0.1", show_default=True, help="Learning rates to choose from.")
@@ -64,10 +64,10 @@ def last_layer(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Train a new last layer on frozen features with ERM, WTM Aug and LLE, and measure the watermark gap.
+    """Retrain the last layer of a classifier with ERM, WTM Aug and LLE.
 
-    Folders are also looked for in EINSTELLUNG_DATA. Features are computed once and cached by content. The learning rate is
-    chosen on held-out training pictures, which are held out in all their versions.
+    Measures the watermark gap of each. Folders are also searched for in EINSTELLUNG_DATA. Features are computed once and cached
+    by content. The learning rate is chosen on training images that are held out in all their versions.
     """
     from einstellung.arguments import numbers
     from einstellung.classifiers import load_extractor
@@ -98,7 +98,7 @@ def last_layer(
             design = StudyDesign(wanted, seeds, versions, of_interest, font, training)
             records.append(
                 run_study(
-                    extractor, data, design, lambda step: progress_logger(step, lambda line: click.echo(line, err=True))
+                    extractor, data, design, lambda step: progress_logger(step, lambda line: echo(line, err=True))
                 )
             )
     mean = average(records) if len(records) > 1 else None
@@ -110,7 +110,7 @@ def last_layer(
     if as_json:
         print_json(content)
     else:
-        click.echo(to_markdown(table))
+        echo(to_markdown(table))
 
 
 def named_folders(option: str, given: tuple[str, ...]) -> dict[str, Path]:

@@ -7,12 +7,16 @@ import sys
 
 import click
 
-from einstellung import __version__
+from einstellung.boundary import guarded
 from einstellung.cli.audit import audit
 from einstellung.cli.composites import composites
 from einstellung.cli.concon import concon
 from einstellung.cli.data import data
+from einstellung.cli.gate import gate
+from einstellung.cli.groups import SectionedGroup, hidden_alias
+from einstellung.cli.import_ import import_
 from einstellung.cli.last_layer import last_layer
+from einstellung.cli.output import echo
 from einstellung.cli.probe import probe
 from einstellung.cli.results import list_, report
 from einstellung.cli.score import score
@@ -21,49 +25,54 @@ from einstellung.cli.study import demo, run, validate
 from einstellung.cli.view import view
 from einstellung.cli.watermark import watermark
 from einstellung.errors import InputError
+from einstellung.version import __version__
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(cls=SectionedGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="einstellung")
 def cli() -> None:
     """Does a continual learner adapt for the right reason?
 
-    \b
-    einstellung demo               a learner with and without a habit, drawn shapes, a report in minutes
-    einstellung score FILES...     the Einstellung Rigidity Index from your own log files
-    einstellung run CONFIG.yaml    a study of your own
-    einstellung audit FOLDER       cues that nobody named, in the nets of a study or in any classifier
-    einstellung view FOLDER...     studies in the browser, running ones live
+    Start with 'einstellung demo', or with 'einstellung score FILES...' if you have logs of your own. 'einstellung COMMAND --help'
+    shows the options of a command.
     """
 
 
-for verb in (
-    *(score, run, demo, validate, report, view, probe, audit, list_, data),
-    *(concon, composites, watermark, shifts, last_layer),
-):
-    cli.add_command(verb)
+for _title, _verbs in {
+    "Studies": (demo, run, validate, report, view),
+    "Your own logs": (score, import_),
+    "Trained models": (audit, gate, probe),
+    "Data and names": (data, concon, list_),
+}.items():
+    cli.add_section(_title, _verbs)
+probe.add_command(last_layer)
+probe.add_command(shifts)
+probe.add_command(watermark)
+data.add_command(composites)
+for _verb in (last_layer, shifts, watermark, composites):  # their names before they belonged to groups
+    cli.add_command(hidden_alias(_verb))
 
 
 def main() -> None:
     """Entry point: wrong input becomes one line on standard error and exit code 2."""
+    words = sys.argv[1:]
+    resumable = words[:1] in (["run"], ["demo"], ["concon"])
+    stopped = f"stopped{'; rerun the command to resume' if resumable else ''}"
+    sys.exit(guarded(_run, "einstellung", words, stopped))
+
+
+def _run() -> int:
     try:
         code = cli.main(standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.format_message())
-        code = 0
+    except getattr(click.exceptions, "NoArgsIsHelpError", ()) as error:  # click 8.2; before, it was no error
+        echo(error.format_message())
+        return 0
     except click.ClickException as error:
-        click.echo(f"einstellung: {' '.join(error.format_message().split())}", err=True)
-        code = 2
-    except InputError as error:
-        click.echo(f"einstellung: {error}", err=True)
-        code = 2
-    except (click.Abort, KeyboardInterrupt):
-        resumable = sys.argv[1:2] in (["run"], ["demo"], ["concon"])
-        hint = "; run the same command again to resume" if resumable else ""
-        click.echo(f"einstellung: stopped{hint}", err=True)
-        code = 130
-    except BrokenPipeError:
-        # the reader of our output (a pager, head) has closed it: not an error
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    sys.exit(code if isinstance(code, int) else 0)
+        raise InputError(error.format_message()) from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    except SystemExit as end:
+        if "_EINSTELLUNG_COMPLETE" not in os.environ:
+            raise
+        code = end.code  # so click ends what a shell asked for completion
+    return code if isinstance(code, int) else 0

@@ -1,4 +1,4 @@
-"""``probe``: probes of a study's stored nets."""
+"""``probe``: probes of a study's stored nets, and of trained image classifiers."""
 
 from __future__ import annotations
 
@@ -7,21 +7,29 @@ from pathlib import Path
 import click
 
 from einstellung.arguments import names
-from einstellung.cli.output import JSON, print_json, show_reported
+from einstellung.cli.groups import DefaultGroup
+from einstellung.cli.output import JSON, echo, print_json, show_reported
+from einstellung.cli.parameters import PATH
 
 
-@click.command()
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.group(cls=DefaultGroup, default="nets", subcommand_metavar="[nets] FOLDER | VERB [ARGS]...")
+def probe() -> None:
+    """Probe trained nets: those that a study stored, or image classifiers.
+
+    'probe FOLDER' is short for 'probe nets FOLDER'.
+    """
+
+
+@probe.command("nets")
+@click.argument("folder", type=PATH)
 @click.option(
     "--probes", "probes", metavar="NAME,NAME,...", help="cka, calibration, plasticity, flips.  [default: all]"
 )
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="Write probes and report into this folder and leave the results folder as it is.  [default: FOLDER]",
+    "--out", type=PATH, help="Write the probes and the report here and leave FOLDER unchanged.  [default: FOLDER]"
 )
 @JSON
-def probe(folder: Path, probes: str | None, out: Path | None, as_json: bool) -> None:
+def nets(folder: Path, probes: str | None, out: Path | None, as_json: bool) -> None:
     """Probe the stored nets of a finished study: do they corroborate its verdicts?"""
     from einstellung.cli.probing import check_output_folder
     from einstellung.diagnoses.reporting import report_study
@@ -34,7 +42,7 @@ def probe(folder: Path, probes: str | None, out: Path | None, as_json: bool) -> 
     results = ResultsFolder(folder)
     require_study(results)
     with results.in_use():
-        found = probe_folder(results, asked, out or folder, lambda line: click.echo(line, err=True))
+        found = probe_folder(results, asked, out or folder, lambda line: echo(line, err=True))
         reported = report_study(results, out=out)
     if as_json:
         print_json(

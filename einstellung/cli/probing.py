@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from einstellung.cli.output import command_line
+from einstellung.cli.parameters import PATH
 
 _PACKAGES = ("pillow", "timm")  # recorded besides the usual ones: they resize pictures and build nets
 
@@ -22,10 +23,10 @@ MODELS = click.option(
 )
 WNIDS = click.option(
     "--wnids",
-    type=click.Path(path_type=Path),
-    help="File of all 1000 WordNet ids, if folders are named by them but some are missing.",
+    type=PATH,
+    help="File of all 1000 WordNet ids, needed if folders are named by WordNet id and some are missing.",
 )
-THREADS = click.option("--threads", type=int, help="Threads to compute with.  [default: torch's choice]")
+THREADS = click.option("--threads", type=int, help="Number of threads.  [default: torch's choice]")
 
 
 def thread_count(threads: int | None) -> int:
@@ -48,7 +49,7 @@ def check_output_folder(out: Path | None) -> None:
         return
     require_writable(out)
     if (out / "config.yaml").exists():
-        raise InputError(f"{out} is the results folder of a study: choose another folder for --out")
+        raise InputError(f"{out} is the results folder of a study; choose another folder for --out")
 
 
 def find_folder(folder: Path) -> Path:
@@ -58,7 +59,7 @@ def find_folder(folder: Path) -> Path:
     from einstellung.sources.locations import describe_locations
 
     if not (found := locate_folder(folder)).is_dir():
-        raise InputError(f"there is no folder {folder}, nor one of that name in {describe_locations()}")
+        raise InputError(f"no such folder: {folder}, also not in {describe_locations()}")
     return found
 
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from einstellung.cli.log_options import as_words, import_options, log_options
 from einstellung.cli.output import JSON, command_line, show_scored
+from einstellung.cli.parameters import PATH
 from einstellung.errors import InputError
 
 if TYPE_CHECKING:
@@ -62,19 +64,21 @@ def _default(value: Any) -> str:
 
 
 @click.command(cls=_ScoreCommand)
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FILE_OR_FOLDER...")
+@click.argument("paths", nargs=-1, required=True, type=PATH, metavar="FILE_OR_FOLDER...")
 @click.option(
-    "--as", "kind", metavar="DIAGNOSIS", help="See 'einstellung ls diagnoses'.  [default: recognised by the splits]"
+    "--as",
+    "kind",
+    metavar="DIAGNOSIS",
+    help="Diagnosis; see 'einstellung ls diagnoses'.  [default: chosen by the splits]",
 )
-@click.option(
-    "--plugin", "plugins", multiple=True, type=click.Path(path_type=Path), help="A Python file that adds diagnoses."
-)
-@click.option("--methods", metavar="NAMES", help="Comma list: score these methods only, the baseline among them.")
-@click.option("--seeds", metavar="NUMBERS", help="Comma list: score these seeds only.")
-@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Any setting of the diagnosis.")
+@click.option("--plugin", "plugins", multiple=True, type=PATH, help="Python file that adds diagnoses.")
+@click.option("--methods", metavar="NAMES", help="Score only these methods, separated by commas; include the baseline.")
+@click.option("--seeds", metavar="NUMBERS", help="Score only these seeds, separated by commas.")
+@log_options
+@click.option("--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Set any setting of the diagnosis.")
 @click.option("--variant", hidden=True)  # the older name of --as
 @JSON
-@click.option("--out", type=click.Path(path_type=Path), help="Write figures, tables and the page into this folder.")
+@click.option("--out", type=PATH, help="Write figures, tables and the report into this folder.")
 def score(
     paths: tuple[Path, ...],
     kind: str | None,
@@ -85,26 +89,33 @@ def score(
     variant: str | None,
     as_json: bool,
     out: Path | None,
-    **options: str | None,
+    **options: Any,
 ) -> None:
-    """Score timelines: ours, or the public fork's timeline_*.csv as they are."""
+    """Score training logs: does the learner rely on the cue?
+
+    Reads timelines of this tool, the timeline_*.csv files of the public fork, tables (CSV, TSV, JSON, Parquet), TensorBoard event
+    files, and MLflow and W&B folders and exports. 'einstellung import' shows what is understood of them.
+    """
     from einstellung.arguments import names, whole_numbers
     from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
-    from einstellung.diagnoses.reporting import Scored, evidence_of_logs
+    from einstellung.diagnoses.reporting import evidence_of_logs, score_evidence
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
+    from einstellung.timeline.reading import timeline_files
 
+    typed = as_words(options)
+    logs = import_options(options)
     if plugins:
         from einstellung.experiments.plugins import load_plugins
         from einstellung.results.config import PluginConfig
 
         load_plugins(PluginConfig(file=str(file)) for file in plugins)
     if variant is not None and kind is not None:
-        raise InputError("--variant is the older name of --as: give --as alone")
+        raise InputError("--variant is the old name of --as: give only --as")
     kind = kind or (DEFAULT if variant == "paper" else variant)
     chosen = {"--methods": methods, "--seeds": seeds}
-    words = [*map(str, paths), *(word for pair in chosen.items() if pair[1] is not None for word in pair)]
-    evidence = replace(evidence_of_logs(paths), source=shlex.join(words)).only(
+    words = [*map(str, paths), *(word for pair in chosen.items() if pair[1] is not None for word in pair), *typed]
+    evidence = replace(evidence_of_logs(paths, logs), source=shlex.join(words)).only(
         None if methods is None else names("--methods", methods),
         None if seeds is None else whole_numbers("--seeds", seeds),
     )
@@ -112,7 +123,7 @@ def score(
     diagnosis = found if kind is None else get_diagnosis(kind)
     if not applies(diagnosis, evidence.timeline.splits):
         raise InputError(
-            f"--as {diagnosis.name} does not apply to timelines of {found.topic}: leave it out, or give --as {found.name}"
+            f"--as {diagnosis.name} does not fit timelines of {found.topic}: leave it out or give --as {found.name}"
         )
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}
     settings = parse_settings(
@@ -121,20 +132,19 @@ def score(
         diagnosis.name,
         lambda key: "--" + key.replace("_", "-"),
     )
-    scored = Scored(diagnosis, evidence, diagnosis.score(evidence, settings))
-    page = _write_page(out, scored, paths) if out is not None else None
+    scored = score_evidence(diagnosis, evidence, settings.model_dump())
+    page = _write_page(out, scored, timeline_files(paths, logs.format)) if out is not None else None
     show_scored(scored, as_json, page)
 
 
-def _write_page(out: Path, scored: Scored, paths: tuple[Path, ...]) -> Path:
+def _write_page(out: Path, scored: Scored, files: list[Path]) -> Path:
     """The page of foreign logs, with the hashes of the files it was made from."""
     from einstellung.diagnoses.reporting import write_report
     from einstellung.results.provenance import file_hashes, now, provenance
-    from einstellung.timeline.reading import timeline_files
 
     if out.exists() and not out.is_dir():
         raise InputError(f"{out} is a file; choose a folder for --out")
     if (out / "config.yaml").exists():
         raise InputError(f"{out} is the results folder of a study: use 'einstellung report {out}', or another --out")
-    record = {**provenance(command_line(), file_hashes(timeline_files(paths))), "finished": now()}
+    record = {**provenance(command_line(), file_hashes(files)), "finished": now()}
     return write_report(out, scored, provenance=record)

@@ -1,4 +1,4 @@
-"""``shifts``: accuracy gaps on ImageNet variants."""
+"""``probe shifts``: accuracy gaps on ImageNet variants."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from einstellung.cli.output import JSON, OUT, print_json
+from einstellung.cli.output import JSON, OUT, echo, print_json
+from einstellung.cli.parameters import PATH
 from einstellung.cli.probing import (
     MODELS,
     THREADS,
@@ -18,18 +19,14 @@ from einstellung.cli.probing import (
     thread_count,
 )
 
-_FOLDER = click.Path(path_type=Path)
-
 
 @click.command("shifts")
 @MODELS
-@click.option(
-    "--imagenet", type=_FOLDER, help="ImageNet's validation pictures: folders by WordNet id, or numbered files."
-)
-@click.option("--in9", type=_FOLDER, help="ImageNet-9: mixed_rand, mixed_same and in_to_in9.json.")
-@click.option("--stylized", type=_FOLDER, help="Stylized ImageNet: folders by WordNet id. Needs --imagenet.")
-@click.option("--imagenet-r", "renditions", type=_FOLDER, help="ImageNet-R: folders by WordNet id. Needs --imagenet.")
-@click.option("--wnids", type=_FOLDER, help="File of all 1000 WordNet ids, if --imagenet does not contain them.")
+@click.option("--imagenet", type=PATH, help="ImageNet's validation images: folders by WordNet id, or numbered files.")
+@click.option("--in9", type=PATH, help="ImageNet-9: mixed_rand, mixed_same and in_to_in9.json.")
+@click.option("--stylized", type=PATH, help="Stylized ImageNet: folders by WordNet id. Needs --imagenet.")
+@click.option("--imagenet-r", "renditions", type=PATH, help="ImageNet-R: folders by WordNet id. Needs --imagenet.")
+@click.option("--wnids", type=PATH, help="File of all 1000 WordNet ids, if --imagenet does not contain them.")
 @THREADS
 @OUT
 @JSON
@@ -44,9 +41,10 @@ def shifts(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """IN-9, Stylized ImageNet and ImageNet-R gaps of classifiers, for the given data sets.
+    """Measure the accuracy gaps of classifiers on ImageNet-9, Stylized ImageNet and ImageNet-R.
 
-    Folders are also looked for in EINSTELLUNG_DATA. Both sides of a gap are restricted to the classes that both have.
+    Computes the gaps of the data sets that are given. Folders are also searched for in EINSTELLUNG_DATA. Both sides of a gap
+    are restricted to their common classes.
     """
     from einstellung.classifiers import load_classifier
     from einstellung.classifiers.wnids import known_wnids
@@ -65,7 +63,7 @@ def shifts(
     classifiers = [load_classifier(name) for name in dict.fromkeys(models)]
     with torch_threads(thread_count(threads)):
         records = [
-            gaps(classifier, folders, lambda name: progress_logger(name, lambda line: click.echo(line, err=True)))
+            gaps(classifier, folders, lambda name: progress_logger(name, lambda line: echo(line, err=True)))
             for classifier in classifiers
         ]
     mean = average(records) if len(records) > 1 else None
@@ -77,4 +75,4 @@ def shifts(
     if as_json:
         print_json(content)
     else:
-        click.echo(to_markdown(table))
+        echo(to_markdown(table))

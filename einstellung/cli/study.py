@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import sys
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from einstellung.arguments import add_data_location, names, whole_numbers, workers_from
-from einstellung.cli.output import JSON, OUT, command_line, print_json, show_reported
+from einstellung.boundary import Finished, say
+from einstellung.cli.launching import Launching, launcher_options
+from einstellung.cli.output import JSON, OUT, command_line, echo, print_json, show_reported
+from einstellung.cli.parameters import PATH
+from einstellung.cli.progress import report_progress
 from einstellung.cli.view import VIEW, live_view
-from einstellung.errors import InputError
+from einstellung.errors import InputError, ProblemList
 
 if TYPE_CHECKING:
     from einstellung.cli.study_groups import StudyGroup
@@ -22,25 +27,23 @@ if TYPE_CHECKING:
     from einstellung.results.family import Family
     from einstellung.results.folder import ResultsFolder
 
-CONFIG = click.argument("config", required=False, type=click.Path(path_type=Path), metavar="[CONFIG.yaml]")
-PRESET = click.option("--preset", help="A built-in configuration; see 'einstellung ls presets'.")
-METHODS = click.option("--methods", help="Comma list, instead of the configuration's.")
-SEEDS = click.option("--seeds", help="Comma list, instead of the configuration's.")
+CONFIG = click.argument("config", required=False, type=PATH, metavar="[CONFIG.yaml]")
+PRESET = click.option("--preset", help="Built-in configuration; see 'einstellung ls presets'.")
+METHODS = click.option("--methods", help="Methods, separated by commas, instead of the configured ones.")
+SEEDS = click.option("--seeds", help="Seeds, separated by commas, instead of the configured ones.")
 SET = click.option(
-    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Change a setting, e.g. cue.size=6."
+    "--set", "assignments", multiple=True, metavar="KEY=VALUE", help="Override a setting, e.g. cue.size=6."
 )
-DATA = click.option(
-    "--data", type=click.Path(path_type=Path), help="Folder of data sets.  [default: EINSTELLUNG_DATA, ./data]"
-)
+DATA = click.option("--data", type=PATH, help="Folder with data sets.  [default: EINSTELLUNG_DATA, ./data]")
 WORKERS = click.option(
     "--workers",
     metavar="N|auto",
     callback=lambda context, option, value: workers_from("--workers", value),
-    help="Runs at a time; auto: by a short measurement.  [default: cores / threads per run, 1 on a GPU]",
+    help="Number of parallel runs; auto: chosen by a short measurement.  [default: cores / threads per run, 1 on a GPU]",
 )
-LAUNCHER = click.option("--launcher", help="Where jobs run; see 'einstellung ls launchers'.  [default: local]")
 
-_MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it could not be made
+_REPORT_SECONDS = 10.0  # a first guess at how long scoring and figures take, on one core
+_MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it was not possible
 
 
 @click.command()
@@ -54,13 +57,13 @@ _MARKS = {True: "ok  ", False: "FAIL", None: "--  "}  # of a check; None: it cou
     "sweeps",
     multiple=True,
     metavar="KEY=V,V,...",
-    help="A study for each value, e.g. cue.size=2,4,6,8; given twice, for each pair of values.",
+    help="Run one study per value, e.g. cue.size=2,4,6,8; given twice, one per pair of values.",
 )
-@click.option("--only", metavar="NAME,NAME,...", help="Run only these studies of a configuration with several.")
+@click.option("--only", metavar="NAME,NAME,...", help="Run only these studies, if the configuration has several.")
 @DATA
 @WORKERS
-@LAUNCHER
-@click.option("--dry-run", is_flag=True, help="Only show the runs, what they share, and how long they would take.")
+@launcher_options
+@click.option("--dry-run", is_flag=True, help="Show the planned runs and how long they would take; needs no data.")
 @VIEW
 @OUT
 @JSON
@@ -74,13 +77,16 @@ def run(
     only: str | None,
     data: Path | None,
     workers: Workers | None,
-    launcher: str | None,
+    launching: Launching,
     dry_run: bool,
     viewed: bool,
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Run a study; what is finished already is not run again."""
+    """Run a study. Interrupted? Rerun the command to resume.
+
+    Finished runs are not repeated.
+    """
     from einstellung.cli.study_groups import FamilyGroup, SweepGroup
     from einstellung.results.config import build_config
     from einstellung.results.family import Family
@@ -88,13 +94,13 @@ def run(
     from einstellung.results.sweep import parse_sweeps
 
     add_data_location(data)
-    values, where = _values(config, preset, methods, seeds, assignments, launcher)
+    values, where = _values(config, preset, methods, seeds, assignments, launching)
     sweep = parse_sweeps(sweeps)
     family = Family.of(values, where)
     if sweep and family:
-        raise InputError(f"{where} describes several studies: --sweep needs a single one")
+        raise InputError(f"{where} has several studies: --sweep needs a single one")
     if only is not None and not family:
-        raise InputError(f"{where} describes a single study: --only chooses among several")
+        raise InputError(f"{where} has a single study: leave out --only, which chooses among several")
     if family:
         chosen = family if only is None else family.some(names("--only", only), where)
         studies = _members(chosen, where, methods, seeds, assignments)
@@ -117,16 +123,19 @@ def run(
 
 @click.command()
 @WORKERS
-@LAUNCHER
+@launcher_options
 @VIEW
 @OUT
 @JSON
-def demo(workers: Workers | None, launcher: str | None, viewed: bool, out: Path | None, as_json: bool) -> None:
-    """A learner after a history with and without the cue, eight seeds, drawn shapes: a report in a few minutes."""
+def demo(workers: Workers | None, launching: Launching, viewed: bool, out: Path | None, as_json: bool) -> None:
+    """See a report in a few minutes: one learner, with and without a history of the cue.
+
+    Eight seeds on drawn shapes; needs no data.
+    """
     from einstellung.cli.study_groups import SweepGroup
     from einstellung.results.sweep import Sweep
 
-    values, where = _values(None, "demo", None, None, (), launcher)
+    values, where = _values(None, "demo", None, None, (), launching)
     sweep = Sweep("cue.habit", ("none", "same"))
     root = out or Path("results") / values["name"]
     _run_group(root, sweep.studies(values, where), workers, SweepGroup(root, sweep), viewed, as_json)
@@ -138,7 +147,7 @@ def demo(workers: Workers | None, launcher: str | None, viewed: bool, out: Path 
 @SET
 @DATA
 @click.option(
-    "--data-map/--no-data-map", default=True, show_default=True, help="Ask the images of every phase alone for cues."
+    "--data-map/--no-data-map", default=True, show_default=True, help="Also search the images of each phase for cues."
 )
 @JSON
 def validate(
@@ -149,8 +158,12 @@ def validate(
     data_map: bool,
     as_json: bool,
 ) -> None:
-    """Check a configuration, prove its stream and run one step of every learner in every phase; nothing is kept."""
+    """Check a configuration before a long run; nothing is kept.
+
+    Checks every setting, proves the stream and trains one step of every method in every phase.
+    """
     from einstellung.diagnoses.reporting import common_diagnosis
+    from einstellung.diagnoses.wording import counted
     from einstellung.experiments.data_maps import describe_phase, phase_windows
     from einstellung.experiments.plan import plan
     from einstellung.experiments.study import prepare_study
@@ -183,16 +196,14 @@ def validate(
             }
         if not as_json:
             if name:
-                click.echo(f"{name}:")
+                echo(f"{name}:")
             for check in proof.checks:
-                click.echo(f"{_MARKS[check.passed]}  {check.name}: {check.detail}")
+                echo(f"{_MARKS[check.passed]}  {check.name}: {check.detail}")
             for phase, rows in alone.items():
                 stands_out = any(row.alarm for row in rows)
-                click.echo(
-                    f"{'cue?' if stands_out else 'map '}  {describe_phase(phase, rows, prepared.stream.class_names)}"
-                )
+                echo(f"{'cue?' if stands_out else 'map '}  {describe_phase(phase, rows, prepared.stream.class_names)}")
             shared = sum(job.kind == "first_phase" for job in jobs)
-            click.echo(f"{len(jobs) - shared} runs, {shared} first phases to train")
+            echo(f"{counted(len(jobs) - shared, 'run')} and {counted(shared, 'first phase')} to train")
             proof.require()
     if family:
         common_diagnosis(kinds, "family")
@@ -208,28 +219,30 @@ def _values(
     methods: str | None,
     seeds: str | None,
     assignments: tuple[str, ...],
-    launcher: str | None = None,
+    launching: Launching | None = None,
 ) -> tuple[dict[str, Any], str]:
-    """The configuration as it was given, and its name in messages."""
+    """The configuration as given, and its name in messages."""
     from einstellung.guide.settings import translated, with_guide_keys, with_its_backbone
     from einstellung.results.config import read_config, read_preset, with_assignments
 
     if (path is None) == (preset is None):
-        raise InputError("give a CONFIG.yaml or --preset NAME (one of the two); 'einstellung ls presets' lists presets")
+        raise InputError("give either a CONFIG.yaml or --preset NAME; 'einstellung ls presets' lists the presets")
     where = str(path) if path else f"preset {preset}"
     values = read_preset(preset) if preset is not None else read_config(path or Path())
     values.setdefault("name", preset or (path or Path()).stem)
-    try:
+    problems = ProblemList(f"{where}: ")
+    with problems.collecting():
         values = translated(with_its_backbone(values, assignments), _log)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+    problems.raise_any()
+    if launching is not None:
+        values = launching.named(values)
     values = with_guide_keys(with_assignments(values, assignments), _log)
     if methods is not None:
         values["methods"] = names("--methods", methods)
     if seeds is not None:
         values["seeds"] = whole_numbers("--seeds", seeds)
-    if launcher is not None:
-        values["launcher"] = launcher
+    if launching is not None:
+        values = launching.applied(values)
     return values, where
 
 
@@ -238,15 +251,17 @@ def _study(config: StudyConfig, results: ResultsFolder, workers: Workers | None,
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
 
-    prepared = prepare_study(config, results.path, about_to_run=True)
-    prepared.proof.require()
-    _log_warnings("", prepared.warnings)
     with results.in_use(), live_view(results.path, viewed):
+        prepared = prepare_study(config, results.path, about_to_run=True)
+        prepared.proof.require()
+        _log_warnings("", prepared.warnings)
         ready, arrangements = arrange({"": config}, {"": prepared}, results.path, "first_phases", workers, _log)
-        outcome = run_study(ready[""], results.path, arrangements[""].workers, command_line())
+        count = arrangements[""].workers
+        outcome = run_study(ready[""], results.path, count, command_line(), closing=_REPORT_SECONDS)
         _log_reused(outcome)
         if outcome.timeline is not None:
-            reported = report_study(results)
+            with report_progress():
+                reported = report_study(results)
             show_reported(reported, as_json)
     _exit_on_failures([outcome])
 
@@ -275,29 +290,35 @@ def _run_group(
     from einstellung.diagnoses.reporting import report_study
     from einstellung.experiments.study import prepare_study, run_study
     from einstellung.experiments.workers import arrange
-    from einstellung.results.folder import ResultsFolder
+    from einstellung.results.folder import ResultsFolder, member_folder
     from einstellung.results.sweep import SHARED_FIRST_PHASES, with_choices_of_existing
 
-    group.check()
-    studies = with_choices_of_existing(root, studies)
-    prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
-    group.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
-    for name, study in prepared.items():
-        study.proof.require()
-        _log_warnings(name, study.warnings)
-    outcomes = []
-    with ResultsFolder(root).in_use(), live_view(root, viewed):
+    outcomes, closing = [], _REPORT_SECONDS
+    with ExitStack() as held:
+        held.enter_context(ResultsFolder(root).in_use())
+        group.check()
+        for name in studies:
+            held.enter_context(ResultsFolder(member_folder(root, name)).in_use())
+        held.enter_context(live_view(root, viewed))
+        studies = with_choices_of_existing(root, studies)
+        prepared = {name: prepare_study(config, root / name, about_to_run=True) for name, config in studies.items()}
+        group.check_diagnoses({name: study.diagnosis for name, study in prepared.items()})
+        for name, study in prepared.items():
+            study.proof.require()
+            _log_warnings(name, study.warnings)
         ready, arrangements = arrange(studies, prepared, root, SHARED_FIRST_PHASES, workers, _log)
         group.write()
         for number, (name, study) in enumerate(ready.items(), start=1):
             _log(f"{name} ({number} of {len(ready)})")
             results = ResultsFolder(root / name)
-            with results.in_use():
-                count = arrangements[name].workers
-                outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES)
-                _log_reused(outcome)
-                if outcome.timeline is not None and group.reports_each:
+            count = arrangements[name].workers
+            outcome = run_study(study, results.path, count, command_line(), SHARED_FIRST_PHASES, closing=closing)
+            _log_reused(outcome)
+            if outcome.timeline is not None and group.reports_each:
+                started = time.monotonic()
+                with report_progress(name):
                     report_study(results)
+                closing = time.monotonic() - started  # the next study's report takes about as long
             outcomes.append(outcome)
         if any(outcome.timeline is not None for outcome in outcomes):
             group.show(as_json)
@@ -318,11 +339,11 @@ def _dry_run(
         print_json(planned)
     else:
         for line in describe(planned):
-            click.echo(line)
+            echo(line)
 
 
 def _log(line: str) -> None:
-    click.echo(line, err=True)
+    echo(line, err=True)
 
 
 def _log_warnings(study: str, warnings: Sequence[str]) -> None:
@@ -332,7 +353,8 @@ def _log_warnings(study: str, warnings: Sequence[str]) -> None:
 
 def _log_reused(outcome: Outcome) -> None:
     if outcome.reused:
-        click.echo(f"{outcome.reused} finished runs were reused, {outcome.ran} were run", err=True)
+        runs = "run" if outcome.reused == 1 else "runs"
+        echo(f"reused {outcome.reused} finished {runs}, ran {outcome.ran}", err=True)
 
 
 def _exit_on_failures(outcomes: list[Outcome]) -> None:
@@ -340,6 +362,6 @@ def _exit_on_failures(outcomes: list[Outcome]) -> None:
 
     lines, code = describe_failures(failure for outcome in outcomes for failure in outcome.failures)
     for line in lines:
-        click.echo(f"einstellung: {line}", err=True)
+        say("einstellung", line)
     if code:
-        sys.exit(code)
+        raise Finished(code)

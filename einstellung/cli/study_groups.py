@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from einstellung.cli.output import show_family
+from einstellung.cli.progress import report_progress
 
 if TYPE_CHECKING:
     from einstellung.diagnoses.contract import Diagnosis
@@ -59,7 +60,9 @@ class SweepGroup:
     def show(self, as_json: bool) -> None:
         from einstellung.diagnoses.reporting import report_sweep
 
-        show_family(report_sweep(self.root), as_json)
+        with report_progress("all studies"):
+            family = report_sweep(self.root)
+        show_family(family, as_json)
 
 
 @dataclass(frozen=True)
@@ -102,4 +105,6 @@ class FamilyGroup:
         from einstellung.results.family import read_family
 
         # all studies that the root records, as a later report shows them
-        show_family(report_family(self.root, read_family(self.root)), as_json)
+        with report_progress("all studies"):
+            family = report_family(self.root, read_family(self.root))
+        show_family(family, as_json)

@@ -8,20 +8,23 @@ from pathlib import Path
 
 import click
 
-VIEW = click.option("--view", "viewed", is_flag=True, help="Serve the study to the browser while it runs.")
+from einstellung.cli.output import echo
+from einstellung.cli.parameters import PATH
+
+VIEW = click.option("--view", "viewed", is_flag=True, help="Show the study in the browser while it runs.")
 
 
 @click.command()
-@click.argument("folders", nargs=-1, type=click.Path(path_type=Path), metavar="[FOLDER]...")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="[default: a free one]")
+@click.argument("folders", nargs=-1, type=PATH, metavar="[FOLDER]...")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port to listen on.  [default: a free one]")
 @click.option("--open", "open_browser", is_flag=True, help="Open the browser.")
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Listen on another address, where others may reach it."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on; others may reach any but the default."
 )
 def view(folders: tuple[Path, ...], port: int, open_browser: bool, host: str) -> None:
-    """Show the studies in these folders in the browser, running ones live.  [default: results, else .]
+    """Browse the studies in these folders, running ones live.  [default: results, else .]
 
-    It reads and never writes. Ctrl-C ends it.
+    Only reads. Press Ctrl-C to stop.
     """
     import webbrowser
 
@@ -31,12 +34,12 @@ def view(folders: tuple[Path, ...], port: int, open_browser: bool, host: str) ->
     chosen = list(folders) or [Path("results") if Path("results").is_dir() else Path()]
     server = ViewServer(Api(chosen), port, host)
     if not is_loopback(host):
-        click.echo(
-            f"warning: {host} can be reached by others: whoever learns the address below can read these studies, and it "
-            "is sent unencrypted; an SSH tunnel to 127.0.0.1 is safer",
+        echo(
+            f"warning: {host} may be reachable by others: anyone who learns the address below can read these studies, and "
+            "traffic is not encrypted; an SSH tunnel to 127.0.0.1 is safer",
             err=True,
         )
-    click.echo(f"studies: {server.address}")
+    echo(f"studies: {server.address}")
     if open_browser:
         webbrowser.open(server.address)
     try:
@@ -49,12 +52,12 @@ def view(folders: tuple[Path, ...], port: int, open_browser: bool, host: str) ->
 
 @contextmanager
 def live_view(root: Path, wanted: bool) -> Iterator[None]:
-    """``--view``: a server beside the run, which ends with it."""
+    """``--view``: a server that runs as long as the study."""
     if not wanted:
         yield
         return
     from einstellung.view.process import server_beside
 
     with server_beside(root) as address:
-        click.echo(f"live: {address}", err=True)
+        echo(f"live: {address}", err=True)
         yield

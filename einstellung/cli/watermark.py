@@ -1,4 +1,4 @@
-"""``watermark``: does a classifier rely on a watermark that is correlated with a class?"""
+"""``probe watermark``: does a classifier rely on a watermark that is correlated with a class?"""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from einstellung.cli.output import JSON, OUT, print_json
+from einstellung.cli.output import JSON, OUT, echo, print_json
+from einstellung.cli.parameters import PATH
 from einstellung.cli.probing import (
     MODELS,
     THREADS,
@@ -22,12 +23,8 @@ from einstellung.cli.progress import progress_bar
 
 @click.command("watermark")
 @MODELS
-@click.option(
-    "--images", type=click.Path(path_type=Path), required=True, help="Folder of pictures, also in EINSTELLUNG_DATA."
-)
-@click.option(
-    "--labels", type=click.Path(path_type=Path), help="CSV table file,label.  [default: from the files' names]"
-)
+@click.option("--images", type=PATH, required=True, help="Folder of images; also searched for in EINSTELLUNG_DATA.")
+@click.option("--labels", type=PATH, help="CSV file with the columns file,label.  [default: from the file names]")
 @WNIDS
 @click.option("--class", "index", default=478, show_default=True, help="The class of interest; 478 is carton.")
 @click.option("--controls", "wanted", help="Controls, separated by commas, or none.  [default: all]")
@@ -47,10 +44,11 @@ def watermark(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Accuracy and the probability of a class with and without ImageNet-W's watermark, compared with controls.
+    """Test whether an ImageNet classifier relies on a watermark, with control conditions.
 
-    A picture's class is the number at the start of its file name, or is listed in a table, or follows from its folder: by the
-    folder's WordNet id, or by its position if there are as many folders as classes. Values in files are fractions.
+    Reports accuracy and the probability of a class with and without ImageNet-W's watermark. The class of an image is the number
+    at the start of its file name, or is listed in a table, or follows from its folder: by the folder's WordNet id, or by its
+    position if there are as many folders as classes. Values in files are fractions.
     """
     from einstellung.classifiers import load_classifier
     from einstellung.classifiers.labelled import read_labelled
@@ -90,8 +88,8 @@ def watermark(
     if as_json:
         print_json(record_of(records, mean, provenance))
         return
-    click.echo(to_markdown(model_table(records, mean)))
+    echo(to_markdown(model_table(records, mean)))
     if names:
-        click.echo(to_markdown(control_table(records)))
+        echo(to_markdown(control_table(records)))
     if out is not None:
-        click.echo(f"results: {out / 'watermark.json'}")
+        echo(f"results: {out / 'watermark.json'}")

@@ -15,7 +15,7 @@ def datasheet(composites: Composites, record: Mapping[str, Any]) -> str:
     background, co_object = composites.phases[0]
     total = sum(sum(groups.values()) for groups in record["images"].values())
     pairs = "\n".join(
-        f"- {labels[TARGET][value]} goes with {labels[BACKGROUND][value]} backgrounds and {labels[OBJECT][value]} objects"
+        f"- {labels[TARGET][value]}: common with {labels[BACKGROUND][value]} backgrounds and {labels[OBJECT][value]} objects"
         for value in (0, 1)
     )
     return f"""# Datasheet: composites with two shortcuts
@@ -25,7 +25,7 @@ by einstellung {record["einstellung"]} from {composites.words}.
 
 ## Motivation
 
-To see whether a classifier of targets ({labels[TARGET][0]} or {labels[TARGET][1]}) relies on the background or on the
+To test whether a classifier of targets ({labels[TARGET][0]} or {labels[TARGET][1]}) relies on the background or on the
 co-occurring object, and whether mitigating one shortcut amplifies the other. The procedure is that of UrbanCars ("A Whac-A-Mole
 Dilemma: Shortcuts Come in Multiples Where Mitigating One Amplifies Others", Li et al., CVPR 2023); none of its pictures is used.
 
@@ -54,8 +54,8 @@ used once, objects many times; no source is in two splits. Seed {settings["seed"
 
 ## Uses and limits
 
-Accuracy on images like those of training says nothing about the target: look at the groups. The pictures inherit the terms of use
-and the flaws of their sources.
+Accuracy on images distributed like the training images does not show whether the target was learned: compare the groups. The
+pictures inherit the terms of use and the flaws of their sources.
 """
 
 

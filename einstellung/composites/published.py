@@ -104,11 +104,9 @@ def read_published(
         dict.fromkeys(KINDS, tuple(names)),
     )
     backgrounds_from = (
-        "whole backgrounds beside them" if complete else "what lies behind the objects filled in from the sides"
+        "with complete backgrounds" if complete else "with hidden background pixels interpolated from the sides"
     )
-    words = (
-        f"finished composites read from a folder, {backgrounds_from}; whether two images share a source cannot be told"
-    )
+    words = f"finished composites read from a folder, {backgrounds_from}; whether two images share a source is unknown"
     return Composites(tuple(plans), layers, phases, labels, words, sources_known=False)
 
 
@@ -117,10 +115,10 @@ def _case(folder: Path, split: str, choices: Sequence[Sequence[float]]) -> Path:
     for name in names:
         if (folder / name / split).is_dir():
             return folder / name / split
-    there = ", ".join(sorted(one.name for one in folder.glob("bg-*_co_occur_obj-*"))[:5]) or "nothing of the kind"
+    there = ", ".join(sorted(one.name for one in folder.glob("bg-*_co_occur_obj-*"))[:5]) or "none"
     wanted = " or ".join(f"{name}/{split}" for name in names)
     raise InputError(
-        f"{folder} lacks {wanted}; there is {there}: give the parent folder, and the correlations of the phases"
+        f"{folder} lacks {wanted} (found: {there}): give the parent folder, and the correlations of the phases"
     )
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from functools import partial
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageOps, UnidentifiedImageError
@@ -21,6 +22,7 @@ from einstellung.composites.sources import (
     ordered_labels,
 )
 from einstellung.errors import InputError
+from einstellung.foreign_files import MOST_TABLE_BYTES, below, open_regular, read_text
 from einstellung.sources.locations import data_locations, describe_locations
 from einstellung.sources.reading import file_hash
 
@@ -62,11 +64,10 @@ def read_folder(folder: Path, first: Sequence[str] = ()) -> SourceSet:
 def _indexed(folder: Path, first: Sequence[str]) -> SourceSet:
     index = folder / INDEX
     try:
-        with index.open(encoding="utf-8", newline="") as file:
-            reader = csv.DictReader(file)
-            rows = list(reader)
-            columns = reader.fieldnames or []
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        reader = csv.DictReader(io.StringIO(read_text(index, MOST_TABLE_BYTES), newline=""))
+        rows = list(reader)
+        columns = reader.fieldnames or []
+    except csv.Error as error:
         raise InputError(f"{index} cannot be read: {error}") from None
     if missing := [column for column in _COLUMNS if column not in columns]:
         raise InputError(f"{index} has no column '{missing[0]}': it needs {', '.join(_COLUMNS)}")
@@ -76,11 +77,9 @@ def _indexed(folder: Path, first: Sequence[str]) -> SourceSet:
                 raise InputError(f"{index}, line {line}: {column} is '{row[column]}', not one of {', '.join(known)}")
         if not row["file"] or not row["label"]:
             raise InputError(f"{index}, line {line}: give a file and a label")
-        path = PurePosixPath(row["file"])
-        if path.is_absolute() or ".." in path.parts:
-            raise InputError(f"{index}, line {line}: '{row['file']}' is outside of the folder")
-        if not (folder / path).is_file():
-            raise InputError(f"{index}, line {line}: {folder / path} is missing")
+        path = below(folder, row["file"], f"{index}, line {line}: file")
+        if not path.is_file():
+            raise InputError(f"{index}, line {line}: {path} is missing")
     names = [row["file"] for row in rows]
     if len(set(names)) < len(names):
         twice = next(name for number, name in enumerate(names) if name in names[:number])
@@ -163,7 +162,7 @@ def read_background(file: Path) -> Pixels:
 
 def _read_image(file: Path, mode: str) -> Pixels:
     try:
-        with Image.open(file, formats=FORMATS) as picture:
+        with open_regular(file) as stream, Image.open(stream, formats=FORMATS) as picture:
             if picture.mode in _DEEP:
                 raise InputError(f"{file} has more than 8 bits per channel: save it with 8")
             upright = ImageOps.exif_transpose(picture)

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-import einstellung
 from einstellung.composites.build import Composites
 from einstellung.composites.datasheet import datasheet
 from einstellung.composites.published import BACKGROUND_ONLY, MANIFEST, MASK, OBJECT_MASK, case_name, group_name
@@ -23,6 +22,7 @@ from einstellung.composites.sources import KINDS, Pixels
 from einstellung.composites.split_plan import Numbers, Parts, SplitPlan
 from einstellung.errors import InputError
 from einstellung.files import write_atomically, write_json, write_text
+from einstellung.version import __version__
 
 DATASHEET, SHEETS = "datasheet.md", "contact_sheets"
 _BATCH = 64  # images
@@ -37,7 +37,7 @@ def write_composites(
     check_out(out)
     record = {
         "made": datetime.date.today().isoformat(),
-        "einstellung": einstellung.__version__,
+        "einstellung": __version__,
         "settings": settings,
         "sources": composites.words,
         "labels": {kind: list(composites.labels[kind]) for kind in KINDS},
@@ -57,7 +57,7 @@ def write_composites(
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "free some space" if full else "choose another --out"
-        raise InputError(f"cannot write {out}: {error.strerror or error}; {what}, nothing is left behind") from None
+        raise InputError(f"cannot write {out}: {error.strerror or error}; {what} (nothing was written)") from None
     finally:
         if unfinished is not None:
             shutil.rmtree(unfinished, ignore_errors=True)

@@ -12,6 +12,7 @@ from einstellung.randomness import uniform_by_index
 from einstellung.registry import Registry
 
 Cover = Callable[[Tensor, Tensor, Tensor], Tensor]
+FROM_AUDIT = "from-audit"
 
 covers: Registry[Cover] = Registry("cover", group="einstellung.covers")
 
@@ -32,6 +33,12 @@ def cover(name: str, images: Tensor, region: Tensor, index: Tensor) -> Tensor:
 def _black(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
     """Black, the paper's mask."""
     return torch.zeros_like(images)
+
+
+@covers.register(FROM_AUDIT)
+def _from_audit(images: Tensor, region: Tensor, index: Tensor) -> Tensor:
+    """Black, over the boxes that an audit found (``audit: FOLDER``) instead of the cue's own region."""
+    return _black(images, region, index)
 
 
 @covers.register("mean")

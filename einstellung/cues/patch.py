@@ -50,7 +50,7 @@ class PatchCue:
     ``place`` is a corner, a fixed ``(row, col)`` of its top-left pixel, ``per-index`` (a place determined by the image's
     index), or ``random`` (as ``per-index`` in evaluation, and a new place at every presentation in training, where a
     generator is given). ``opacity`` blends it with the image; ``share`` is the exact share of the cue classes' training images
-    that get it, ``share_nsc`` that of T2's other classes (equal shares: the cue tells nothing about the label).
+    that get it, ``share_nsc`` that of T2's other classes (equal shares: the cue carries no information about the label).
 
     ``habit``: whether a cue predicts labels in T1 too. ``same``: all images of half of T1's classes have this cue; ``other``:
     they have another one, of the inverted colour on the opposite side.
@@ -120,7 +120,7 @@ class PatchCue:
         return DisplacedPatch(**asdict(self))
 
     def other(self) -> PatchCue:
-        """A cue that can be told from this one: the inverted colour, on the opposite side of the image.
+        """A clearly different cue: the inverted colour, on the opposite side of the image.
 
         >>> PatchCue().other().colour
         (0, 255, 0)

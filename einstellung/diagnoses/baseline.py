@@ -28,7 +28,7 @@ def resolve_baseline(timeline: Timeline, asked: str | None, default: str) -> str
     if len(found) == 1:
         return found[0]
     if len(found) > 1:
-        raise InputError(f"baseline '{wanted}' may be any of {', '.join(found)}: write it exactly")
+        raise InputError(f"baseline '{wanted}' matches {', '.join(found)}: give the exact name")
     if asked is not None:
         raise InputError(f"no baseline '{asked}' in the timeline: {suggestion(asked, timeline.methods)}")
     return None

@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict
 
 from einstellung.checks import Check
+from einstellung.hashes import SEAL
 
 
 class CardPart(BaseModel):
@@ -41,8 +42,10 @@ class Card(CardPart):
 
     @classmethod
     def json_schema(cls) -> dict[str, Any]:
-        """The JSON Schema that ``score.json`` validates against."""
-        return cls.model_json_schema(mode="serialization", by_alias=True)
+        """The JSON Schema that ``score.json`` validates against; the file also holds a hash of the card."""
+        schema = cls.model_json_schema(mode="serialization", by_alias=True)
+        schema["properties"][SEAL] = {"type": "string", "description": "A hash of the other values."}
+        return schema
 
     @property
     def has_baseline(self) -> bool:

@@ -19,7 +19,7 @@ Pairs = Sequence[tuple[str, str]]  # the split of the originals, and that of the
 
 def same_images(timeline: Timeline) -> Check:
     """Every split holds as many images in every run; both labels of a task may differ."""
-    name = "every run was measured on as many images"
+    name = "every run was evaluated on the same number of images"
     counts: dict[str, set[int]] = {}
     for run in timeline.runs:
         for phase in timeline.phases(*run):
@@ -27,7 +27,7 @@ def same_images(timeline: Timeline) -> Check:
                 counts.setdefault(split, set()).update(int(n) for n in curve.n if not np.isnan(n))
     known = {split: found for split, found in counts.items() if found}
     if not known:
-        return Check(name, None, "the numbers of images were not recorded")
+        return Check(name, None, "image counts were not recorded")
     odd = [f"{split}: {' or '.join(map(str, sorted(found)))}" for split, found in known.items() if len(found) > 1]
     return Check(name, not odd, listed(odd) or f"{counted(len(known), 'split')} compared")
 
@@ -38,7 +38,7 @@ def same_budget_over_seeds(timeline: Timeline) -> Check:
     What a random buffer holds of a phase differs by a few images from seed to seed, and so do effective epochs; such seeds were
     measured as often, and none is much shorter than another.
     """
-    name = "all seeds of a method had the same budget"
+    name = "all seeds of a method have the same budget"
     uneven: list[str] = []
     groups: dict[str, list[str]] = {}
     for method in timeline.methods:
@@ -70,7 +70,7 @@ def _between(lengths: Sequence[float]) -> str:
 
 def seeds_differ(timeline: Timeline) -> Check:
     """Two seeds of a method with the same curves throughout are one run under two names."""
-    name = "no two seeds of a method are the same run"
+    name = "no two seeds of a method are identical"
     seen: dict[tuple[object, ...], list[Run]] = {}
     for method, seed in timeline.runs:
         parts: list[object] = [method]
@@ -92,13 +92,15 @@ def seeds_are_paired(timeline: Timeline, baseline: str | None) -> Check:
         return Check(name, None, "no baseline in the timeline")
     others = [method for method in timeline.methods if method != baseline]
     if not others:
-        return Check(name, None, f"no method beside {baseline}")
+        return Check(name, None, f"no method other than {baseline}")
     known = set(timeline.seeds(baseline))
     odd = []
     for method in others:
         seeds = set(timeline.seeds(method))
         if seeds != known:
-            odd.append(f"{method}: only there {_numbers(seeds - known)}, only in {baseline} {_numbers(known - seeds)}")
+            odd.append(
+                f"{method}: only in {method} {_numbers(seeds - known)}, only in {baseline} {_numbers(known - seeds)}"
+            )
     if odd:
         return Check(name, False, " | ".join(odd[:6]))
     return Check(
@@ -114,8 +116,8 @@ def _numbers(numbers: Iterable[int], most: int = 8) -> str:
 
 def twins_are_paired(timeline: Timeline, pairs: Pairs) -> Check:
     """Twins and their originals are equally many and measured at the same epochs."""
-    name = "twins and their originals are measured alike"
-    compared, odd = 0, []
+    name = "twins and originals are evaluated alike"
+    compared, uncounted, odd = 0, 0, []
     for run, phase, original, twin in _measured(timeline, pairs):
         curves = timeline.curves(*run, phase)
         if original not in curves or twin not in curves:
@@ -124,17 +126,20 @@ def twins_are_paired(timeline: Timeline, pairs: Pairs) -> Check:
         compared += 1
         one, other = curves[original], curves[twin]
         if len(one.epochs) != len(other.epochs) or (np.abs(one.epochs - other.epochs) > TOLERANCE).any():
-            odd.append(f"{run_name(run)}, {phase}: {twin} was measured at other epochs")
+            odd.append(f"{run_name(run)}, {phase}: {twin} was evaluated at different epochs")
         elif (one.n != other.n)[~np.isnan(one.n) & ~np.isnan(other.n)].any():
-            odd.append(f"{run_name(run)}, {phase}: {twin} holds {other.n[0]:g} images, its originals are {one.n[0]:g}")
+            odd.append(f"{run_name(run)}, {phase}: {twin} has {other.n[0]:g} images, its originals {one.n[0]:g}")
+        elif np.isnan(one.n).any() or np.isnan(other.n).any():
+            uncounted += 1
     if not compared and not odd:
-        return Check(name, None, "there are no twins in this timeline")
-    return Check(name, not odd, listed(odd) or f"{counted(compared, 'pair')} of curves")
+        return Check(name, None, "this timeline has no twins")
+    aside = f"; image counts missing in {uncounted}" if uncounted else ""
+    return Check(name, not odd, listed(odd) or f"{counted(compared, 'pair')} of curves{aside}")
 
 
 def twins_change_something(timeline: Timeline, pairs: Pairs) -> Check:
     """Equal accuracies alone pass, as a net may ignore the change; equal losses as well mean the same images twice."""
-    name = "twins are other images than their originals"
+    name = "twins differ from their originals"
     judged, copies = 0, []
     for run, phase, original, twin in _measured(timeline, pairs):
         curves = timeline.curves(*run, phase)
@@ -148,7 +153,7 @@ def twins_change_something(timeline: Timeline, pairs: Pairs) -> Check:
             continue
         judged += 1
         if np.isclose(one[known], other[known], rtol=ROUNDING, atol=0.0).all():
-            copies.append(f"{run_name(run)}, {phase}: {twin} has every loss of {original}")
+            copies.append(f"{run_name(run)}, {phase}: {twin} has the same losses as {original}")
     if not judged:
         return Check(name, None, "no twins with losses in this timeline")
     return Check(name, not copies, listed(copies) or f"losses differ in {counted(judged, 'pair')} of curves")

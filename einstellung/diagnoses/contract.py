@@ -21,7 +21,7 @@ from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
 from einstellung.results.config import StudyConfig
 from einstellung.results.run_files import RunFiles
-from einstellung.timeline import Timeline
+from einstellung.timeline import Run, Timeline
 
 if TYPE_CHECKING:
     from einstellung.report.figures.plan import Plan  # matplotlib takes most of a second to import
@@ -34,9 +34,10 @@ C = TypeVar("C", bound=Card)
 class Evidence:
     """Everything that a card may rest on; for foreign log files, the timeline alone.
 
-    ``proof`` is what the stream proved before training; ``failures`` has a sentence for every run that failed; ``siblings`` are
-    the cards of the other studies of a family, scored without siblings of their own; ``source`` is what ``einstellung score`` is
-    called with to score the same runs.
+    ``proof`` is what the stream proved before training. ``failures`` has a sentence for every failed run and every damaged file,
+    ``damaged`` only for the latter; ``unverified``: files without a recorded hash; ``absent``: runs that the configuration
+    lists and that are not there. ``siblings`` are the cards of the other studies of a family, scored without siblings of their
+    own; ``source`` is what ``einstellung score`` is called with to score the same runs.
     """
 
     timeline: Timeline
@@ -44,6 +45,9 @@ class Evidence:
     config: StudyConfig | None = None
     runs: RunFiles = field(default_factory=RunFiles)
     failures: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    unverified: tuple[str, ...] = ()
+    absent: tuple[Run, ...] = ()
     siblings: Mapping[str, Card] = field(default_factory=dict)
     source: str = "timeline.csv"
 
@@ -59,7 +63,12 @@ class Evidence:
             return self
         timeline = self.timeline.only(methods, seeds)
         runs = tuple(run for run in self.runs.runs if run in timeline.runs)
-        return replace(self, timeline=timeline, runs=replace(self.runs, runs=runs))
+        absent = tuple(
+            (method, seed)
+            for method, seed in self.absent
+            if (methods is None or method in methods) and (seeds is None or seed in seeds)
+        )
+        return replace(self, timeline=timeline, runs=replace(self.runs, runs=runs), absent=absent)
 
 
 @dataclass(frozen=True)
@@ -107,8 +116,8 @@ class Diagnosis(ABC, Generic[S, C]):
         if wanted is None or alike(wanted, methods):
             return None
         return (
-            f"no baseline '{wanted}' among the methods: {self.undefined_without} will be undefined; add it to methods, now or "
-            "later, or name another one in score.baseline"
+            f"no baseline '{wanted}' among the methods: {self.undefined_without} will be undefined; add it to methods "
+            "(now or later), or set score.baseline to another method"
         )
 
     @abstractmethod

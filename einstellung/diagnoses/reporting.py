@@ -12,18 +12,23 @@ from einstellung.diagnoses.contract import Diagnosis, Evidence, Members
 from einstellung.diagnoses.registry import get_diagnosis, recognise
 from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
-from einstellung.files import write_json, write_text
+from einstellung.files import write_text
+from einstellung.hashes import write_sealed
 from einstellung.report.family import FAMILY, SWEEP, FamilyPage, Study, write_family_page
 from einstellung.report.measured import measured_splits
 from einstellung.report.page import Page, PageOrigin, render_page
+from einstellung.report.stages import announce
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Missing, Table
 from einstellung.results.config import StudyConfig, to_yaml
+from einstellung.results.examination import absent_runs, examine, examine_logs
 from einstellung.results.family import family_file, read_family
-from einstellung.results.folder import ResultsFolder
+from einstellung.results.folder import ResultsFolder, member_folder
+from einstellung.results.merging import merge_timelines
 from einstellung.results.run_files import RunFiles
 from einstellung.results.sweep import read_sweep
-from einstellung.timeline import Timeline
+from einstellung.timeline import ImportOptions, Timeline
+from einstellung.timeline.reading import timeline_files
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,20 @@ class Reported:
 
 
 @dataclass(frozen=True)
+class ScoredFamily:
+    """The studies of a family or a sweep by the names of their folders, and what is said of them together."""
+
+    studies: Mapping[str, Scored]
+    page: FamilyPage
+    problems: tuple[str, ...] = ()  # studies that are damaged
+
+    @property
+    def table(self) -> Table | None:
+        """What a terminal shows before the answer."""
+        return self.page.tables[self.page.printed] if self.page.printed is not None else None
+
+
+@dataclass(frozen=True)
 class ReportedFamily:
     """The studies of a family or a sweep by the names of their folders, and the page that shows them together.
 
@@ -64,6 +83,7 @@ class ReportedFamily:
     table: Table | None
     data: Mapping[str, Any]
     page: Path
+    problems: tuple[str, ...] = ()
 
 
 def diagnosis_of(config: StudyConfig, splits: Sequence[str]) -> Diagnosis[Any, Any]:
@@ -79,6 +99,9 @@ def score_evidence(
 ) -> Scored:
     """The card of some evidence, its methods in the order of the configuration where the diagnosis wants it."""
     card: Card = diagnosis.score(evidence, parse_settings(diagnosis.Settings, settings, diagnosis.name))
+    known = {*card.warnings}
+    lacking = [one for one in (*evidence.failures, *absent_runs(evidence.absent)) if one not in known]
+    card = card.model_copy(update={"warnings": (*card.warnings, *lacking)}) if lacking else card
     if evidence.config is not None and diagnosis.configured_order:
         card = card.with_methods_in_order(list(evidence.config.methods))
     others = tuple(score_evidence(get_diagnosis(name), evidence, own, None) for name, own in (companions or {}).items())
@@ -92,31 +115,60 @@ def score_folder(
 
     ``probe_folder``: where files of probes lie, if not in the results folder.
     """
-    config, own = results.config(), evidence_of(results)
+    announce("scoring")
+    own = evidence_of(results)
     own = replace(own, runs=replace(own.runs, probe_folder=probe_folder))
-    evidence = replace(own, siblings=_siblings(results) if siblings is None else siblings)
-    diagnosis = diagnosis_of(config, evidence.timeline.splits)
-    return score_evidence(diagnosis, evidence, config.score, config.companions)
+    if siblings is None:
+        siblings, unread = _siblings(results)
+        own = replace(own, failures=(*own.failures, *unread))
+    return _score_study(own, siblings)
+
+
+def _score_study(evidence: Evidence, siblings: Mapping[str, Card]) -> Scored:
+    assert evidence.config is not None, "the evidence of a study has its configuration"
+    diagnosis = diagnosis_of(evidence.config, evidence.timeline.splits)
+    config = evidence.config
+    return score_evidence(diagnosis, replace(evidence, siblings=siblings), config.score, config.companions)
 
 
 def evidence_of(results: ResultsFolder) -> Evidence:
     """The evidence in a results folder."""
-    timeline = results.merge_timelines()
-    if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
+    found = examine(results)
+    timeline = found.require_timeline()
     return Evidence(
         timeline=timeline,
-        proof=results.read_optional(results.proof_file),
+        proof=None if results.proof_file.name in found.left_out else results.read_if_whole(results.proof_file),
         config=results.config(),
-        runs=RunFiles(results.path, tuple(timeline.runs)),
-        failures=tuple(results.failures()),
+        runs=RunFiles(results.path, tuple(timeline.runs), left_out=found.left_out),
+        failures=(*found.damaged, *found.failed),
+        damaged=found.damaged,
+        unverified=found.unverified,
+        absent=found.absent,
     )
 
 
-def evidence_of_logs(paths: Sequence[Path]) -> Evidence:
-    """The evidence in log files and folders of them."""
+def evidence_of_logs(paths: Sequence[Path], options: ImportOptions | None = None) -> Evidence:
+    """The evidence in log files and folders of them; ``options``: how to read those of other tools."""
     folder = paths[0] if len(paths) == 1 and paths[0].is_dir() else None
-    return Evidence(Timeline.read_many(paths), runs=RunFiles(log_folder=folder))
+    found = examine_logs(timeline_files(paths, None if options is None else options.format), paths)
+    timeline = Timeline.read_many(found.files if found.damaged else paths, options)
+    runs = {*timeline.runs}
+    proxies = [proxy for path in paths if (proxy := _proxy(ResultsFolder(path))) is not None]
+    return Evidence(
+        timeline,
+        proof={"facts": {"proxy": proxies[0]}} if proxies else None,
+        runs=RunFiles(log_folder=folder),
+        failures=found.damaged,
+        damaged=found.damaged,
+        unverified=found.unverified,
+        absent=tuple(run for run in found.planned if run not in runs),
+    )
+
+
+def _proxy(results: ResultsFolder) -> Any:
+    """Where masks were found by an audit, the facts about them: numbers from these logs are proxies too."""
+    proof = results.read_if_whole(results.proof_file) if results.path.is_dir() else None
+    return (proof or {}).get("facts", {}).get("proxy")
 
 
 def score_logs(paths: Sequence[Path]) -> Scored:
@@ -128,29 +180,34 @@ def score_logs(paths: Sequence[Path]) -> Scored:
 def report_logs(folder: Path) -> Reported:
     """Score a folder that holds logs and what their diagnosis reads beside them, and rewrite its figures, tables and page."""
     scored = score_logs([folder])
-    record = ResultsFolder(folder).read_optional(ResultsFolder(folder).provenance_file)
+    record = ResultsFolder(folder).read_if_whole(ResultsFolder(folder).provenance_file)
     return Reported(scored, write_report(folder, scored, provenance=record))
 
 
-def _siblings(results: ResultsFolder) -> dict[str, Card]:
-    """The cards of the other finished studies of the family that a folder belongs to, scored without siblings."""
+def _siblings(results: ResultsFolder) -> tuple[dict[str, Card], list[str]]:
+    """The cards of the other finished studies of the family that a folder belongs to, scored without siblings; and of which there
+    is none, because they are damaged."""
     root = results.path.parent
     if not family_file(root).exists() or results.path.name not in (names := read_family(root)):
-        return {}
-    others = {name: ResultsFolder(root / name) for name in names if name != results.path.name}
-    return {name: score_folder(other, {}).card for name, other in others.items() if other.has_finished_runs()}
+        return {}, []
+    evidence, problems = _evidence_of_all(root, [name for name in names if name != results.path.name])
+    return {name: _score_study(own, {}).card for name, own in evidence.items()}, problems
 
 
 def report_study(
     results: ResultsFolder, siblings: Mapping[str, Card] | None = None, out: Path | None = None
 ) -> Reported:
     """Score a results folder and rewrite its figures, tables and page; or write them into ``out``, where its probes lie."""
-    scored = score_folder(results, siblings, out)
+    return _write_study(results, score_folder(results, siblings, out), out)
+
+
+def _write_study(results: ResultsFolder, scored: Scored, out: Path | None = None) -> Reported:
+    merge_timelines(results)
     page = write_report(
         out or results.path,
         scored,
         title=f"{scored.diagnosis.title}: {results.config().name}",
-        provenance=results.read_optional(results.provenance_file),
+        provenance=results.read_if_whole(results.provenance_file),
     )
     exported = [
         part.diagnosis.export(out or results.path, part.evidence, part.card) for part in (scored, *scored.companions)
@@ -168,7 +225,8 @@ def write_report(
     from einstellung.report.figures.plan import draw_figures  # matplotlib takes most of a second to import
 
     folder, diagnosis, evidence = Path(folder), scored.diagnosis, scored.evidence
-    write_json(folder / "score.json", scored.to_json())
+    announce("tables")
+    write_sealed(folder / "score.json", scored.to_json())
     card = scored.card.baseline_first()
     made = dict(diagnosis.tables(card))
     for other in scored.companions:
@@ -177,6 +235,7 @@ def write_report(
     for name, table in tables.items():
         write_table(folder / "tables", name, table)
     figures, missing = draw_figures(diagnosis.figures(evidence, card), folder / "figures")
+    announce("page")
     page = Page(
         title=title or diagnosis.title,
         kicker=diagnosis.title,
@@ -207,50 +266,80 @@ def write_report(
 
 def report_family(root: Path, names: Sequence[str]) -> ReportedFamily:
     """Report every study of a family that has finished runs, then the family."""
-    finished = _finished(root, names)
-    alone = {name: score_folder(results, {}) for name, results in finished.items()}
+    family = score_family(root, names)
+    for name, scored in family.studies.items():
+        _write_study(ResultsFolder(root / name), scored)
+    return _report_together(root, family)
+
+
+def score_family(root: Path, names: Sequence[str]) -> ScoredFamily:
+    """The cards of a family's studies that have finished runs, each with the others as evidence; nothing is written."""
+    evidence, problems = _evidence_of_all(root, names)
+    _require_any(root, evidence, problems)
+    alone = {name: _score_study(own, {}) for name, own in evidence.items()}
     diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in alone.items()}, FAMILY)
-    studies = {}
-    for name, results in finished.items():
-        siblings = {other: scored.card for other, scored in alone.items() if other != name}
-        studies[name] = report_study(results, siblings).scored
-    waiting = tuple(name for name in names if name not in finished)
-    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting))
+    studies = {
+        name: _score_study(own, {other: scored.card for other, scored in alone.items() if other != name})
+        for name, own in evidence.items()
+    }
+    waiting = tuple(name for name in names if name not in evidence)
+    return _together(diagnosis, studies, Members(_cards(studies), waiting), problems)
 
 
 def report_sweep(root: Path) -> ReportedFamily:
     """The page of a sweep, from its finished studies; values of earlier sweeps into the same folder are shown too."""
+    return _report_together(root, score_sweep(root))
+
+
+def score_sweep(root: Path) -> ScoredFamily:
+    """The cards of a sweep's finished studies; nothing is written."""
     sweep = read_sweep(root)
-    finished = _finished(root, list(sweep.points))
-    studies = {name: score_folder(results, {}) for name, results in finished.items()}
+    evidence, problems = _evidence_of_all(root, list(sweep.points))
+    _require_any(root, evidence, problems)
+    studies = {name: _score_study(own, {}) for name, own in evidence.items()}
     diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in studies.items()}, SWEEP)
-    waiting = tuple(name for name in sweep.points if name not in finished)
-    return _report_together(root, diagnosis, studies, Members(_cards(studies), waiting, sweep.keys, sweep.points))
+    waiting = tuple(name for name in sweep.points if name not in evidence)
+    return _together(diagnosis, studies, Members(_cards(studies), waiting, sweep.keys, sweep.points), problems)
 
 
-def _report_together(
-    root: Path, diagnosis: Diagnosis[Any, Any], studies: Mapping[str, Scored], members: Members[Any]
-) -> ReportedFamily:
+def _together(
+    diagnosis: Diagnosis[Any, Any], studies: Mapping[str, Scored], members: Members[Any], problems: Sequence[str]
+) -> ScoredFamily:
     page: FamilyPage | None = diagnosis.family(members)
-    assert page is not None, "a diagnosis that groups studies has a page for them"
+    assert page is not None, "a diagnosis that groups studies must have a page for them"
+    return ScoredFamily(studies, replace(page, warnings=[*problems, *page.warnings]), tuple(problems))
+
+
+def _report_together(root: Path, family: ScoredFamily) -> ReportedFamily:
+    page = family.page
     shown = [
         Study(name, scored.card.checks, scored.card.warnings, scored.card.fewest_seeds)
-        for name, scored in studies.items()
+        for name, scored in family.studies.items()
     ]
-    table = page.tables[page.printed] if page.printed is not None else None
-    return ReportedFamily(studies, page.answer, table, page.data, write_family_page(root, page, shown))
+    written = write_family_page(root, page, shown)
+    return ReportedFamily(family.studies, page.answer, family.table, page.data, written, family.problems)
 
 
 def _cards(studies: Mapping[str, Scored]) -> dict[str, Card]:
     return {name: scored.card for name, scored in studies.items()}
 
 
-def _finished(root: Path, names: Sequence[str]) -> dict[str, ResultsFolder]:
-    folders = {name: ResultsFolder(root / name) for name in names}
-    finished = {name: folder for name, folder in folders.items() if folder.has_finished_runs()}
-    if not finished:
-        raise InputError(f"{root} holds no finished run yet")
-    return finished
+def _evidence_of_all(root: Path, names: Sequence[str]) -> tuple[dict[str, Evidence], list[str]]:
+    """The evidence of every study with a whole run; and a sentence for every other one that is damaged."""
+    found, problems = {}, []
+    for name in names:
+        if not (folder := ResultsFolder(member_folder(root, name))).has_finished_runs():
+            continue
+        try:
+            found[name] = evidence_of(folder)
+        except InputError as error:
+            problems.append(f"{name} is left out: {error}")
+    return found, problems
+
+
+def _require_any(root: Path, evidence: Mapping[str, Evidence], problems: Sequence[str]) -> None:
+    if not evidence:
+        raise InputError(problems[0] if problems else f"{root} has no finished run yet")
 
 
 def common_diagnosis(kinds: Mapping[str, Diagnosis[Any, Any]], group: str) -> Diagnosis[Any, Any]:
@@ -259,16 +348,16 @@ def common_diagnosis(kinds: Mapping[str, Diagnosis[Any, Any]], group: str) -> Di
     for name, kind in kinds.items():
         if kind.name != common.name:
             raise InputError(
-                f"study {first} is of {common.topic} and study {name} of {kind.topic}: a {group} has one diagnosis; give each "
-                "its own configuration and folder"
+                f"study {first} measures {common.topic}, but study {name} measures {kind.topic}: a {group} needs a "
+                "single diagnosis; give each its own configuration and folder"
             )
     if group not in common.grouped:
         raise InputError(
-            f"{first} is a study of {common.topic}, and such studies have no page as a {group}: "
+            f"study {first} measures {common.topic}, a diagnosis that has no page for a {group}: "
             + (
-                "run each by itself"
+                "run each separately"
                 if group == FAMILY
-                else "name the studies under 'studies' in a configuration instead"
+                else "list the studies under 'studies' in a configuration instead"
             )
         )
     return common

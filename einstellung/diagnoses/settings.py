@@ -7,7 +7,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from einstellung.errors import InputError
+from einstellung.errors import ProblemList
 from einstellung.registry import suggestion
 
 _LONGEST_GRID = 200
@@ -22,7 +22,7 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    baseline: str | None = Field(default=None, description="The method that the others are compared with.")
+    baseline: str | None = Field(default=None, description="The method that all others are compared with.")
 
 
 S = TypeVar("S", bound=Settings)
@@ -37,21 +37,32 @@ def parse_settings(
     Traceback (most recent call last):
     einstellung.errors.InputError: --tau-grid is not a setting of the diagnosis 'toy': there are: baseline
     """
+    problems = ProblemList()
     for key in given:
         if key not in kind.model_fields:
-            raise InputError(
+            problems.add(
                 f"{label(key)} is not a setting of the diagnosis '{diagnosis}': {suggestion(key, kind.model_fields)}"
             )
+    settings = None
     try:
-        return kind.model_validate(dict(given))
+        settings = kind.model_validate({key: value for key, value in given.items() if key in kind.model_fields})
     except ValidationError as error:
-        problem = error.errors()[0]
-        key = str(problem["loc"][0]) if problem["loc"] else "score"
-        message = str(problem["msg"]).removeprefix("Value error, ")
-        words = f"{message[0].lower()}{message[1:]}"
-        if inner := [part for part in problem["loc"][1:] if isinstance(part, str)]:
-            raise InputError(f"{label(key)}: {'.'.join(inner)} is {problem['input']}: {words}") from None
-        raise InputError(f"{label(key)} is {given.get(key, problem.get('input'))}: {words}") from None
+        for problem in _first_of_each_key(error):
+            key = str(problem["loc"][0]) if problem["loc"] else "score"
+            message = str(problem["msg"]).removeprefix("Value error, ")
+            words = f"{message[0].lower()}{message[1:]}"
+            if inner := [part for part in problem["loc"][1:] if isinstance(part, str)]:
+                problems.add(f"{label(key)}: {'.'.join(inner)} is {problem['input']}: {words}")
+            else:
+                problems.add(f"{label(key)} is {given.get(key, problem.get('input'))}: {words}")
+    problems.raise_any()
+    assert settings is not None
+    return settings
+
+
+def _first_of_each_key(error: ValidationError) -> list[Any]:
+    """One problem for each setting: of a list with several wrong entries, the first says enough."""
+    return list({problem["loc"][:1]: problem for problem in reversed(error.errors())}.values())[::-1]
 
 
 def _numbers(value: Any) -> Any:
@@ -66,9 +77,9 @@ def _grid(value: Any) -> Any:
     try:
         first, last, step = (float(part) for part in value.split(":"))
     except ValueError:
-        raise ValueError("write first:last:step, e.g. 0.3:0.6:0.05, or numbers separated by commas") from None
+        raise ValueError("give first:last:step, e.g. 0.3:0.6:0.05, or comma-separated numbers") from None
     if step <= 0 or last < first or (last - first) / step > _LONGEST_GRID:
-        raise ValueError(f"write first:last:step with at most {_LONGEST_GRID} steps, e.g. 0.3:0.6:0.05")
+        raise ValueError(f"give first:last:step with at most {_LONGEST_GRID} steps, e.g. 0.3:0.6:0.05")
     return [round(first + place * step, 10) for place in range(int((last - first) / step + 1e-9) + 1)]
 
 

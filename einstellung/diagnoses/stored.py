@@ -17,7 +17,7 @@ def card_from_json(values: Mapping[str, Any]) -> tuple[Diagnosis[Any, Any], Card
     """The card in a ``score.json`` and the diagnosis that made it; its companions' cards are left out."""
     kind = values.get("kind")
     if not isinstance(kind, str):
-        raise InputError("score.json names no diagnosis: 'einstellung report' writes it again")
+        raise InputError("score.json names no diagnosis: rewrite it with 'einstellung report'")
     diagnosis = get_diagnosis(kind)
     own = {key: value for key, value in values.items() if not _is_companion(key, value)}
     try:
@@ -26,7 +26,7 @@ def card_from_json(values: Mapping[str, Any]) -> tuple[Diagnosis[Any, Any], Card
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"]))
         raise InputError(
-            f"score.json is not a card of this version ({where}: {first['msg']}): 'einstellung report' writes it again"
+            f"score.json is not a card of this version ({where}: {first['msg']}): rewrite it with 'einstellung report'"
         ) from None
     return diagnosis, card
 

@@ -1,1 +1,1 @@
-"""Configuration, grid of runs, results folder."""
+"""From a configuration to a finished results folder: plan, launch, execute, measure."""

@@ -1,4 +1,4 @@
-"""Attention of a run's net, at the moments a study asks for: rows for ``attention.csv``, maps for ``attention.npz``."""
+"""Attention of a run's net at the configured epochs: rows for ``attention.csv``, maps for ``attention.npz``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FILES = ("attention.csv", "attention.npz")
 
 
 def attention_splits(config: AttentionConfig, stream: Stream) -> list[str]:
-    """The splits to measure: those that are named, or the usual ones of the stream."""
+    """The splits to measure: those configured, or the default ones that the stream has."""
     there = [split.name for split in stream.splits]
     if config.splits is None:
         return [name for name in USUAL_SPLITS if name in there]
@@ -41,19 +41,19 @@ def check_attention(config: AttentionConfig, stream: Stream, net: nn.Module, one
     """Refuse settings that cannot be measured before anything is trained; ``one`` is a network input."""
     if stream.cue is None:
         raise InputError(
-            f"attention is measured at a planted cue, and the stream '{stream.name}' plants none; leave the section out"
+            f"attention is measured at a planted cue, but the stream '{stream.name}' plants none; remove the attention section"
         )
     try:
         AttentionProbe(net).maps(one)
     except InputError as error:
-        raise InputError(f"attention: {error}; choose backbone vit, or leave the attention section out") from None
+        raise InputError(f"attention: {error}; use the backbone vit, or remove the attention section") from None
     attention_splits(config, stream)
     if late := [epoch for epoch in config.epochs if epoch > epochs]:
         raise InputError(f"attention.epochs names epoch {late[0]}, but no phase has more than {epochs}")
 
 
 class AttentionLog:
-    """Measures attention without changing the net; its state is part of a run's checkpoint."""
+    """Measures attention without changing the net; its state is part of the run's checkpoint."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class AttentionLog:
             yield self.presentation.normalised(some.images), self._region(some) if boxed else None
 
     def _region(self, images: ImageSet) -> Tensor:
-        """Where the cue is, or would be."""
+        """Where the cue is, or would be if it were painted."""
         return self._cue.region(images.index, *images.images.shape[-2:])
 
 

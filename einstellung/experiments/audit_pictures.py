@@ -1,4 +1,4 @@
-"""Pictures that an audit keeps: the images that bear a cue, and where each class is sensitive; plain arrays in an archive."""
+"""Images that an audit keeps: those that contain a cue, and sensitivity maps of each class; plain arrays in an archive."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from einstellung.results.audit_files import Finding, ModelAudit
 
 MOST_FINDINGS = 6  # of a model, findings before suspicions
 _MOST_SHOWN = 7  # images per finding
-_MAPPED = 24  # images of a class that are occluded
+_MAPPED = 16  # images of a class that are occluded
+_MOST_CLASSES = 16  # with a map of their own, those with findings first
 _BUDGET = 0.05
 _SIDE = 96  # pixels that stored pictures have at most
 
@@ -26,26 +27,25 @@ Arrays = dict[str, npt.NDArray[np.generic]]
 
 
 def shown_findings(audit: ModelAudit) -> tuple[Finding, ...]:
-    """The findings and suspicions that pictures are kept of."""
+    """The findings and suspicions for which images are kept."""
     return (*audit.findings, *audit.suspicions)[:MOST_FINDINGS]
 
 
 def pictures_of(place: int, model: AuditedModel, audit: ModelAudit, images: Tensor, labels: Tensor) -> Arrays:
-    """Of the ``place``-th model, by finding: the images that bear it, most bearing first, and its class's map."""
+    """Of the ``place``-th model: for each finding the images that contain it, strongest first, and a map for each class."""
     arrays: Arrays = {}
-    maps: dict[int, npt.NDArray[np.generic]] = {}
     for number, found in enumerate(shown_findings(audit)):
         rows = torch.tensor([image.index for image in found.images[:_MOST_SHOWN]], dtype=torch.long)
         if len(rows):
             arrays[f"{place}_{number}_images"] = _as_pictures(images[rows])
-        if found.label not in maps:
-            maps[found.label] = class_map(model, images[labels == found.label], found.label)
-        arrays[f"{place}_{number}_map"] = maps[found.label]
+    classes = dict.fromkeys([*(found.label for found in shown_findings(audit)), *labels.unique().tolist()])
+    for label in list(classes)[:_MOST_CLASSES]:
+        arrays[f"{place}_map_{label}"] = class_map(model, images[labels == label], label)
     return arrays
 
 
 def class_map(model: AuditedModel, images: Tensor, label: int) -> npt.NDArray[np.float32]:
-    """float32 [H, W]: what the probability of the class loses, on average, where a window over the pixel has the mean colour."""
+    """float32 [H, W]: the mean drop of the class probability if a window over the pixel is filled with the mean colour."""
     some = images[torch.linspace(0, len(images) - 1, min(_MAPPED, len(images))).long()]
     height, width = some.shape[-2:]
     before = model.probabilities(some)[:, label].mean()

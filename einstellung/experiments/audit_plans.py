@@ -1,4 +1,4 @@
-"""What is audited: the stored nets of a study, classifiers on a folder of pictures, or a callable on arrays."""
+"""What is audited: the stored nets of a study, classifiers on a folder of images, or a callable on arrays."""
 
 from __future__ import annotations
 
@@ -21,12 +21,14 @@ from einstellung.experiments.audited_models import (
     of_classifier,
     of_stored_net,
 )
+from einstellung.experiments.class_groups import ClassGroups, GroupedImages
 from einstellung.experiments.execution import proved_stream
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.probing import require_study
 from einstellung.experiments.stored_nets import NetLoader, StoredRun, stored_runs
 from einstellung.probes.audit import AuditedModel
 from einstellung.results.folder import ResultsFolder
+from einstellung.results.merging import merge_timelines
 from einstellung.results.probe_files import Checkpoint
 from einstellung.results.run_files import CHOSEN_NET
 from einstellung.training.devices import torch_threads
@@ -46,31 +48,57 @@ class Audited:
 
 @dataclass(frozen=True)
 class AuditPlan:
-    """Models to audit and how each is loaded (baselines that are not audited themselves too), and the images."""
+    """Models to audit and how to load each (including baselines that are not audited themselves), and the images."""
 
     models: tuple[Audited, ...]
     loaders: Mapping[str, Callable[[], AuditedModel]]
     images: AuditedImages
     available: int
-    cropped: bool = False  # whether the model sees a part of every picture only
     digests: Mapping[str, str] = field(default_factory=dict)
     threads: Callable[[], AbstractContextManager[Any]] = nullcontext
+    groups: Mapping[str, int] = field(
+        default_factory=dict
+    )  # the number of classes in each group, where classes are grouped
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """Which images are audited: those of some classes (numbers or names; all where none is named), at most so many."""
+    """Which images are audited: of these classes (numbers or names; none: all), and at most how many.
+
+    ``groups``: audit groups of classes; ``classes`` then names groups.
+    """
 
     classes: tuple[str, ...] = ()
     most: int = MOST_IMAGES
+    groups: ClassGroups | None = None
+
+    def plan(
+        self,
+        models: Sequence[Audited],
+        loaders: Mapping[str, Callable[[], AuditedModel]],
+        images: AuditedImages,
+        known: Mapping[str, int] | None = None,
+        **settings: Any,
+    ) -> AuditPlan:
+        """The plan for some of the images; ``known``: further names of classes."""
+        if self.groups is not None:
+            grouped = self.groups.apply(images, known)
+            images, loaders = grouped.images, {name: grouped.load(loader) for name, loader in loaders.items()}
+            settings["groups"] = _sizes(grouped)
+        return AuditPlan(tuple(models), loaders, self.of(images), len(images), **settings)
 
     def of(self, images: AuditedImages) -> AuditedImages:
+        """Some of the images, in the classes that are audited."""
         if self.most < 2:
             raise InputError(f"--images is {self.most}: give 2 or more")
         images.check()
         found = (images.of_classes(self.classes) if self.classes else images).at_most(self.most)
         found.check()
         return found
+
+
+def _sizes(grouped: GroupedImages) -> dict[str, int]:
+    return {name: len(grouped.outputs[place]) for place, name in grouped.images.class_names.items()}
 
 
 def plan_arrays(
@@ -83,20 +111,21 @@ def plan_arrays(
     std: Sequence[float] | None,
     chosen: Chosen,
 ) -> AuditPlan:
-    """A callable, beside a second one where it is given, on arrays."""
+    """A callable and optionally a baseline, on arrays."""
     every = images_of_arrays(images, labels, names)
-    loaders = {"model": partial(of_callable, "model", model, mean, std)}
+    pixels = every.images.shape[-2] * every.images.shape[-1]
+    loaders = {"model": partial(of_callable, "model", model, mean, std, pixels)}
     models = [Audited("model", "model", 0, None if baseline is None else "baseline")]
     if baseline is not None:
-        loaders["baseline"] = partial(of_callable, "baseline", baseline, mean, std)
+        loaders["baseline"] = partial(of_callable, "baseline", baseline, mean, std, pixels)
         models.append(Audited("baseline", "baseline", 0))
-    return AuditPlan(tuple(models), loaders, chosen.of(every), len(every))
+    return chosen.plan(models, loaders, every)
 
 
 def plan_files(
     files: LabelledFiles, models: Sequence[str], baseline: str | None, options: WeightsOptions, chosen: Chosen
 ) -> AuditPlan:
-    """Classifiers on a folder of labelled pictures."""
+    """Classifiers on a folder of labelled images."""
     named = dict.fromkeys([*models, *([baseline] if baseline is not None else [])])
     loaded = {name: load_by_name(name, options, files) for name in named}
     first = next(iter(loaded.values()))
@@ -105,55 +134,59 @@ def plan_files(
         if classifier.size != first.size:
             raise InputError(
                 f"{name} takes images of {classifier.size} x {classifier.size}, {first.name} of {first.size} x {first.size}: "
-                "masks fit models of one size only; audit them one by one"
+                "masks need one input size; audit the models separately"
             )
         if _geometry(classifier) != _geometry(first):
             raise InputError(
-                f"{name} and {first.name} resize or crop pictures differently, so that masks of one do not fit the other: "
-                "audit them one by one"
+                f"{name} and {first.name} resize or crop images differently, so that the masks of one do not fit the other: "
+                "audit the models separately"
             )
     every = images_of_files(files, first)
-    cropped = not (first.preprocessing.squash and first.preprocessing.resize == first.size)
-    audited = (Audited(name, name, 0, baseline if baseline != name else None) for name in loaded)
+    audited = [Audited(name, name, 0, baseline if baseline != name else None) for name in loaded]
     loaders = {name: partial(of_classifier, classifier) for name, classifier in loaded.items()}
-    return AuditPlan(tuple(audited), loaders, chosen.of(every), len(every), cropped, {"pictures": files.digest})
+    known = {wnid: label for label, wnid in files.wnids.items()}
+    return chosen.plan(audited, loaders, every, known, digests={"pictures": files.digest})
 
 
 def _geometry(classifier: Classifier) -> tuple[int, str, bool]:
-    """How pictures come to a model's size; models normalise for themselves."""
+    """How images are resized for a model; models normalise them."""
     how = classifier.preprocessing
     return how.resize, how.interpolation, how.squash
 
 
 def plan_folder(
-    results: ResultsFolder, chosen: Chosen, methods: Sequence[str] = (), seeds: Sequence[int] = ()
+    results: ResultsFolder,
+    chosen: Chosen,
+    methods: Sequence[str] = (),
+    seeds: Sequence[int] = (),
+    splits: Sequence[str] = (),
 ) -> AuditPlan:
-    """The stored nets of a study, each beside the baseline's of its seed, on the test images of its last phase."""
+    """The stored nets of a study, each with the baseline of its seed, on the given splits or the last phase's test images."""
     require_study(results)
     config = results.config()
     load_plugins(config.plugins)
-    timeline = results.merge_timelines()
+    timeline = merge_timelines(results)
     if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
+        raise InputError(f"{results.path} has no finished run yet")
     checkpoint: Checkpoint = "last" if config.score.get("final") == "last" else "chosen"
     runs = stored_runs(results.path, config, checkpoint)
     if not runs:
-        raise InputError(f"{results.path} holds no nets (runs/*/{CHOSEN_NET}) of a finished run: an audit needs them")
+        raise InputError(
+            f"{results.path} has no stored nets (runs/*/{CHOSEN_NET}) of finished runs, which an audit needs"
+        )
     wanted = _wanted(runs, methods, seeds, results)
     digests = (results.read_optional(results.provenance_file) or {}).get("data") or {}
     stream = proved_stream(config, digests) if digests else build_stream(config)
     baseline = config.score.get("baseline") or diagnosis_of(config, timeline.splits).default_baseline
     references = {run.seed: _name(run) for run in runs if run.method == baseline}
     loader = NetLoader(config, stream, checkpoint)
-    every = images_of_stream(stream)
-    return AuditPlan(
-        tuple(
+    return chosen.plan(
+        [
             Audited(_name(run), run.method, run.seed, references.get(run.seed) if run.method != baseline else None)
             for run in wanted
-        ),
+        ],
         {_name(run): partial(_stored, loader, run) for run in runs},
-        chosen.of(every),
-        len(every),
+        images_of_stream(stream, splits),
         digests=digests,
         threads=partial(torch_threads, config.training.thread_count),
     )
@@ -162,14 +195,14 @@ def plan_folder(
 def _wanted(
     runs: Sequence[StoredRun], methods: Sequence[str], seeds: Sequence[int], results: ResultsFolder
 ) -> list[StoredRun]:
-    """The runs of the named methods and seeds; all where none is named."""
+    """The runs of the given methods and seeds; all if none are given."""
     for option, asked, known in (
         ("--methods", methods, {run.method for run in runs}),
         ("--seeds", seeds, {run.seed for run in runs}),
     ):
         if absent := [one for one in asked if one not in known]:
             there = ", ".join(map(str, sorted(known)))
-            raise InputError(f"{option} names {absent[0]}, of which {results.path} has no net; there are {there}")
+            raise InputError(f"{option} names {absent[0]}, for which {results.path} has no net; there are {there}")
     return [run for run in runs if run.method in (methods or [run.method]) and run.seed in (seeds or [run.seed])]
 
 

@@ -1,9 +1,9 @@
-"""Audit models for unknown cues: every model of a plan, its baseline beside it, and the images alone."""
+"""Audit models for unknown cues: every model of a plan, compared with its baseline, and the images alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,17 +18,21 @@ from einstellung.experiments.audit_pictures import archive, pictures_of
 from einstellung.experiments.audit_plans import MOST_IMAGES, Audited, AuditPlan, Chosen, plan_arrays
 from einstellung.experiments.audited_images import AuditedImages
 from einstellung.experiments.audited_models import require_answers
-from einstellung.experiments.data_maps import told_windows
+from einstellung.experiments.class_groups import groups_from
+from einstellung.experiments.data_maps import predictive_windows
 from einstellung.files import write_bytes, write_json
 from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model
 from einstellung.probes.audit.audit import PROXIES
 from einstellung.probes.audit.relative import relative_rows
 from einstellung.probes.audit.windows import mask_of
+from einstellung.report.notebook import notebook_html, notebook_markdown
+from einstellung.report.tables import Table
 from einstellung.results.audit_files import (
     COVERED_SPLIT,
     NORMAL_SPLIT,
     PICTURES_FILE,
     AuditFile,
+    DataWindow,
     Finding,
     ModelAudit,
     RelativeRow,
@@ -41,7 +45,7 @@ OnProgress = Callable[[int, int], object]
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found. ``findings`` beat all three controls, ``suspicions`` some; of all models, the strongest first."""
+    """The result of an audit. ``findings`` beat all three controls, ``suspicions`` some; strongest first, over all models."""
 
     audit: AuditFile
     timeline: Timeline
@@ -57,7 +61,7 @@ class AuditResult:
 
     @property
     def cannot_tell(self) -> Mapping[str, str]:
-        """By model, why nothing can be said of it."""
+        """For each inconclusive model, the reason."""
         return {name: one.cannot_tell for name, one in self.audit.models.items() if one.cannot_tell is not None}
 
     def scored(self) -> Scored:
@@ -76,13 +80,26 @@ class AuditResult:
         return replace(self, audit=self.audit.model_copy(update={"provenance": provenance}))
 
     def save(self, folder: Path | str) -> Path:
-        """Write ``audit.json``, pictures, timeline, figures, tables and the page into a folder; return the page's path."""
+        """Write ``audit.json``, images, timeline, figures, tables and the page into a folder; return the page's path."""
         folder = self._write(Path(folder))
         write_bytes(folder / PICTURES_FILE, self.pictures)
         return report_logs(folder).page
 
+    def _repr_html_(self) -> str:
+        return notebook_html(*self._shown())
+
+    def _repr_markdown_(self) -> str:
+        return notebook_markdown(*self._shown())
+
+    def _shown(self) -> tuple[str, list[str], Table, list[str]]:
+        """The title, the sentences, the table and the small print that a notebook shows."""
+        scored = self.scored()
+        card = scored.card.baseline_first()
+        table = scored.diagnosis.overview(card).table
+        return scored.diagnosis.title, scored.diagnosis.answer(card), table, [table.note, *card.warnings]
+
     def _write(self, folder: Path) -> Path:
-        """What the card rests on."""
+        """The evidence for the card."""
         write_audit(folder, self.audit)
         self.timeline.write(folder / "timeline.csv")
         if self.audit.provenance:
@@ -107,12 +124,13 @@ def audit_arrays(
     probes: Sequence[str] = PROXIES,
     classes: Sequence[str | int] = (),
     most_images: int = MOST_IMAGES,
+    groups: Mapping[str, Sequence[int | str]] | None = None,
     seed: int = 0,
     on_progress: OnProgress = lambda done, total: None,
 ) -> AuditResult:
     """See :func:`einstellung.audit`."""
     settings = AuditSettings(tuple(budgets), tuple(probes), seed)
-    chosen = Chosen(tuple(map(str, classes)), most_images)
+    chosen = Chosen(tuple(map(str, classes)), most_images, None if groups is None else groups_from(groups))
     modules = [part for one in (model, baseline) if isinstance(one, nn.Module) for part in one.modules()]
     modes = [part.training for part in modules]
     try:
@@ -143,34 +161,63 @@ def run_audit(
                 images.class_names,
                 settings,
                 lambda done, total, place=place: on_progress(place * total + done, len(plan.models) * total),  # type: ignore[misc]
+                baseline=None if one.baseline is None else plan.loaders[one.baseline](),
+                objects=images.objects,
             )
             rows += _measured(one, model, audits[one.name], images)
             arrays |= pictures_of(place, model, audits[one.name], images.images, images.labels)
         relative = _relative_index(plan, audits, settings)
-        data = told_windows(images.images, images.labels, max(settings.budgets), images.file_sizes)
+        data = predictive_windows(images.images, images.labels, max(settings.budgets), images.file_sizes)
     audit = AuditFile(
-        models=audits,
+        models={name: _in_stored_pixels(one, images) for name, one in audits.items()},
         relative=relative,
-        data=data,
+        data=tuple(_window_in_stored_pixels(row, images) for row in data),
         class_names=images.class_names,
         image_names=images.image_names,
         n_images=len(images),
         image_size=(images.images.shape[-2], images.images.shape[-1]),
+        stored_size=images.stored_size,
         settings={
             "budgets": list(settings.budgets),
             "proxies": list(settings.proxies),
             "seed": settings.seed,
             "images_available": plan.available,
-            "cropped": plan.cropped,
+            **({} if images.geometry is None else {"preparation": asdict(images.geometry)}),
+            **({"groups": dict(plan.groups)} if plan.groups else {}),
         },
     )
     return AuditResult(audit, Timeline(pd.DataFrame(rows)), archive(arrays))
 
 
+def _in_stored_pixels(audit: ModelAudit, images: AuditedImages) -> ModelAudit:
+    """The audit with boxes in pixels of the stored images; those that the model received are kept as ``input_box``."""
+
+    def of_finding(found: Finding) -> Finding:
+        own = tuple(
+            one.model_copy(update={"box": images.stored_box(one.index, one.box), "input_box": one.box})
+            for one in found.images
+        )
+        first = found.images[0].index if found.images else 0
+        box = images.stored_box(first, found.box)
+        return found.model_copy(update={"box": box, "input_box": found.box, "images": own})
+
+    return audit.model_copy(
+        update={
+            "findings": tuple(map(of_finding, audit.findings)),
+            "suspicions": tuple(map(of_finding, audit.suspicions)),
+        }
+    )
+
+
+def _window_in_stored_pixels(row: DataWindow, images: AuditedImages) -> DataWindow:
+    first = int((images.labels == row.label).nonzero()[0])
+    return row.model_copy(update={"box": images.stored_box(first, row.box)})
+
+
 def _relative_index(
     plan: AuditPlan, audits: Mapping[str, ModelAudit], settings: AuditSettings
 ) -> tuple[RelativeRow, ...]:
-    """Every model beside its baseline, under the masks found in either."""
+    """Every model and its baseline under the masks found in either."""
     images = plan.images
     rows: list[RelativeRow] = []
     references: dict[str, AuditedModel] = {}
@@ -179,16 +226,15 @@ def _relative_index(
             continue
         own = audits[one.name]
         masks = {_mask(found) for found in (*own.findings, *own.suspicions)}
-        others = audits[one.baseline].findings if one.baseline in audits else ()
-        theirs = own.model_copy(
-            update={"findings": tuple(found for found in others if _mask(found) not in masks), "suspicions": ()}
-        )
-        if not masks and not theirs.findings:
+        theirs = _without(audits[one.baseline], masks) if one.baseline in audits else None
+        if not masks and (theirs is None or not (theirs.findings or theirs.suspicions)):
             continue
         if one.baseline not in references:
             references[one.baseline] = plan.loaders[one.baseline]()
         model, baseline = plan.loaders[one.name](), references[one.baseline]
         for audit, where in ((own, one.name), (theirs, one.baseline)):
+            if audit is None:
+                continue
             found = relative_rows(
                 model, baseline, images.images, images.labels, audit, one.name, one.baseline, settings.seed
             )
@@ -196,8 +242,18 @@ def _relative_index(
     return tuple(rows)
 
 
+def _without(audit: ModelAudit, masks: Collection[tuple[Any, ...]]) -> ModelAudit:
+    """The findings and suspicions with other masks."""
+    return audit.model_copy(
+        update={
+            "findings": tuple(found for found in audit.findings if _mask(found) not in masks),
+            "suspicions": tuple(found for found in audit.suspicions if _mask(found) not in masks),
+        }
+    )
+
+
 def _mask(found: Finding) -> tuple[Any, ...]:
-    """What tells a mask from another: a cue that moves is one per class."""
+    """What identifies a mask; a cue that moves counts once per class."""
     return found.label, found.box, found.component
 
 

@@ -1,9 +1,10 @@
-"""Everything that a configuration can name, with a summary and options."""
+"""Everything that a configuration can name, with summaries and options."""
 
 from __future__ import annotations
 
 import inspect
 from dataclasses import fields, is_dataclass
+from itertools import takewhile
 from typing import Any
 
 from pydantic import BaseModel
@@ -12,7 +13,7 @@ from einstellung.results.config import PRESETS, preset_names
 
 
 def catalogue(what: str) -> list[dict[str, Any]]:
-    """Entries of one kind: name, summary, options with their defaults, and the sources of those.
+    """Entries of one kind: name, summary, options with their defaults, and where the defaults come from.
 
     >>> [entry["name"] for entry in catalogue("presets") if entry["name"] == "demo"]
     ['demo']
@@ -55,7 +56,7 @@ def _registries() -> dict[str, Any]:
 def _summary(thing: Any) -> str:
     module = inspect.getmodule(thing)
     text = (module.__doc__ if inspect.isclass(thing) and module else None) or inspect.getdoc(thing) or ""
-    return text.strip().partition("\n")[0]
+    return _first_paragraph(text)
 
 
 def _options(thing: Any) -> dict[str, Any]:
@@ -69,7 +70,7 @@ def _options(thing: Any) -> dict[str, Any]:
 
 
 def _sources(thing: Any) -> dict[str, str]:
-    """The sources of defaults, for options that name one."""
+    """Where defaults come from, for options that say so."""
     options = getattr(thing, "Options", thing)
     if not is_dataclass(options):
         return {}
@@ -77,4 +78,15 @@ def _sources(thing: Any) -> dict[str, str]:
 
 
 def _first_comment(name: str) -> str:
-    return (PRESETS / f"{name}.yaml").read_text(encoding="utf-8").partition("\n")[0].lstrip("# ")
+    """The first paragraph of the comment at the top of a preset."""
+    comment = takewhile(lambda line: line.startswith("#"), (PRESETS / f"{name}.yaml").read_text("utf-8").splitlines())
+    return _first_paragraph("\n".join(line.removeprefix("#") for line in comment))
+
+
+def _first_paragraph(text: str) -> str:
+    """The first paragraph of a text, in one line.
+
+    >>> _first_paragraph("One sentence\\nin two lines.\\n\\nMore.")
+    'One sentence in two lines.'
+    """
+    return " ".join(text.strip().split("\n\n")[0].split())

@@ -1,4 +1,4 @@
-"""How long a study will take: the planned work divided by the throughput that was measured here and now."""
+"""How long a study will take: the planned work divided by the throughput measured on this machine."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Estimate:
 def estimate(
     config: StudyConfig, stream: Stream, jobs: Sequence[Job], workers: int, throughput: Throughput | None = None
 ) -> Estimate:
-    """Seconds for every job and for the whole. Replay, penalties and generators count with each method's declared cost."""
+    """Seconds for every job and for the whole. Replay, penalties and generators count by each method's declared cost."""
     throughput = throughput or measure_throughput(config, stream)
     seconds = seconds_of(jobs, config, stream, throughput)
     return Estimate(throughput, seconds, makespan(jobs, seconds, workers))

@@ -15,7 +15,7 @@ _PLAIN = ("torch.nn.", "einstellung.backbones.")
 
 
 class EvaluationCache:
-    """The rows of the last evaluation by split, and a copy of the net's parameters and buffers to recognise it by."""
+    """The rows of the last evaluation by split, and a copy of the net's parameters and buffers to identify it."""
 
     def __init__(self) -> None:
         self._state: list[tuple[str, Tensor]] = []

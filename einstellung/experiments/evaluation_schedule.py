@@ -8,7 +8,7 @@ from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 
 
 def splits_due(stream: Stream, phase: Phase, evaluation: EvaluationConfig, epoch: float, last: bool) -> list[str]:
-    """The splits to evaluate at this moment of ``phase``; at its ``last`` moment, all that are ever evaluated in it.
+    """The splits to evaluate at this epoch of ``phase``; at its ``last`` epoch, all splits that the phase evaluates.
 
     What the index needs (validation, SC with the cue and masked, NSC, and of its own phase whatever a stream marks so) is always
     due; other phases' and extra splits can be measured more rarely once the first phase is over. With ``subsets: end`` only

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -21,22 +22,26 @@ from einstellung.experiments.evaluation_cache import EvaluationCache
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.launcher import Failure
 from einstellung.experiments.live_timeline import LiveTimeline
+from einstellung.experiments.log_targets import LoggedRun
 from einstellung.experiments.plan import Job, phase_work, stages
 from einstellung.experiments.plugins import load_plugins, place_in_plugin
 from einstellung.experiments.run_log import RunLog
 from einstellung.experiments.samples import image_archive
-from einstellung.files import write_bytes, write_json, write_text
+from einstellung.experiments.shown_accuracy import shown_accuracy
+from einstellung.files import write_bytes, write_text
+from einstellung.hashes import DamagedError, fingerprint, write_sealed
 from einstellung.learners import Learner, Stage
 from einstellung.randomness import seeded_globally
 from einstellung.results.config import StudyConfig
-from einstellung.results.folder import fingerprint
+from einstellung.results.folder import CHECKPOINT, TRACE, require_whole
 from einstellung.streams import Phase, Stream
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator, LoopSettings, PhaseLoop
-from einstellung.training.checkpoint import load_state, save_state
+from einstellung.training.checkpoint import load_checkpoint, load_state, save_checkpoint, save_state
 from einstellung.training.devices import accelerator_facts
 from einstellung.training.evaluator import Measurement
 from einstellung.training.loop import require_finite
+from einstellung.visible import visible
 
 OnProgress = Callable[[float, str], None]  # work done, and the position in words
 _TIE = 1e-12
@@ -44,14 +49,17 @@ _METRICS = ("acc", "loss", "n", "acc_task", "acc_within", "top5")
 
 
 class JobRunner:
-    """Runs jobs of one study in this process; the stream is built and checked against the proved data once."""
+    """Runs jobs of one study in this process; the stream is built once and compared with the data that were checked."""
 
-    def __init__(self, config: StudyConfig, root: Path, digests: Mapping[str, str]) -> None:
+    def __init__(
+        self, config: StudyConfig, root: Path, digests: Mapping[str, str], stream: Stream | None = None
+    ) -> None:
         self.config, self.root, self.digests = config, root, digests
-        self._stream: Stream | None = None
+        self._stream = stream  # of :func:`proved_stream`
 
     def __call__(self, job: Job, on_progress: OnProgress) -> Failure | None:
         """Run one job to its finished folder, or say why it failed."""
+        (self.root / job.folder / TRACE).unlink(missing_ok=True)
         try:
             if self._stream is None:
                 self._stream = proved_stream(self.config, self.digests)
@@ -59,24 +67,32 @@ class JobRunner:
                 execute(job, self.config, self.root, self._stream, on_progress)
         except InputError as error:
             return Failure(job, str(error), by_input=True)
-        except Exception as error:  # noqa: BLE001 (any error is recorded as this job's failure, and the study goes on)
+        except Exception as error:  # noqa: BLE001 (any error is recorded as this job's failure, and the study continues)
             what = f"{type(error).__name__}: {error}".splitlines()[0]
-            reason = f"{what}{place_in_plugin(error, self.config.plugins)}; the trace is in {job.folder}/status.json"
-            return Failure(job, reason, by_input=False, trace=traceback.format_exc())
+            return Failure(job, what + place_in_plugin(error, self.config.plugins) + self._trace(job), by_input=False)
         return None
 
+    def _trace(self, job: Job) -> str:
+        """Write the traceback before the failure is reported; where it is, as the end of the message."""
+        file = self.root / job.folder / TRACE
+        try:
+            write_text(file, visible(traceback.format_exc()))
+        except InputError:  # a full disk, perhaps: the failure itself matters more
+            return ""
+        return f"; traceback: {file}"
 
-def proved_stream(config: StudyConfig, digests: Mapping[str, str]) -> Stream:
-    """The stream of a study; its data must be those that were proved."""
+
+def proved_stream(config: StudyConfig, digests: Mapping[str, str], received: Stream | None = None) -> Stream:
+    """The stream of a study, built here or ``received``; its data must be those that were checked."""
     load_plugins(config.plugins)
-    stream = build_stream(config)
+    stream = received or build_stream(config)
     if data_digests(stream) != digests:
-        raise InputError("the data differ from those that were proved at the start of the study; did a file change?")
+        raise InputError("the data differ from those checked at the start of the study; has a file changed?")
     return stream
 
 
 def execute(job: Job, config: StudyConfig, root: Path, stream: Stream, on_progress: OnProgress) -> None:
-    """Run the job; errors are the caller's."""
+    """Run the job; the caller handles errors."""
     torch.set_num_threads(config.training.thread_count)  # sums depend on it
     JobExecution(job, config, root, stream, on_progress).run()
 
@@ -91,7 +107,7 @@ class JobExecution:
         self.stream = stream
         self.on_progress = on_progress
         self.folder = root / job.folder
-        self.checkpoint_file = self.folder / "checkpoint.safetensors"
+        self.checkpoint_file = self.folder / CHECKPOINT
         self.learner: Learner = build_learner(config, job.method, job.seed, stream)
         context = replace(self.learner.context, report_progress=self._report)
         self.learner.context = context
@@ -99,7 +115,9 @@ class JobExecution:
         self.attention = (
             AttentionLog(config.attention, stream, context.presentation, context.autocast) if config.attention else None
         )
-        self.log = RunLog(self.folder, config.logging)
+        shared = job.kind == "first_phase"
+        logged = LoggedRun(self.folder, root, config.name, job.method, job.seed, shared)
+        self.log = RunLog(logged, config.logging)
         self.live = LiveTimeline(self.folder)
         self.rows: list[dict[str, Any]] = []
         self._sizes = [len(phase.train) for phase in stream.phases]
@@ -111,18 +129,26 @@ class JobExecution:
         self._clock = time.monotonic()
         self._work = 0.0
         self._reported_at = 0.0
+        self._accuracy = ""  # the latest, in words
 
     def run(self) -> None:
+        try:
+            self._run()
+        finally:
+            self.log.close()
+
+    def _run(self) -> None:
         phases = self._phases()
         number, done = 0, 0
-        if self.checkpoint_file.exists():
-            number, done = self._resume(phases)
+        if (state := self._interrupted()) is not None:
+            number, done = self._resume(phases, state)
         else:
             self._inherit()
         self.log.start(self.rows)
         self.live.add(self.rows)
         for position in range(number, len(phases)):
             phase = phases[position]
+            self._accuracy = shown_accuracy(self.stream, phase, self.rows)
             if not done:
                 self.learner.begin_phase(phase)
                 self._measure(phase, 0.0)
@@ -130,13 +156,13 @@ class JobExecution:
             done = 0
             if position < len(phases) - 1:
                 self._close(phase)
+        self._report("saving", force=True)
         if self.job.kind == "first_phase":
             self._finish_first_phase()
         else:
             self._finish_run()
         self.checkpoint_file.unlink(missing_ok=True)
         self.live.remove()
-        self.log.close()
 
     def _phases(self) -> list[Phase]:
         if self.job.kind == "first_phase":
@@ -147,7 +173,9 @@ class JobExecution:
         """Load weights, memory and rows of the first phase, and let the learner end it."""
         if self.job.needs is None:
             return
-        state = load_state(self.root / self.job.needs / "state.safetensors")
+        file = self.root / self.job.needs / "state.safetensors"
+        require_whole(file)
+        state = load_state(file)
         self.learner.net.load_state_dict(state["net"])
         if not self.learner.shares_first_phase(self.learner.options):
             self.learner.load_state_dict(state["learner"])
@@ -278,6 +306,7 @@ class JobExecution:
         moment = {"method": self.job.method, "seed": self.job.seed, "phase": phase.name, "epoch": epoch}
         rows = [{**moment, "split": name, **values[name]} for name in names]
         self.rows += rows
+        self._accuracy = shown_accuracy(self.stream, phase, self.rows)
         self.live.add(rows)
         self.log.add(rows, None if self.learner.optimiser is None else self.learner.optimiser.param_groups[0]["lr"])
         return measurements, rows
@@ -285,7 +314,7 @@ class JobExecution:
     def _save(self, position: int, done: int) -> None:
         assert self.learner.optimiser is not None
         optimiser = self.learner.optimiser.state_dict()
-        save_state(
+        save_checkpoint(
             self.checkpoint_file,
             {
                 "key": self.job.key,
@@ -302,11 +331,22 @@ class JobExecution:
             },
         )
 
-    def _resume(self, phases: list[Phase]) -> tuple[int, int]:
+    def _interrupted(self) -> dict[str, Any] | None:
+        """The checkpoint of an earlier attempt; None where there is none, or a damaged one, which is named and given up."""
+        if not self.checkpoint_file.exists():
+            return None
+        try:
+            return load_checkpoint(self.checkpoint_file)
+        except DamagedError as error:
+            what = str(error).partition(";")[0]
+            print(visible(f"einstellung: {what}; {self.job.label} starts again"), file=sys.stderr, flush=True)
+            self.checkpoint_file.unlink(missing_ok=True)
+            return None
+
+    def _resume(self, phases: list[Phase], state: dict[str, Any]) -> tuple[int, int]:
         """Restore the end of the last whole epoch: the phase's position and its number of epochs done."""
-        state = load_state(self.checkpoint_file)
         if state["key"] != self.job.key:
-            raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train that run again")
+            raise InputError(f"{self.checkpoint_file} was made with other settings; delete it to train the run again")
         self.rows, self.samples, self.best = state["rows"], state["samples"], state["best"]
         self.seconds = state["seconds"]
         if self.attention is not None:
@@ -392,7 +432,7 @@ class JobExecution:
         return text
 
     def _write_status(self, files: list[str], more: dict[str, Any]) -> None:
-        write_json(
+        write_sealed(
             self.folder / "status.json",
             {
                 "state": "finished",
@@ -409,8 +449,8 @@ class JobExecution:
         )
 
     def _report(self, where: str, force: bool = False) -> None:
-        """Report progress, at most every 0.4 s unless ``force``."""
+        """Report progress with the latest accuracy, at most every 0.4 s unless ``force``."""
         now = time.monotonic()
         if force or now - self._reported_at > 0.4:
             self._reported_at = now
-            self.on_progress(self._work, where)
+            self.on_progress(self._work, f"{where}; {self._accuracy}" if self._accuracy else where)

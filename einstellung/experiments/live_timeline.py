@@ -1,4 +1,4 @@
-"""``live.csv``: the timeline of a job so far, for those who watch it."""
+"""``live.csv``: the timeline of a job so far, for ``einstellung view``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cores and the free memory that a study may use, container limits included. No torch in here."""
+"""Cores and free memory that a study may use, including container limits. Does not import torch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Probe the stored nets of a study: seed by seed, each net beside its baseline, and write what was found."""
+"""Probe the stored nets of a study, seed by seed, each compared with its baseline, and write the results."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from einstellung.probes.nets.subject import ProbedNet, Subject
 from einstellung.results.config import StudyConfig
 from einstellung.results.family import family_file, read_family
 from einstellung.results.folder import ResultsFolder
+from einstellung.results.merging import merge_timelines
 from einstellung.results.probe_files import (
     Checkpoint,
     NullPair,
@@ -43,7 +44,7 @@ _COMPARING = ("cka", "flips")  # probes that compare a net with the baseline's
 
 
 def probe_folder(results: ResultsFolder, names: Sequence[str], out: Path, log: Log) -> dict[str, ProbeFile[Any]]:
-    """Measure probes on a finished study and write them into ``out``; nothing is written unless all could be measured."""
+    """Measure probes on a finished study and write them into ``out``; nothing is written unless all succeed."""
     config, diagnosis = _study(results, names)
     names = tuple(names) or diagnosis.probes
     digests = (results.read_optional(results.provenance_file) or {}).get("data")
@@ -52,7 +53,7 @@ def probe_folder(results: ResultsFolder, names: Sequence[str], out: Path, log: L
 
 
 def require_study(results: ResultsFolder) -> None:
-    """Refuse a folder that is not that of one study; nothing is written."""
+    """Refuse a folder that does not hold a single study; nothing is written."""
     folder = results.path
     if not folder.is_dir():
         raise InputError(f"no such folder: {folder}")
@@ -60,27 +61,27 @@ def require_study(results: ResultsFolder) -> None:
         names = sorted(one.parent.name for one in folder.glob("*/config.yaml"))
         names = read_family(folder) if family_file(folder).exists() else names
         one = f", for instance {folder / names[0]}" if names else ""
-        raise InputError(f"{folder} holds several studies: give the folder of one of them{one}")
-    if not results.config_file.exists():
+        raise InputError(f"{folder} has several studies: give the folder of one of them{one}")
+    if not results.is_study:
         raise InputError(
-            f"{folder} is not a results folder (no config.yaml): probes need stored nets, log files have none"
+            f"{folder} is not a results folder (no config.yaml): probes need stored nets, which log files do not have"
         )
 
 
 def _study(results: ResultsFolder, names: Sequence[str]) -> tuple[StudyConfig, Diagnosis[Any, Any]]:
-    """The configuration and the diagnosis of a folder; one that has no such probes is refused."""
+    """The configuration and diagnosis of a folder; refuse a diagnosis that does not use these probes."""
     config = results.config()
     load_plugins(config.plugins)
-    timeline = results.merge_timelines()
+    timeline = merge_timelines(results)
     if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
+        raise InputError(f"{results.path} has no finished run yet")
     diagnosis = diagnosis_of(config, timeline.splits)
     require_probed(diagnosis, names or PROBES, str(results.path))
     return config, diagnosis
 
 
 def require_probed(diagnosis: Diagnosis[Any, Any], names: Sequence[str], where: str) -> None:
-    """Refuse probes that the diagnosis does not read."""
+    """Refuse probes that the diagnosis does not use."""
     if unread := [name for name in names if name not in diagnosis.probes]:
         raise InputError(f"{where} is a study of {diagnosis.topic}, which has no probe '{unread[0]}'")
 
@@ -94,11 +95,11 @@ def measure_probes(
     out: Path,
     log: Log = lambda _: None,
 ) -> dict[str, ProbeFile[Any]]:
-    """Measure what was not measured yet on these very nets, then write it."""
+    """Measure what has not been measured on these nets yet, then write it."""
     checkpoint: Checkpoint = "last" if config.score.get("final") == "last" else "chosen"
     runs = stored_runs(root, config, checkpoint)
     if not runs:
-        raise InputError(f"{root} holds no nets (runs/*/{CHOSEN_NET}) of a finished run: probes need them")
+        raise InputError(f"{root} has no stored nets (runs/*/{CHOSEN_NET}) of finished runs, which probes need")
     baseline = config.score.get("baseline") or diagnosis.default_baseline or ""
     known = {name: _known(out, name, runs, checkpoint, baseline) for name in names}
     missing = [name for name in names if known[name] is None]
@@ -116,7 +117,7 @@ def _present(file: ProbeFile[Any] | None) -> ProbeFile[Any]:
 def _known(
     out: Path, name: str, runs: Sequence[StoredRun], checkpoint: Checkpoint, baseline: str
 ) -> ProbeFile[Any] | None:
-    """What an earlier call measured, if it was on the same nets."""
+    """The results of an earlier call on the same nets, if any."""
     try:
         file = read_probe(out, name)
     except InputError:

@@ -1,20 +1,23 @@
-"""Worker processes: cheap to start, connected by a pipe, ended with their parent."""
+"""Worker processes: cheap to start, connected by a pipe, terminated with their parent."""
 
 from __future__ import annotations
 
 import multiprocessing
 import os
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
 from multiprocessing.process import BaseProcess
+from types import ModuleType
 from typing import Any
 
 from einstellung.errors import InputError
 from einstellung.exit_with_parent import exit_with_parent
+from einstellung.interrupts import interrupts_deferred
 
 # Read by a worker's libraries as they are loaded. Threads that spin while they wait slow a busy machine down; each worker sets
 # the number of threads itself, from the configuration.
@@ -34,22 +37,22 @@ class Worker:
     pipe: Connection
 
     def close(self) -> None:
-        """Let an idle worker end by itself."""
+        """Let an idle worker exit by itself."""
         self.pipe.close()
         self.process.join(timeout=5)
         self.stop()
 
     def stop(self) -> None:
-        """End the worker at once."""
+        """Terminate the worker at once."""
         self.process.terminate()
         self.process.join()
         self.pipe.close()
 
     def exit_reason(self) -> str:
-        """How a worker ended that closed its pipe."""
+        """How a worker exited that closed its pipe."""
         self.process.join(timeout=5)
         code = self.process.exitcode
-        return f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with exit code {code}"
+        return f"was killed by signal {-code}" if code is not None and code < 0 else f"exited with code {code}"
 
 
 def preload_kernels() -> None:
@@ -66,17 +69,19 @@ def start_worker(target: Callable[..., None], *arguments: Any, name: str) -> Wor
     process = context.Process(  # type: ignore[attr-defined]
         target=_run, args=(target, theirs, settings, arguments), name=name, daemon=True
     )
-    with _loading_environment():
+    with _loading_environment(), _without_main():
         try:
             process.start()
         except (EOFError, OSError) as error:  # the fork server is gone
-            raise InputError(f"cannot start a worker process ({type(error).__name__}: {error}); try again") from None
+            raise InputError(
+                f"cannot start a worker process ({type(error).__name__}: {error}); rerun the command"
+            ) from None
     theirs.close()  # otherwise the worker's death would not close the pipe
     return Worker(process, ours)
 
 
 def warm_up() -> None:
-    """Start the fork server, which imports torch for later workers while this process goes on."""
+    """Start the fork server, which imports torch for later workers while this process continues."""
     if isinstance(_context(), multiprocessing.context.ForkServerContext):
         from multiprocessing.forkserver import ensure_running
 
@@ -128,18 +133,34 @@ def _context() -> BaseContext:
 
 @contextmanager
 def _loading_environment() -> Iterator[None]:
-    """Set the environment that new processes inherit, and restore it."""
+    """Set the environment that new processes inherit, and restore it; Ctrl-C is this process's affair."""
     before = dict(os.environ)
     os.environ.setdefault(*_WAITING)
     os.environ.update(_LOADED_WITH)
     try:
-        yield
+        with interrupts_deferred():
+            yield
     finally:
         for name in (_WAITING[0], *_LOADED_WITH):
             if name in before:
                 os.environ[name] = before[name]
             else:
                 del os.environ[name]
+
+
+@contextmanager
+def _without_main() -> Iterator[None]:
+    """Hide the caller's script while a process starts.
+
+    A new process would import it, and run a study again that stands in it without ``if __name__ == "__main__"``. What workers do
+    is in modules of this package.
+    """
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _run(target: Callable[..., None], pipe: Connection, settings: dict[str, str], arguments: tuple[Any, ...]) -> None:

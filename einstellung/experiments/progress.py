@@ -13,6 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
 from einstellung.experiments.plan import Job
+from einstellung.visible import visible
 
 
 def describe_duration(seconds: float) -> str:
@@ -32,10 +33,12 @@ def describe_duration(seconds: float) -> str:
 class WorkProgress:
     """The share of the work that is done, and the time left at the rate so far.
 
-    What a job had done before it was resumed counts as done, but not towards the rate.
+    Work from before an interruption counts as done, but not towards the rate. ``closing``: seconds that the study needs after
+    its jobs, to be scored and reported.
     """
 
-    def __init__(self, jobs: Sequence[Job]) -> None:
+    def __init__(self, jobs: Sequence[Job], closing: float = 0.0) -> None:
+        self.closing = closing
         self.total = sum(job.work for job in jobs)
         self.resumed: dict[str, float] = {}
         self.done: dict[str, float] = {}
@@ -54,13 +57,13 @@ class WorkProgress:
         return sum(self.done.values()) / self.total if self.total else 1.0
 
     def seconds_left(self) -> float | None:
-        """None while there is too little to judge by."""
+        """None as long as there is too little to extrapolate from."""
         elapsed = time.monotonic() - self.start
         done = sum(self.done.values())
         gained = done - sum(self.resumed.values())
         if gained < 0.02 * self.total or elapsed < 3:
             return None
-        return elapsed * (self.total - done) / gained
+        return elapsed * (self.total - done) / gained + self.closing
 
     def time_left(self) -> str:
         seconds = self.seconds_left()
@@ -90,8 +93,9 @@ class Display(ABC):
 class PlainLines(Display):
     """A line when a job starts or ends, and every ``pause`` seconds in between."""
 
-    def __init__(self, jobs: Sequence[Job], pause: float = 15.0) -> None:
-        self.progress = WorkProgress(jobs)
+    def __init__(self, jobs: Sequence[Job], pause: float = 15.0, closing: float = 0.0) -> None:
+        self.progress = WorkProgress(jobs, closing)
+        self._accuracy: dict[str, str] = {}
         self.pause = pause
         self._last = time.monotonic()
         self._count = len(jobs)
@@ -102,25 +106,40 @@ class PlainLines(Display):
 
     def advanced(self, job: Job, work: float, where: str) -> None:
         self.progress.update(job, work)
+        self._accuracy[job.folder] = _accuracy(where)
         if time.monotonic() - self._last > self.pause:
             self._print(f"{self.progress.share:4.0%}   {job.label}: {where}; {self.progress.time_left()}")
 
     def ended(self, job: Job, failure: str | None) -> None:
         self.progress.finish(job)
         self._ended += 1
-        what = f"FAILED {job.label}: {failure}" if failure else f"done   {job.label}"
+        what = f"FAILED {job.label}: {failure}" if failure else _done(job, self._accuracy.get(job.folder, ""))
         self._print(f"{what}  ({self._ended} of {self._count} jobs; {self.progress.time_left()})")
 
     def _print(self, line: str) -> None:
         self._last = time.monotonic()
-        print(line, file=sys.stderr, flush=True)
+        print(visible(line), file=sys.stderr, flush=True)
+
+
+def _accuracy(where: str) -> str:
+    """The latest accuracies of a job, from its position in words.
+
+    >>> _accuracy("T2 epoch 3/20; val 71 %, cue 95 %, covered 40 %")
+    'val 71 %, cue 95 %, covered 40 %'
+    """
+    return where.partition("; ")[2]
+
+
+def _done(job: Job, accuracy: str) -> str:
+    return f"done   {job.label}  {accuracy}".rstrip()
 
 
 class LiveBars(Display):
     """A bar for the whole study and one for each job that is running."""
 
-    def __init__(self, jobs: Sequence[Job], console: Console) -> None:
-        self.progress = WorkProgress(jobs)
+    def __init__(self, jobs: Sequence[Job], console: Console, closing: float = 0.0) -> None:
+        self.progress = WorkProgress(jobs, closing)
+        self._accuracy: dict[str, str] = {}
         self._bars = Progress(
             TextColumn("{task.description:<24}"),
             BarColumn(bar_width=32),
@@ -144,7 +163,8 @@ class LiveBars(Display):
         self._tasks[job.folder] = self._bars.add_task(f"  {job.label}", total=max(job.work, 1.0), where="starting")
 
     def advanced(self, job: Job, work: float, where: str) -> None:
-        self._bars.update(self._tasks[job.folder], completed=work, where=where)
+        self._accuracy[job.folder] = _accuracy(where)
+        self._bars.update(self._tasks[job.folder], completed=work, where=escape(visible(where)))
         self.progress.update(job, work)
         self._show_whole()
 
@@ -153,13 +173,17 @@ class LiveBars(Display):
             self._bars.remove_task(self._tasks.pop(job.folder))
         self.progress.finish(job)
         self._show_whole()
-        what = f"[red]failed[/] {escape(f'{job.label}: {failure}')}" if failure else f"[green]done[/]   {job.label}"
+        if failure:
+            what = f"[red]failed[/] {escape(visible(f'{job.label}: {failure}'))}"
+        else:
+            what = f"[green]done[/] {escape(_done(job, self._accuracy.get(job.folder, '')).removeprefix('done '))}"
         self._bars.console.print(what, highlight=False)
 
     def _show_whole(self) -> None:
         self._bars.update(self._whole, completed=self.progress.share, where=self.progress.time_left())
 
 
-def display_for(jobs: Sequence[Job]) -> Display:
+def display_for(jobs: Sequence[Job], closing: float = 0.0) -> Display:
+    """Bars on a terminal, lines elsewhere."""
     console = Console(stderr=True)
-    return LiveBars(jobs, console) if console.is_terminal else PlainLines(jobs)
+    return LiveBars(jobs, console, closing) if console.is_terminal else PlainLines(jobs, closing=closing)

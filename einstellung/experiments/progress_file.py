@@ -1,4 +1,4 @@
-"""``progress.json``: the jobs of a running study and the time left, for those who watch it."""
+"""``progress.json``: the jobs of a running study and the time left, for ``einstellung view``."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ _PAUSE = 0.5  # seconds between two writes
 
 
 class ProgressFile(Display):
-    """Passes on to another display what it is told, and records it.
+    """Forwards progress to another display and records it.
 
-    A thread writes the file, so that a slow disk does not hold up the launcher, and as a sign of life. The file goes when the
-    jobs end, fail or are interrupted: what is finished is in the folders of the runs.
+    A thread writes the file, so that a slow disk does not delay the launcher, and as a heartbeat. The file is removed when the
+    jobs end, fail or are interrupted: finished runs are in their own folders.
     """
 
-    def __init__(self, folder: Path, jobs: Sequence[Job], shown: Display) -> None:
+    def __init__(self, folder: Path, jobs: Sequence[Job], shown: Display, closing: float = 0.0) -> None:
         self.file = folder / PROGRESS
         self.shown = shown
-        self._progress = WorkProgress(jobs)
+        self._progress = WorkProgress(jobs, closing)
         self._jobs = {job.folder: _waiting(job) for job in jobs}
         self._started = now()
         self._changes = 0
@@ -87,7 +87,7 @@ class ProgressFile(Display):
                 "seconds_left": self._progress.seconds_left(),
                 "jobs": [dict(job) for job in self._jobs.values()],
             }
-        with suppress(InputError):  # a study does not fail because nobody can watch it
+        with suppress(InputError):  # a study must not fail because it cannot be watched
             write_json(self.file, record)
 
 

@@ -106,7 +106,7 @@ class Rehearsal:
             files = ", ".join(plugins_behind(methods_of(self.config).registered(method)))
             raise InputError(
                 f"learner '{method}' in {phase.name}: shares_first_phase declares plain fine-tuning, but its first steps differ "
-                f"from those of sgd; let it return False{f' ({files})' if files else ''}"
+                f"from those of sgd; return False from it{f' ({files})' if files else ''}"
             )
 
     def _same_weights(self, own: FirstPhase, shared: FirstPhase) -> bool:

@@ -13,8 +13,8 @@ from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner
 from einstellung.experiments.plan import Job
 from einstellung.experiments.study import Prepared
-from einstellung.files import read_json
 from einstellung.learners.combined import use_final_architecture
+from einstellung.results.folder import read_status, require_whole
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
 from einstellung.training.checkpoint import load_state
@@ -27,7 +27,7 @@ _MEASURED = ("acc", "loss", "acc_task", "acc_within", "top5")
 
 @dataclass(frozen=True)
 class Remeasured:
-    """The new measurements of a run, which agree with its timeline."""
+    """New measurements of a run that agree with its timeline."""
 
     job: Job
     phase: str
@@ -46,7 +46,9 @@ def remeasure(prepared: Prepared, root: Path, job: Job) -> Remeasured:
     """
     config, stream = prepared.config, prepared.stream
     folder = root / job.folder
-    epoch = float(read_json(folder / "status.json")["chosen_epoch"])
+    epoch = float((read_status(folder) or {})["chosen_epoch"])
+    for name in ("model.safetensors", "timeline.csv"):
+        require_whole(folder / name)
     with torch_threads(config.training.thread_count):
         learner = build_learner(config, job.method, job.seed, stream)
         use_final_architecture(learner)
@@ -64,7 +66,7 @@ def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measur
     rows = frame[(frame["phase"] == phase) & (frame["epoch"] == epoch)].set_index("split")
     for now in measurements:
         if now.split not in rows.index:
-            raise InputError(f"{file} has no row of {now.split} at epoch {epoch:g} of {phase}; train that run again")
+            raise InputError(f"{file} has no row of {now.split} at epoch {epoch:g} of {phase}; train the run again")
         then: Any = rows.loc[now.split]
         for measure in _MEASURED:
             if measure not in rows.columns or pd.isna(then[measure]):
@@ -72,5 +74,5 @@ def _compare(file: Path, phase: str, epoch: float, measurements: Sequence[Measur
             if abs(getattr(now, measure) - float(then[measure])) > TOLERANCE:
                 raise InputError(
                     f"{now.split} at epoch {epoch:g} of {phase}: {measure} is {getattr(now, measure):.6f} now, but "
-                    f"{float(then[measure]):.6f} in {file}; another machine, other packages, or a file that was changed"
+                    f"{float(then[measure]):.6f} in {file}; the machine, the packages or a file may have changed"
                 )

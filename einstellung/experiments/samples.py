@@ -1,4 +1,4 @@
-"""Images that a study keeps for its report, as archives of plain arrays."""
+"""Sample images that a study keeps for its report, as archives of plain arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GALLERY_PIXELS = 48 * 32 * 32  # of each variant: 48 images of CIFAR's size, fe
 
 
 def image_archive(images: Mapping[str, Tensor], **more: np.ndarray[tuple[int, ...], np.dtype[Any]]) -> bytes:
-    """A ``.npz`` of uint8 images [N, H, W, 3] by name, and of what is known of them."""
+    """A ``.npz`` of uint8 images [N, H, W, 3] by name, and of facts about them."""
     arrays = {name: batch.permute(0, 2, 3, 1).contiguous().numpy() for name, batch in images.items()}
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays, **more)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""In which order the jobs of a study start, and how long they take on a number of workers."""
+"""The order in which the jobs of a study start, and how long they take on a number of workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MANY = 60  # with more jobs, longest first leaves nothing worth searching for
 
 
 class JobQueue:
-    """The jobs that wait for a free worker; tells the display when jobs start and end, and collects failures."""
+    """The jobs that wait for a free worker; notifies the display of starts and ends, and collects failures."""
 
     def __init__(self, jobs: Sequence[Job], display: Display) -> None:
         self.failures: list[Failure] = []
@@ -28,16 +28,23 @@ class JobQueue:
     def __len__(self) -> int:
         return len(self._waiting)
 
-    def take(self) -> Job | None:
-        """The next job to start; None while all that are left wait for a first phase that is running."""
+    def take(self, queued: bool = False) -> Job | None:
+        """The next job to start; None while all that are left wait for a first phase that is running.
+
+        ``queued``: the job waits in another queue before it starts, which the caller then says by :meth:`started`.
+        """
         job = next_job(self._waiting, self._planned, self._done)
         if job is not None:
             self._waiting.remove(job)
-            self._display.started(job)
+            if not queued:
+                self.started(job)
         return job
 
+    def started(self, job: Job) -> None:
+        self._display.started(job)
+
     def finish(self, job: Job, failure: Failure | None) -> None:
-        """Note how a job ended; runs that need a failed first phase fail with it."""
+        """Record how a job ended; runs that need a failed first phase fail with it."""
         self._display.ended(job, failure.reason if failure else None)
         if failure is None:
             self._done.add(job.folder)

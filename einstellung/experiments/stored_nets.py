@@ -1,4 +1,4 @@
-"""The nets of a results folder, as its runs stored them, ready to be probed."""
+"""The nets that the runs of a results folder stored, loaded for probes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from torch import nn
 
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_learner, without_compilation
-from einstellung.files import read_json
 from einstellung.learners import Learner
 from einstellung.learners.combined import use_final_architecture
 from einstellung.probes.nets.subject import ProbedNet
 from einstellung.results.config import StudyConfig
+from einstellung.results.folder import is_plain, read_status, require_whole
 from einstellung.results.probe_files import Checkpoint
 from einstellung.results.run_files import CHOSEN_NET, LAST_NET, read_prediction_file, run_folder
+from einstellung.results.sweep import FIRST_PHASES, SHARED_FIRST_PHASES
 from einstellung.streams import Stream
 from einstellung.timeline import Run
 from einstellung.training.checkpoint import load_state
@@ -25,7 +26,7 @@ from einstellung.training.checkpoint import load_state
 
 @dataclass(frozen=True)
 class StoredRun:
-    """A finished run with its net: the key of its training, and where its first phase lies (None: it has none)."""
+    """A finished run with its net: the key of its training, and the folder of its first phase (None: it has none)."""
 
     method: str
     seed: int
@@ -44,10 +45,19 @@ def _stored(root: Path, runs: Sequence[Run], checkpoint: Checkpoint) -> Iterator
         folder = run_folder(root, (method, seed))
         if not (folder / "status.json").exists() or not (folder / _file(checkpoint)).exists():
             continue
-        status = read_json(folder / "status.json")
+        status = read_status(folder) or {}
         if status.get("state") == "finished":
-            first = status.get("first_phase")
-            yield StoredRun(method, seed, str(status["key"]), folder, root / first if first else None)
+            yield StoredRun(method, seed, str(status["key"]), folder, _first_phase(root, status.get("first_phase")))
+
+
+def _first_phase(root: Path, named: Any) -> Path | None:
+    """The folder of a first phase: below the study's, or below the one that the studies of a sweep share."""
+    if not named:
+        return None
+    above, _, name = str(named).rpartition("/")
+    if above not in (FIRST_PHASES, SHARED_FIRST_PHASES) or not is_plain(name):
+        raise InputError(f"a run in {root} names '{named}' as its first phase, which is not a folder of first phases")
+    return root / above / name
 
 
 def _file(checkpoint: Checkpoint) -> str:
@@ -62,21 +72,24 @@ class NetLoader:
         self.config, self.stream, self.checkpoint = without_compilation(config), stream, checkpoint
 
     def final(self, run: StoredRun) -> ProbedNet:
-        """The net that the run ended with, and its predictions where they are stored."""
+        """The final net of the run, and its predictions if they are stored."""
         learner = self._learner(run)
         use_final_architecture(learner)
-        _load(learner.net, load_state(run.folder / _file(self.checkpoint)), run.folder / _file(self.checkpoint))
+        file = run.folder / _file(self.checkpoint)
+        require_whole(file)
+        _load(learner.net, load_state(file), file)
         name = "predictions_last.csv" if self.checkpoint == "last" else "predictions.csv"
         try:
             predictions = read_prediction_file(run.folder / name)
         except InputError:
-            predictions = None  # the net tells
+            predictions = None  # computed from the net
         return self._probed(learner, predictions)
 
     def first(self, run: StoredRun) -> ProbedNet | None:
-        """The net after T1; None where the run has no history, or the state of its first phase was deleted."""
+        """The net after T1; None if the run has no history or the state of its first phase was deleted."""
         if run.first_phase is None or not (file := run.first_phase / "state.safetensors").exists():
             return None
+        require_whole(file)
         learner = self._learner(run)
         _load(learner.net, load_state(file)["net"], file)
         return self._probed(learner)
@@ -98,4 +111,4 @@ def _load(net: nn.Module, state: Any, file: Path) -> None:
         net.load_state_dict(state)
     except RuntimeError as error:
         reason = " ".join(str(error).split())[:200]
-        raise InputError(f"{file} does not fit the net of the configuration: {reason}") from None
+        raise InputError(f"{file} does not fit the configured net: {reason}") from None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from statistics import fmean
@@ -19,13 +20,14 @@ from einstellung.experiments.processes import Worker, messages, start_worker, us
 from einstellung.learners import Batch
 from einstellung.randomness import generator
 from einstellung.results.config import StudyConfig
+from einstellung.sources.stand_ins import stand_ins
 from einstellung.streams import Stream
 from einstellung.streams.transfer import to_device
 from einstellung.training import Evaluator
 from einstellung.training.devices import torch_threads
 
 _EVALUATED = 100  # images: with a large net, a whole split takes long
-_DIED = "a worker was ended while it was timed, perhaps for lack of memory"
+_DIED = "a worker was killed while it was timed, possibly for lack of memory"
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,9 @@ class ThroughputMeter:
 
     def __init__(self, config: StudyConfig, stream: Stream) -> None:
         self._learner = build_learner(config, "sgd", 0, stream)
-        context, smallest = self._learner.context, min(stream.splits, key=lambda split: len(split.images))
+        context = self._learner.context
+        filled = [split for split in stream.splits if len(split.images)]  # few images may leave none for validation
+        smallest = min(filled, key=lambda split: len(split.images))
         self._phase = stream.phases[-1]
         self._learner.begin_phase(self._phase)
         self._learner.training_mode()
@@ -62,7 +66,7 @@ class ThroughputMeter:
         )
 
     def warm_up(self) -> None:
-        """The first calls pay for allocations and kernels."""
+        """Run once, because the first calls include allocations and the loading of kernels."""
         self.train()
         self._evaluate()
 
@@ -98,14 +102,15 @@ class PoolMeasurement:
 
 
 class TrialFailedError(InputError):
-    """The workers could not be timed, perhaps for lack of memory."""
+    """The workers could not be timed, possibly for lack of memory."""
 
 
 class WorkerPool:
     """Workers that time training at the same moment: started when first needed, stopped with the ``with`` block."""
 
-    def __init__(self, config: StudyConfig) -> None:
+    def __init__(self, config: StudyConfig, planning: bool = False) -> None:
         self._config = config
+        self._planning = planning
         self._workers: list[Worker] = []
 
     def __enter__(self) -> Self:
@@ -118,7 +123,7 @@ class WorkerPool:
     def measure(self, threads: int, workers: int, budget: float) -> PoolMeasurement:
         """Let ``workers`` train at once for about ``budget`` seconds, then evaluate for half as long."""
         while len(self._workers) < workers:
-            self._workers.append(start_worker(_measure, self._config, name="throughput"))
+            self._workers.append(start_worker(_measure, self._config, self._planning, name="throughput"))
         pipes = [worker.pipe for worker in self._workers[:workers]]
         for question in (threads, budget):  # no worker starts before all are ready
             for pipe in pipes:
@@ -148,11 +153,13 @@ def _receive(pipe: Connection) -> Any:
     return answer
 
 
-def _measure(pipe: Connection, config: StudyConfig) -> None:
-    """The main loop of a worker: get ready, train while timed, go on until all are timed."""
+def _measure(pipe: Connection, config: StudyConfig, planning: bool) -> None:
+    """The main loop of a worker: get ready, train while timed, continue until all are timed."""
     try:
         load_plugins(config.plugins)
-        meter = ThroughputMeter(config, build_stream(config))
+        with stand_ins() if planning else nullcontext():
+            stream = build_stream(config)
+        meter = ThroughputMeter(config, stream)
         for threads in (questions := messages(pipe)):
             use_threads(threads)
             meter.warm_up()

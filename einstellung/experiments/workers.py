@@ -1,4 +1,4 @@
-"""How many runs at a time, with how many threads each: as given, or by a short measurement of this study."""
+"""How many runs to execute in parallel, with how many threads each: as given, or chosen by a short measurement."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from einstellung.errors import InputError
 from einstellung.experiments.estimate import seconds_of
+from einstellung.experiments.launchers import make_launcher
 from einstellung.experiments.machine import Workers, default_workers, free_memory, usable_cores
 from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import describe_duration
@@ -54,7 +56,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Arrangement:
-    """What a study runs with. ``throughput`` is that of each worker while the others run, where it was measured."""
+    """How a study is run. ``throughput``: of each worker while the others run, if it was measured."""
 
     candidate: Candidate
     trials: tuple[Trial, ...] = ()
@@ -105,7 +107,7 @@ def arrange(
 
 
 def candidates(cores: int, threads: int | Literal["auto"], workers: Workers, most: int) -> list[Candidate]:
-    """What is worth trying on the CPU, fewest workers first: powers of two, at most ``most`` workers.
+    """Candidates for the CPU, fewest workers first: powers of two, at most ``most`` workers.
 
     >>> [(one.threads, one.workers) for one in candidates(8, "auto", "auto", most=20)]
     [(8, 1), (4, 2), (2, 4), (1, 8)]
@@ -146,13 +148,13 @@ def measure(
         trial = Trial(option, found.throughput, seconds(option, found.throughput))
         trials.append(trial)
         rate, length = trial.images_per_second, describe_duration(trial.seconds)
-        log(f"  {option}: {rate:.0f} images a second, all runs in about {length}")
+        log(f"  {option}: {rate:.0f} images per second, all runs in about {length}")
         if memory is not None and found.memory:
             room = max(1, int((1 - _KEPT_FREE) * memory / found.memory))
             if limit is None and room < options[-1].workers:
                 limit = (
                     f"at most {_count(room, 'worker')}: each needs {found.memory / 2**20:.0f} MB "
-                    f"of the {memory / 2**20:.0f} MB that are free"
+                    f"of {memory / 2**20:.0f} MB of free memory"
                 )
                 log(f"  {limit}")
     return Arrangement(chosen(trials).candidate, tuple(trials), limit)
@@ -168,6 +170,15 @@ def chosen(trials: Sequence[Trial]) -> Trial:
 def _arranged(study: Prepared, jobs: Sequence[Job], workers: Workers | None, log: Log) -> Arrangement:
     config, stream = study.config, study.stream
     threads = config.training.threads
+    launcher = make_launcher(config.launcher)
+    if not launcher.runs_here:
+        if "auto" in (threads, workers):
+            raise InputError(
+                f"{'training.threads' if threads == 'auto' else '--workers'} is 'auto', which is measured on this machine, and "
+                f"the launcher '{config.launcher.name}' runs jobs elsewhere: give a number"
+            )
+        count = workers if isinstance(workers, int) else launcher.at_a_time(config, jobs)
+        return Arrangement(Candidate(count, config.training.thread_count))
     if resolve_device(config.training.device).type != "cpu":
         # By default one run has the accelerator to itself, and further CPU threads have little to do.
         threads = 1 if threads == "auto" else threads
@@ -180,12 +191,12 @@ def _arranged(study: Prepared, jobs: Sequence[Job], workers: Workers | None, log
         options = candidates(usable_cores(), threads, workers or "auto", max(1, most_at_once(jobs)))
     if len(options) == 1 or not jobs:
         if "auto" in (threads, workers):
-            log(f"{options[0]}: there is nothing to choose")
+            log(f"{options[0]}: the only option")
         return Arrangement(options[0])
     budget = min(_LONGEST, _SECONDS / len(options)) / 1.5
     length = describe_duration(1.5 * budget * len(options) + 5)
-    log(f"measuring {len(options)} ways to share the machine, about {length}")
-    with WorkerPool(config) as pool:
+    log(f"measuring {len(options)} combinations of workers and threads, about {length}")
+    with WorkerPool(config, planning=bool(study.assumed)) as pool:
         arrangement = measure(
             options,
             lambda option: pool.measure(option.threads, option.workers, budget),

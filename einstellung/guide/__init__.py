@@ -2,7 +2,7 @@
 
     from einstellung.guide import EinstellungMetricsCalculator, enable_einstellung_integration
 
-Nothing is imported until its name is asked for, so that numbers can be scored without torch.
+Names are imported on first use, so that numbers can be scored without torch.
 """
 
 from __future__ import annotations

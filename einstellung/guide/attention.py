@@ -23,7 +23,7 @@ _Shares = tuple[FloatArray, FloatArray, FloatArray]  # per head, per layer, roll
 
 
 class EinstellungAttentionAnalyzer:
-    """AS, SAG, CTAS and ADI of batches, per head, per layer and rolled out. The model and its answers do not change.
+    """AS, SAG, CTAS and ADI of batches, per head, per layer and rolled out. The model and its outputs do not change.
 
     ``mean`` and ``std`` are those the inputs were normalised with, per channel: pictures are then shown in their own colours;
     without them each is stretched over its own range. ``adapter``: how attention is found in a model of your own.
@@ -32,7 +32,7 @@ class EinstellungAttentionAnalyzer:
     >>> analyzer = EinstellungAttentionAnalyzer(VisionTransformer(10, dim=12, depth=1), "cpu")
     >>> metrics = analyzer.analyze_einstellung_attention_batch(torch.rand(2, 3, 32, 32), "T2_shortcut_normal", epoch=1)
     >>> metrics["n"], metrics["boxed"], metrics["SAG"], metrics["why_undefined"]["SAG"]
-    (2, False, None, 'no region of the cue was given')
+    (2, False, None, 'no cue region was given')
     """
 
     def __init__(
@@ -117,7 +117,7 @@ class EinstellungAttentionAnalyzer:
     def _diversity(self, summary: AttentionSummary, reasons: dict[str, str]) -> _Shares | None:
         values = [getattr(summary, f"diversity_{part}") for part in _PARTS]
         if any(value is None for value in values):
-            reasons["ADI"] = "a single image has nothing to differ from"
+            reasons["ADI"] = "it needs at least two images"
             return None
         return _three(values)
 
@@ -127,9 +127,9 @@ class EinstellungAttentionAnalyzer:
         if subset != SC_PATCH:
             reasons["SAG"] = f"it compares {SC_PATCH} with {SC_CLEAN}"
         elif shares is None:
-            reasons["SAG"] = "no region of the cue was given"
+            reasons["SAG"] = "no cue region was given"
         elif moment not in self._clean:
-            reasons["SAG"] = f"{SC_CLEAN} was not analysed before at this epoch, with its region"
+            reasons["SAG"] = f"{SC_CLEAN} has not been analysed with its region at this epoch"
         else:
             clean = self._clean[moment].mean
             return _three([attention_gain(cue, other) for cue, other in zip(shares, clean, strict=True)])
@@ -139,7 +139,7 @@ class EinstellungAttentionAnalyzer:
         self, subset: str, task_id: int | None, summary: AttentionSummary, reasons: dict[str, str]
     ) -> _Shares | None:
         if task_id is None:
-            reasons["CTAS"] = "the task being trained was not given (task_id)"
+            reasons["CTAS"] = "the current task was not given (task_id)"
             return None
         earlier = [task for task, name in self._maps if name == subset and task < task_id]
         if not earlier:
@@ -190,7 +190,7 @@ def _three(values: Sequence[Any]) -> _Shares:
 
 
 def _written(name: str, values: Any) -> dict[str, Any]:
-    """Rolled out under the metric's own name, per layer and per head beside it; plain values."""
+    """Plain values: rolled out under the metric's own name, plus per layer and per head."""
     heads, layers, rollout = (None,) * 3 if values is None else (np.asarray(value).tolist() for value in values)
     return {name: rollout, f"{name}_layers": layers, f"{name}_heads": heads}
 

@@ -24,14 +24,14 @@ _GAP = 0.12  # between the kinds of image, in widths of a panel
 
 
 def suffix_of(path: Path | str) -> str:
-    """The format that a path asks for.
+    """The format given by a path's suffix.
 
     >>> suffix_of("a/b.PNG")
     'png'
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        raise InputError(f"{path}: a figure is written as {', '.join(FORMATS)}; choose a path with such an ending")
+        raise InputError(f"{path}: unknown figure format; give a path that ends in {', '.join(FORMATS)}")
     return suffix
 
 
@@ -65,7 +65,7 @@ def _draw(panels: list[Axes], picture: FloatArray, brightness: FloatArray) -> No
     height, width = picture.shape[:2]
     rows = (np.arange(height) * brightness.shape[0]) // height
     columns = (np.arange(width) * brightness.shape[1]) // width
-    # The root lets weak attention be seen beside one token that draws most of it.
+    # The square root keeps weak attention visible next to a token that draws most of it.
     strength = np.sqrt(brightness[np.ix_(rows, columns)])
     coloured = matplotlib.colormaps[_COLOURS](strength)[..., :3]
     grey = (picture @ np.array([0.299, 0.587, 0.114]))[..., None]

@@ -1,4 +1,4 @@
-"""The guide's calculator: accuracies in as they are measured, the guide's numbers out. No torch in here."""
+"""The guide's calculator: measured accuracies in, the guide's metrics out. No torch here."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class EinstellungMetrics(GuideRun):
 
     ``accuracies``: T1_all at the end of T2 (``T1_all_after_T1``: at that of T1), the other subsets at the final checkpoint,
     which is the last epoch, or the one with the best T2_val accuracy where that was measured. ``adaptation_threshold`` is
-    what the delay waits for.
+    the accuracy at which the delay ends.
     """
 
     band: str | None
@@ -69,7 +69,7 @@ class EinstellungMetricsCalculator:
         subset_accuracies: Mapping[str, float],
         subset_losses: Mapping[str, float] | None = None,
     ) -> None:
-        """Add what was measured at one moment: a call is taken whole or, if something in it is wrong, not at all.
+        """Add the measurements of one moment; if any value is invalid, none is added.
 
         ``epoch`` counts finished epochs of the task: 0 is before its training, 1 after its first epoch. ``task_id`` is 0
         for T1 and 1 for T2, as in Mammoth. Accuracies lie between 0 and 1.
@@ -84,21 +84,21 @@ class EinstellungMetricsCalculator:
             rows.append(self._row(moment, subset, _accuracy(subset, acc), _loss(subset, losses.pop(subset, None))))
         for subset in losses:
             _check_subset(subset)
-            raise InputError(f"a loss was given for '{subset}', but no accuracy: give both, or leave the loss out")
+            raise InputError(f"'{subset}' has a loss but no accuracy: give both, or omit the loss")
         taken = {row["split"] for row in self._rows if (row["phase"], row["epoch"]) == (TASKS[moment[0]], moment[1])}
         if repeated := taken & set(subset_accuracies):
-            raise InputError(f"'{min(repeated)}' was added for epoch {epoch:g} of task {task_id} already")
+            raise InputError(f"'{min(repeated)}' has already been added for epoch {epoch:g} of task {task_id}")
         self._rows += rows
         self._at = moment
 
     def timeline(self) -> Timeline:
-        """All that was added, as a timeline: what ``einstellung score`` and every other metric take."""
+        """All added measurements as a timeline, the input of ``einstellung score`` and every other metric."""
         if not self._rows:
             raise InputError("no timeline data was added: call add_timeline_data after every epoch")
         return Timeline(pd.DataFrame(self._rows))
 
     def calculate_comprehensive_metrics(self) -> EinstellungMetrics:
-        """The guide's metrics of what was added so far."""
+        """The guide's metrics of the measurements added so far."""
         card = guide_score(self.timeline(), self.settings)
         return EinstellungMetrics.of(card.methods[self.method].per_seed[str(self.seed)], card.threshold)
 
@@ -111,7 +111,7 @@ class EinstellungMetricsCalculator:
         if moment < self._at:
             raise InputError(
                 f"epoch {epoch:g} of task {task_id} comes after epoch {self._at[1]:g} of task {self._at[0]}: "
-                "tasks and their epochs go forward"
+                "tasks and epochs must be added in order"
             )
         return moment
 

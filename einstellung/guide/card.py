@@ -1,4 +1,4 @@
-"""The guide's card and settings: what its variant of the index says of a timeline."""
+"""The guide's card and settings: its variant of the index for a timeline."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class GuideSettings(Settings):
 
 @dataclass(frozen=True)
 class GuideRun:
-    """The guide's numbers of one run, and why its score is undefined where it is.
+    """The guide's metrics of one run, with the reason if its score is undefined.
 
     ``accuracies``: the guide's four subsets at the final checkpoint, but T1_all at the end of T2; and under
     ``T1_all_after_T1`` that of T1 at its own end.

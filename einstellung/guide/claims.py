@@ -1,8 +1,8 @@
 """The implementation guide's 'Expected Results' and 'Scientific Validation' against what was measured.
 
-A claim holds where the whole 95 % interval of the mean over seeds agrees with it, and does not where the whole interval
-disagrees. Between the two, with fewer than three seeds, or where a number is undefined, it cannot be told. Only numbers are
-compared: why they are so (the guide names causes) is not.
+A claim holds if the whole 95 % interval of the mean over seeds agrees with it, and fails if the whole interval disagrees.
+Otherwise, or with fewer than three seeds or an undefined value, it cannot be told. Only the numbers are compared, not the causes
+that the guide gives for them.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ REGULARISATION = ("ewc_on", "ewc")
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim for one method (or pair of groups): what was compared, what came out, whether it holds.
+    """One claim for one method (or pair of groups): the comparison, its result, and whether the claim holds.
 
-    ``why`` says why it cannot be told; ``note`` what the comparison leaves open whatever it says.
+    ``why``: why it cannot be told; ``note``: what the comparison cannot show in any case.
     """
 
     source: str
@@ -51,7 +51,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class _Range:
-    """Where a mean must lie; ``strict``: the bounds themselves do not count."""
+    """The range of a mean; ``strict``: the bounds are excluded."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -79,8 +79,8 @@ _DIFFERENCES = (
 )
 _COMPARED = {T1_ALL: f"{T1_ALL} at the end of T2", T1_AFTER_T1: f"{T1_ALL} at the end of T1"}
 _NOTES = {
-    T1_AFTER_T1: "T1 before and after T2, whose images bear the cue, are compared; T2 without the cue is not part of it, so the "
-    "cue's share in what T1 loses is not told apart"
+    T1_AFTER_T1: "T1 is compared before and after a T2 with the cue; without a T2 that lacks it, the loss cannot be attributed "
+    "to the cue"
 }
 _STRATEGIES = "replay methods show lower rigidity than regularisation methods"
 
@@ -199,7 +199,7 @@ def _decision(summary: Summary, where: _Range) -> tuple[Holds, str | None]:
     if summary.n < FEWEST_SEEDS or ci95 is None:
         points = "for" if where.holds(mean, mean) else "against"
         seeds = f"{summary.n} seed{'s' * (summary.n > 1)}"
-        return "cannot be told", f"{seeds}: at least {FEWEST_SEEDS} are needed (the mean speaks {points} it)"
+        return "cannot be told", f"{seeds}: at least {FEWEST_SEEDS} are needed (the mean is {points} it)"
     if where.holds(*ci95):
         return "yes", None
     if where.fails(*ci95):

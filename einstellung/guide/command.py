@@ -1,17 +1,18 @@
-"""The guide's command, ``run_einstellung_experiment.py``: flags in, a study run and reported, the guide's table out."""
+"""The guide's command, ``run_einstellung_experiment.py``: run and report a study from flags, and print the guide's table."""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
-import traceback
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from einstellung.arguments import add_data_location
-from einstellung.errors import InputError
+from einstellung.boundary import guarded
+from einstellung.errors import CombinedInputError, InputError
 from einstellung.guide.debug import describe_debug
 from einstellung.guide.flags import configured, parsed
 from einstellung.results.config import StudyConfig, to_yaml
@@ -22,26 +23,20 @@ if TYPE_CHECKING:
     from einstellung.guide.experiment import Checkpoints, Performed, Request
 
 _NAME = "run_einstellung_experiment"
+_OUT_FLAG = re.compile(r"--out(?![\w-])")
 
 
 def main(words: list[str] | None = None) -> None:
     """Entry point: a user's mistake is one line and exit code 2."""
     given = sys.argv[1:] if words is None else words
-    try:
-        code = _run(parsed(given), shlex.join([f"{_NAME}.py", *given]))
-    except InputError as error:
-        _say(f"{_NAME}: {str(error).replace('--out', '--results_root')}")  # where folders are chosen by another flag
-        code = 2
-    except KeyboardInterrupt:
-        _say(f"{_NAME}: stopped; the same command with --auto_checkpoint goes on from here")
-        code = 130
-    except Exception as error:  # noqa: BLE001 (whatever it is, it is reported, and the exit code says so)
-        if "--verbose" in given:
-            traceback.print_exc()
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        _say(f"{_NAME}: unexpected error, {reason}{'' if '--verbose' in given else ' (--verbose shows where)'}")
-        code = 1
-    sys.exit(code)
+
+    def run() -> int:
+        try:
+            return _run(parsed(given), shlex.join([f"{_NAME}.py", *given]))
+        except InputError as error:  # here the folder is chosen by another flag
+            raise CombinedInputError(_OUT_FLAG.sub("--results_root", problem) for problem in error.problems) from error
+
+    sys.exit(guarded(run, _NAME, given, "interrupted; rerun with --auto_checkpoint to resume"))
 
 
 def _run(flags: argparse.Namespace, command: str) -> int:
@@ -52,7 +47,7 @@ def _run(flags: argparse.Namespace, command: str) -> int:
     from einstellung.experiments.launcher import describe_failures
     from einstellung.guide.experiment import perform
 
-    resolved = resolve(config)  # an unknown name is an error before anything else is said
+    resolved = resolve(config)  # report an unknown name before anything else
     request = _request(flags, config, command)
     if flags.debug:
         _say(describe_debug(resolved))
@@ -88,7 +83,7 @@ def _request(flags: argparse.Namespace, config: StudyConfig, command: str) -> Re
 
 
 def _choose_cache(flags: argparse.Namespace) -> None:
-    """Through the environment, which worker processes inherit."""
+    """Set it in the environment, which worker processes inherit."""
     from einstellung.sources.cache import OFF, VARIABLE, is_off
 
     if flags.disable_cache:
@@ -119,7 +114,7 @@ def _show(performed: Performed, reported: Reported, comparative: bool) -> None:
         print()
     card = scored.card.baseline_first()
     if not card.has_baseline:
-        print(f"no verdict of the triplet: it needs {card.baseline}; add it to --model, or use --comparative")
+        print(f"no verdict: the triplet needs {card.baseline}; add it to --model, or use --comparative")
     elif comparative:
         print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings)
     else:

@@ -19,6 +19,7 @@ from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.guide.score import BANDS, guide_score
 from einstellung.guide.significance import guide_tests
 from einstellung.results.config import StudyConfig
+from einstellung.results.examination import examine
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
@@ -28,9 +29,9 @@ _SHAPE = ("name", "stream", "cue", "cover", "backbone", "training", "methods", "
 
 
 def comprehensive_results(results: ResultsFolder, into: Path) -> dict[str, Any]:
-    """Every study that lies in ``into`` (as ``studies/<name>``), ``results`` among them, by the name of its folder.
+    """Every study in ``into`` (as ``studies/<name>``), including ``results``, by the name of its folder.
 
-    A study that cannot be read is there with the reason; one without a finished run yet is not.
+    A study that cannot be read is listed with the reason; one without a finished run is omitted.
     """
     folders = {config.parent.resolve() for config in into.glob(f"{STUDIES}/*/config.yaml")} | {results.path.resolve()}
     studies: dict[str, Any] = {}
@@ -47,9 +48,9 @@ def comprehensive_results(results: ResultsFolder, into: Path) -> dict[str, Any]:
 
 
 def study_results(results: ResultsFolder) -> dict[str, Any] | None:
-    """One study: per method the guide's metrics over seeds and the triplet beside them; None without a finished run.
+    """One study: per method, the guide's metrics over seeds and the triplet; None without a finished run.
 
-    It only reads, for another process may be at work in that folder: its table as it was merged last.
+    Read-only, because another process may be writing to that folder: uses its table as last merged.
     """
     if not results.timeline_file.exists():
         return None
@@ -67,12 +68,12 @@ def study_results(results: ResultsFolder) -> dict[str, Any] | None:
         "claims": [claim.to_dict() for claim in guide_claims(card)],
         "triplet": _triplet(paper),
         "checks": [check.to_dict() for check in card.checks],
-        "warnings": [*debug_warnings(config), *results.failures(), *paper.warnings],
+        "warnings": [*debug_warnings(config), *examine(results).problems, *paper.warnings],
     }
 
 
 def guide_settings(config: StudyConfig) -> GuideSettings:
-    """The settings of the guide's variant in a study: its own, and the baseline and the epoch of the index beside it."""
+    """The settings of the guide's variant in a study: its own, plus the baseline and the epoch of the index."""
     own = config.score if config.diagnosis == "guide" else config.companions.get("guide", {})
     given = parse_settings(GuideSettings, own, "guide", "companions.guide.{}".format)
     shared: dict[str, Any] = {key: config.score[key] for key in ("baseline", "final") if key in config.score}
@@ -98,7 +99,7 @@ def method_results(record: GuideMethod) -> dict[str, Any]:
 
 
 def _triplet(card: RigidityCard) -> dict[str, Any]:
-    """What the paper's index says of the same runs; its facets compare with the baseline and may not be mixed with these."""
+    """The paper's index for the same runs; its facets are relative to the baseline and must not be mixed with these."""
     written = card.to_json()
     methods = {
         method: {

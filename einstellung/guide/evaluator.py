@@ -1,4 +1,4 @@
-"""The guide's evaluator for Mammoth, for those who call its hooks themselves."""
+"""The guide's evaluator for Mammoth, for code that calls its hooks directly."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from einstellung.guide.card import THRESHOLD
 class EinstellungEvaluator(MammothEvaluator):
     """Measures a run of Mammoth at its hooks ``meta_begin_task``, ``after_training_epoch`` and ``meta_end_task``.
 
-    Of ``args``, Mammoth's own, ``dataset``, ``model`` and ``seed`` count, and ``einstellung_adaptation_threshold`` where it is
-    there. ``enable_einstellung_integration(args)`` has the hooks called without further ado.
+    Of Mammoth's ``args``, it uses ``dataset``, ``model``, ``seed`` and, if present, ``einstellung_adaptation_threshold``.
+    ``enable_einstellung_integration(args)`` attaches the hooks automatically.
     """
 
     def get_final_metrics(self) -> EinstellungMetrics:
-        """The guide's metrics of what was measured so far, with band and threshold."""
+        """The guide's metrics of the measurements so far, with band and threshold."""
         threshold = getattr(self.args, "einstellung_adaptation_threshold", None)
         return EinstellungMetrics.of(super().get_final_metrics(), THRESHOLD if threshold is None else float(threshold))
 
 
 def enable_einstellung_integration(args: Any, **more: Any) -> EinstellungEvaluator:
-    """Have the next model that Mammoth builds measured; ``more`` as the bridge takes it (``results``, ``method``)."""
+    """Measure the next model that Mammoth builds; ``more`` is passed to the bridge (``results``, ``method``)."""
     evaluator = mammoth.enable_einstellung_integration(args, kind=EinstellungEvaluator, **more)
     assert isinstance(evaluator, EinstellungEvaluator)
     return evaluator

@@ -1,6 +1,6 @@
-"""An experiment as in the guide: the hash of all that shapes a study names its folder, and every decision is logged.
+"""An experiment as in the guide: its folder is named by a hash of all settings that affect results; every decision is logged.
 
-A finished run is neither trained a second time nor used unless that was asked for; an interrupted one is continued.
+A finished run is neither retrained nor reused unless requested; an interrupted one is resumed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT_SHAPING = ("name", "methods", "combinations", "seeds", "diagnosis", "score"
 
 @dataclass(frozen=True)
 class Request:
-    """What to run, below which root, and what to do about runs that are there already."""
+    """What to run, below which root, and how to treat existing runs."""
 
     config: StudyConfig
     root: Path
@@ -53,13 +53,13 @@ class Request:
                 f"unknown value '{self.checkpoints}' of checkpoints: {suggestion(str(self.checkpoints), known)}"
             )
         object.__setattr__(self, "workers", workers_from("workers", self.workers))
-        companions = {"guide": {}, **self.config.companions}  # its files are what this is about
+        companions = {"guide": {}, **self.config.companions}  # writing its files is the point
         object.__setattr__(self, "config", self.config.model_copy(update={"companions": companions}))
 
 
 @dataclass(frozen=True)
 class Performed:
-    """What came of it; ``reported`` is None where no run has ever finished."""
+    """The outcome; ``reported`` is None if no run has finished."""
 
     results: ResultsFolder
     failures: tuple[Failure, ...]
@@ -71,16 +71,16 @@ class Performed:
 
 
 def study_folder(config: StudyConfig, root: Path) -> Path:
-    """``studies/<backbone>-<hash>``: the hash of everything that shapes results, methods and seeds left out."""
+    """``studies/<backbone>-<hash>``: the hash of everything that affects results, except methods and seeds."""
     shape = resolve(config).model_dump(mode="json")
     shape = {key: value for key, value in shape.items() if key not in _NOT_SHAPING}
-    # 'auto' means what it meant when the folder was made, on whatever machine that was.
+    # 'auto' keeps the value it had when the folder was made, on whatever machine.
     given = config.training.model_dump(mode="json")
     shape["training"] |= {key: "auto" for key, value in given.items() if value == "auto"}
     shape["plugins"] = sorted(plugin["sha256"] for plugin in shape["plugins"])
     if weights := config.backbone.options.get("weights"):
         shape["backbone"]["weights"] = weights_digest(weights)
-    # Of learners only what was changed: which of them are asked for must not matter.
+    # Of learners only changed options, so that the selection of methods does not matter.
     methods = methods_of(config)
     chosen = {name: methods.options(name, options) for name, options in config.learners.items()}
     shape["learners"] = {
@@ -90,18 +90,18 @@ def study_folder(config: StudyConfig, root: Path) -> Path:
 
 
 def perform(request: Request, log: Log) -> Performed:
-    """Train, continue, use or measure anew what is asked for, then write the report and the guide's files."""
+    """Train, resume, reuse or re-evaluate the requested runs, then write the report and the guide's files."""
     results = ResultsFolder(study_folder(request.config, request.root))
-    to_train = request.checkpoints != "skip_training"
-    prepared = prepare_study(request.config, results.path, about_to_run=to_train)
-    prepared.proof.require()
-    jobs = plan(prepared.config, prepared.stream)
-    runs = [job for job in jobs if job.kind == "run"]
-    if request.checkpoints == "skip_training":
-        return _without_training(request, results, prepared, runs, log)
-    if request.checkpoints != "force_retrain":
-        _say_what_is_there(request, results, jobs, log)
     with results.in_use():
+        to_train = request.checkpoints != "skip_training"
+        prepared = prepare_study(request.config, results.path, about_to_run=to_train)
+        prepared.proof.require()
+        jobs = plan(prepared.config, prepared.stream)
+        runs = [job for job in jobs if job.kind == "run"]
+        if request.checkpoints == "skip_training":
+            return _without_training(request, results, prepared, runs, log)
+        if request.checkpoints != "force_retrain":
+            _say_what_is_there(request, results, jobs, log)
         if request.checkpoints == "force_retrain":
             _delete(results, jobs, log)
         given, first_phases = {"": request.config}, "first_phases"
@@ -120,7 +120,7 @@ def perform(request: Request, log: Log) -> Performed:
 
 
 def _report(results: ResultsFolder) -> Reported:
-    """The report, and the guide's files in the root; the mark says that its studies are the guide's."""
+    """Write the report, and the guide's files in the root; the marker file identifies a root of the guide's command."""
     write_text(results.path.parent.parent / MARK, "")
     return report_study(results)
 
@@ -132,13 +132,12 @@ def _without_training(
     if missing:
         raise InputError(
             f"--skip_training: no finished run of {', '.join(missing)} with these settings below {request.root}; "
-            "train it first, without that flag"
+            "train first, without that flag"
         )
-    with results.in_use():
-        for job in runs:
-            log(remeasure(prepared, results.path, job).describe())
-        results.write_config(prepared.recorded)  # what it is scored with may have changed
-        reported = _report(results)
+    for job in runs:
+        log(remeasure(prepared, results.path, job).describe())
+    results.write_config(prepared.recorded)  # scoring settings may have changed
+    reported = _report(results)
     return Performed(results, (), reported)
 
 
@@ -149,22 +148,22 @@ def _say_what_is_there(request: Request, results: ResultsFolder, jobs: Sequence[
     if finished and request.checkpoints == "stop":
         are, them = ("is", "it") if len(finished) == 1 else ("are", "them")
         raise InputError(
-            f"{', '.join(job.label for job in finished)} {are} finished already in {results.path}: --auto_checkpoint "
-            f"uses {them}, --force_retrain trains {them} anew, --skip_training measures {them} anew"
+            f"{', '.join(job.label for job in finished)} {are} already finished in {results.path}: --auto_checkpoint "
+            f"reuses {them}, --force_retrain retrains {them}, --skip_training re-evaluates {them}"
         )
     for job in finished:
-        log(f"{job.label}: finished already, used as it is ({results.path / job.folder})")
+        log(f"{job.label}: already finished, reused ({results.path / job.folder})")
     to_do = [job for job in runs if job.folder not in done]
     needed = {job.needs for job in to_do}
     for job in (job for job in jobs if job.folder in needed or job in to_do):
         if job.folder in done:
-            log(f"{job.label}: trained already, used as it is ({results.path / job.folder})")
+            log(f"{job.label}: already trained, reused ({results.path / job.folder})")
         elif (results.path / job.folder / "checkpoint.safetensors").exists():
-            log(f"{job.label}: continued from where it was interrupted")
+            log(f"{job.label}: resumed")
 
 
 def _delete(results: ResultsFolder, jobs: Sequence[Job], log: Log) -> None:
     for job in jobs:
         if (folder := results.path / job.folder).exists():
             shutil.rmtree(folder)
-            log(f"{job.label}: deleted, to be trained anew")
+            log(f"{job.label}: deleted for retraining")

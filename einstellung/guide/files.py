@@ -1,10 +1,10 @@
-"""The guide's files beside ours: a folder per run under its plain name, and statistics over all of them.
+"""The guide's files in addition to ours: a folder per run under its plain name, and statistics over all of them.
 
     derpp_resnet18_seed42/detailed_results.json, einstellung_final_results.json, attention_analysis.json
     comprehensive_results.json
 
-They are views of a results folder, written anew from it whenever they are asked for. A run of another configuration under the
-same plain name takes the view over; the run itself stays in its own results folder.
+They are views of a results folder, rewritten on request. A run of another configuration with the same plain name replaces the
+view; the run itself stays in its own results folder.
 """
 
 from __future__ import annotations
@@ -25,12 +25,13 @@ from einstellung.guide.debug import debug_warnings, is_debug
 from einstellung.guide.score import guide_score
 from einstellung.results.attention_files import AttentionRun, read_attention
 from einstellung.results.folder import ResultsFolder
+from einstellung.results.merging import merge_timelines
 from einstellung.results.run_files import run_folder
 from einstellung.timeline import Timeline
 
 DETAILED, FINAL, ATTENTION = "detailed_results.json", "einstellung_final_results.json", "attention_analysis.json"
 COMPREHENSIVE = "comprehensive_results.json"
-MARK = ".guide"  # lies in the root of the guide's command
+MARK = ".guide"  # in the root of the guide's command
 _VERSIONS = ("code_version", "code_hash", "git_commit", "packages", "data")
 
 
@@ -39,12 +40,12 @@ def write_guide_files(
 ) -> list[Path]:
     """Write the guide's files of every finished run of ``results`` into ``into``; their paths, the statistics last.
 
-    ``log`` receives a line for every view that showed another run before. Files of these names that are not ours are refused
-    before anything is written.
+    ``log`` receives a line for every view that showed another run before. Foreign files with these names are refused before
+    anything is written.
     """
-    timeline = results.merge_timelines()
+    timeline = merge_timelines(results)
     if timeline is None:
-        raise InputError(f"{results.path} holds no finished run yet")
+        raise InputError(f"{results.path} has no finished run yet")
     views = list(_views(results, timeline, into))
     lines = [line for view in views if (line := view.taken_over()) is not None]
     comprehensive = comprehensive_results(results, into)
@@ -56,7 +57,7 @@ def write_guide_files(
 
 
 def guide_place(results: ResultsFolder) -> Path:
-    """Where the guide's files of a study lie: in the root of the guide's command, or in the study's own folder."""
+    """The folder of a study's guide files: the root of the guide's command, or the study's own folder."""
     study, root = results.path, results.path.parent.parent
     return root if study.parent.name == STUDIES and (root / MARK).exists() else study
 
@@ -74,18 +75,18 @@ class _View:
         return origin
 
     def taken_over(self) -> str | None:
-        """A line where the folder shows another run until now; an error where its file is none of ours."""
+        """A line if the folder showed another run until now; an error if its file is not ours."""
         file = self.folder / DETAILED
         if not file.exists():
             return None
         earlier = read_json(file)
         origin = earlier.get("origin") if isinstance(earlier, dict) else None
         if not isinstance(origin, dict) or "run_key" not in origin:
-            raise InputError(f"{file} was written by something else; move it away or choose another folder")
+            raise InputError(f"{file} was not written by einstellung: move it away or choose another folder")
         if origin["run_key"] == self._origin["run_key"]:
             return None
         return (
-            f"{self.folder.name} showed run {origin['run_key'][:8]} of {origin['study']} (still there) and now shows "
+            f"{self.folder.name} showed run {origin['run_key'][:8]} of {origin['study']} (which is kept) and now shows "
             f"{self._origin['run_key'][:8]} of {self._origin['study']}"
         )
 
@@ -114,7 +115,7 @@ def _views(results: ResultsFolder, timeline: Timeline, into: Path) -> Iterator[_
         run = run_folder(results.path, (method, seed))
         status = results.read_optional(run / "status.json") or {}
         if not isinstance(status.get("key"), str):
-            raise InputError(f"{run / 'status.json'} names no key; delete that folder to train the run anew")
+            raise InputError(f"{run / 'status.json'} has no key: delete that folder to retrain the run")
         metrics = EinstellungMetrics.of(card.methods[method].per_seed[str(seed)], card.threshold).to_dict()
         configuration = {"model": method, "seed": seed, "learner": whole["learners"].get(method, {}), **shared}
         detailed = {
@@ -161,7 +162,7 @@ def timeline_data(timeline: Timeline, method: str, seed: int) -> list[dict[str, 
 
 
 def _analysis(run: AttentionRun | None, method: str, seed: int) -> dict[str, Any] | None:
-    """Every reading of a run, and what they come to at the end of T2; None where the run left no attention."""
+    """Every attention reading of a run, and the summary at the end of T2; None if the run has no attention."""
     if run is None:
         return None
     whole = attention_summary({(method, seed): run})

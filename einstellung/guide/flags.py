@@ -1,4 +1,4 @@
-"""The flags of the guide's command, and the configuration they stand for. No torch in here."""
+"""The flags of the guide's command, and the configuration they stand for. No torch here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from pathlib import Path
 from typing import NoReturn
 
 from einstellung.arguments import whole_numbers
+from einstellung.boundary import Finished
 from einstellung.errors import InputError
+from einstellung.foreign_files import usable_path
 from einstellung.guide.debug import check_mark, made_small
 from einstellung.guide.settings import (
     CODE_OPTIMIZATION,
@@ -27,7 +29,10 @@ COMPARED = ("scratch_t2", *STRATEGIES, "interleaved")
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line, as every other error of ours, with a suggestion for a misspelt flag."""
+    """Reports errors in one line, with a suggestion for a misspelt flag."""
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise Finished(status)
 
     def error(self, message: str) -> NoReturn:
         words = message.partition("unrecognized arguments: ")[2].split()
@@ -39,19 +44,19 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parsed(words: list[str] | None = None) -> argparse.Namespace:
-    """The flags as they were given; contradicting ones are an error."""
+    """The given flags; contradictory ones are an error."""
     flags = _parser().parse_args(words)
     if flags.skip_training and flags.force_retrain:
-        raise InputError("--skip_training and --force_retrain contradict each other: leave one of them out")
+        raise InputError("--skip_training and --force_retrain contradict each other: remove one of them")
     if flags.force_retrain and flags.auto_checkpoint:
-        raise InputError("--auto_checkpoint and --force_retrain contradict each other: leave one of them out")
+        raise InputError("--auto_checkpoint and --force_retrain contradict each other: remove one of them")
     if flags.seed is not None and flags.seeds:
-        raise InputError("--seed and --seeds are both given: leave one of them out")
+        raise InputError("--seed and --seeds are both given: remove one of them")
     return flags
 
 
 def configured(flags: argparse.Namespace, log: Log) -> StudyConfig:
-    """The preset ``guide`` with what the flags change; ``--set`` comes last."""
+    """The preset ``guide``, changed by the flags; ``--set`` is applied last."""
     values = read_preset(PRESET)
     if flags.backbone is not None:
         values["backbone"] = {"name": flags.backbone.strip()}
@@ -81,6 +86,13 @@ def _seeds(flags: argparse.Namespace) -> list[int]:
     return [42 if flags.seed is None else flags.seed]
 
 
+def _path(text: str) -> Path:
+    try:
+        return usable_path(text)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="run_einstellung_experiment.py",
@@ -97,29 +109,33 @@ def _parser() -> argparse.ArgumentParser:
     add("--seeds", nargs="+", metavar="N", help="several, separated by spaces or commas")
     add("--epochs", metavar="N", help="epochs of each phase, or T1,T2 [50]")
     add("--auto_checkpoint", action="store_true", help="use finished runs with the same settings")
-    add("--skip_training", action="store_true", help="train nothing: measure the stored checkpoints anew")
-    add("--force_retrain", action="store_true", help="delete the runs that are asked for and train them anew")
-    add("--debug", action="store_true", help="few images, 2 + 2 epochs, a narrow net: does it work at all?")
+    add("--skip_training", action="store_true", help="train nothing: re-evaluate the stored checkpoints")
+    add("--force_retrain", action="store_true", help="delete the requested runs and retrain them")
+    add("--debug", action="store_true", help="smoke test: few images, 2 + 2 epochs, a narrow net")
     add("--code_optimization", type=int, choices=CODE_OPTIMIZATION, metavar="0-3", help=_LEVELS)
     cache = parser.add_mutually_exclusive_group()
-    cache.add_argument("--enable_cache", action="store_true", help="keep decoded data between commands (the usual way)")
+    cache.add_argument("--enable_cache", action="store_true", help="keep decoded data between commands (default)")
     cache.add_argument("--disable_cache", action="store_true", help="read the published files every time")
     add(
-        "--results_root", type=Path, default=Path("einstellung_results"), metavar="FOLDER", help="[einstellung_results]"
+        "--results_root",
+        type=_path,
+        default=Path("einstellung_results"),
+        metavar="FOLDER",
+        help="[einstellung_results]",
     )
     add(
         "--verbose",
         action="store_true",
-        help="settings first, every measurement as a line, traces of unexpected errors",
+        help="settings first, every measurement as a line",
     )
-    add("--data", type=Path, metavar="FOLDER", help="where data sets lie [EINSTELLUNG_DATA, ./data, ./data/CIFAR100]")
+    add("--data", type=_path, metavar="FOLDER", help="folder of data sets [EINSTELLUNG_DATA, ./data, ./data/CIFAR100]")
     add(
         "--workers",
         metavar="N|auto",
         help="runs at a time, auto: by a short measurement [cores / threads per run, 1 on a GPU]",
     )
-    add("--csv_log", action="store_true", help="log.csv beside every run, as it goes on")
-    add("--tensorboard", action="store_true", help="events for TensorBoard beside every run")
+    add("--csv_log", action="store_true", help="write log.csv into every run's folder during training")
+    add("--tensorboard", action="store_true", help="write TensorBoard events into every run's folder")
     add(
         "--set",
         dest="assignments",

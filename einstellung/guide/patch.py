@@ -1,4 +1,4 @@
-"""The guide's patch injector: a magenta square at a place that the image's index decides."""
+"""The guide's patch injector: a magenta square at a place determined by the image's index."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Image = TypeVar("Image")
 class MagentaPatchInjector:
     """Paints the patch into one image: the same index always gives the same place.
 
-    It is the cue ``patch`` with ``place: per-index``, so what is painted here is what a study with that cue paints.
+    It is the cue ``patch`` with ``place: per-index``, so it paints what a study with that cue paints.
 
     >>> image = np.zeros((32, 32, 3), dtype=np.uint8)
     >>> painted = MagentaPatchInjector().apply_patch(image, index=7)

@@ -27,8 +27,8 @@ class ExperimentConfig:
     """What a comprehensive experiment covers.
 
     ``sequential`` trains the strategies on T1 and then T2, ``scratch_t2`` a fresh net on T2 only, ``interleaved`` one on both
-    at once. ``epochs`` counts for each phase (None: as in the preset ``guide``). ``settings`` may hold any key of a
-    configuration, ours or the guide's. ``checkpoints`` says what is done about runs that are finished already.
+    at once. ``epochs`` is per phase (None: as in the preset ``guide``). ``settings`` may hold any key of a configuration, ours or
+    the guide's. ``checkpoints``: how finished runs are treated.
     """
 
     scenarios: tuple[str, ...] = SCENARIOS
@@ -43,7 +43,7 @@ class ExperimentConfig:
 
     @staticmethod
     def of(given: Any) -> ExperimentConfig:
-        """From a mapping, any dataclass with such members, or nothing: a key of the guide's YAML may stand among them.
+        """From a mapping, any dataclass with such fields, or nothing; keys of the guide's YAML are accepted too.
 
         >>> ExperimentConfig.of({"strategies": "sgd,derpp", "seeds": [1, 2], "einstellung_patch_size": 6}).strategies
         ('sgd', 'derpp')
@@ -59,7 +59,7 @@ class ExperimentConfig:
         if not isinstance(values, Mapping):
             raise InputError(f"an experiment is configured by a mapping or a dataclass, not a {type(given).__name__}")
         own = {field.name for field in fields(ExperimentConfig)}
-        guide = set(KEYS) - {"model", "seed", "n_epochs"}  # which are called strategies, seeds and epochs here
+        guide = set(KEYS) - {"model", "seed", "n_epochs"}  # called strategies, seeds and epochs here
         for key in values:
             if key not in own and key not in guide:
                 raise InputError(f"unknown key '{key}' of an experiment: {suggestion(str(key), [*own, *guide])}")
@@ -84,7 +84,7 @@ class ExperimentConfig:
         return tuple(dict.fromkeys(found))
 
     def study(self, log: Log = lambda line: None) -> StudyConfig:
-        """The same as a study of ours."""
+        """The same as a study configuration."""
         own: dict[str, Any] = {"model": list(self.methods), "backbone": self.backbone, "seeds": list(self.seeds)}
         if self.epochs is not None:
             own["n_epochs"] = self.epochs
@@ -92,7 +92,7 @@ class ExperimentConfig:
 
 
 class EinstellungExperimentRunner:
-    """Runs a comprehensive experiment and gives back its statistics.
+    """Runs a comprehensive experiment and returns its statistics.
 
     >>> EinstellungExperimentRunner({"strategies": ["sgd", "derpp"], "seeds": [42, 123]}).config.methods
     ('sgd', 'derpp', 'scratch_t2', 'interleaved')
@@ -104,10 +104,10 @@ class EinstellungExperimentRunner:
         self.performed: Performed | None = None
 
     def run_comprehensive_experiment(self) -> dict[str, Any]:
-        """Every scenario, strategy and seed; what ``comprehensive_results.json`` holds then.
+        """Run every scenario, strategy and seed; returns the content of ``comprehensive_results.json``.
 
         Per study and method: mean, std, min and max of every metric over seeds, tests paired by seed with Holm's correction,
-        bands and claims. A run that fails is an error that names it, after everything else was run and written.
+        bands and claims. A failed run raises an error that names it, after everything else was run and written.
         """
         config = self.config
         request = Request(
@@ -141,7 +141,7 @@ def _seeds(value: Any) -> tuple[int, ...]:
 def _script_left_out() -> Iterator[None]:
     """Worker processes import the script that started them: one without ``if __name__`` would start the experiment again.
 
-    They need nothing of it: learners of the user's own come as ``plugins``.
+    They need nothing from it: the user's own learners are given as ``plugins``.
     """
     main = sys.modules["__main__"]
     kept: dict[str, Any] = {name: vars(main)[name] for name in ("__file__", "__spec__") if name in vars(main)}

@@ -1,6 +1,6 @@
 """The implementation guide's variant of the index: one composite score per run, without a baseline.
 
-It answers another question than the triplet (how slowly T1 was learned, how much masking costs, how patched and NSC
+It measures something other than the triplet (how slowly T1 was learned, how much masking costs, how patched and NSC
 accuracy compare) and is reported under its own name.
 """
 
@@ -58,7 +58,7 @@ def performance_deficit(patched: float, masked: float) -> float:
 
 
 def shortcut_feature_reliance(patched: float, nonshortcut: float) -> float:
-    r"""Patched accuracy against that on images without the cue.
+    r"""Patched accuracy relative to accuracy on images without the cue.
 
     .. math:: SFR = A_{patch} / (A_{patch} + A_{NSC}), \quad 0.5 \text{ if both are } 0
 
@@ -159,7 +159,7 @@ def _run(
     timeline: Timeline, method: str, seed: int, settings: GuideSettings, rule: FinalRule, baseline: str | None
 ) -> GuideRun:
     epochs, acc = timeline.curve(method, seed, "T1", T1_ALL)
-    # Where subsets are measured at the end of a phase only, the first look is no crossing.
+    # Where subsets are measured only at the end of a phase, the first measurement is not a crossing.
     end_only = len(acc) == 1 and epochs[0] > 1 and len(unwatched_epochs(timeline.curves(method, seed, "T2"))) > 0
     delay = None if end_only else adaptation_delay(epochs, acc, settings.guide_threshold)
     measured = measure(timeline, method, seed, RigiditySettings(), rule, baseline)
@@ -172,7 +172,7 @@ def _run(
     if delay is None and len(acc) == 0:
         reasons.append(f"no {T1_ALL} curve in T1")
     elif end_only:
-        reasons.append(f"{T1_ALL} was measured at the end of T1 only")
+        reasons.append(f"{T1_ALL} was measured only at the end of T1")
     elif delay is None:
         reasons.append(f"{T1_ALL} never reached {settings.guide_threshold:g} in T1 (best {acc.max():.3f})")
     if missing := [split for split in (SC_PATCH, SC_MASK, NSC) if accuracies[split] is None]:

@@ -1,4 +1,4 @@
-"""The guide's keys and data set names, in the words of our configuration. No torch in here."""
+"""Translate the guide's keys and data set names into our configuration. No torch here."""
 
 from __future__ import annotations
 
@@ -73,15 +73,15 @@ _OTHERS = (
     "einstellung_extract_attention",
     "einstellung_attention_epochs",
 )
-_OTHER_SPELLINGS = {"ewc-on": "ewc_on", "scratch-t2": "scratch_t2"}  # Mammoth's, and what one might make of it
+_OTHER_SPELLINGS = {"ewc-on": "ewc_on", "scratch-t2": "scratch_t2"}  # Mammoth's, and the same style for ours
 KEYS = (*_OTHERS, *_SAME_VALUE, *_OF_LEARNERS)
 
 
 def translated(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[str, Any]:
     """Translate a configuration that may mix the guide's keys with ours; one without the guide's keys stays as it is.
 
-    What neither names is as in the preset ``guide``; where both name one setting, the guide's key counts, but a ``dataset``
-    beside another stream is an error. ``log`` receives a line for whatever a reader of the file would not expect.
+    Settings that neither names are as in the preset ``guide``. Where both name a setting, the guide's key wins, but a ``dataset``
+    that contradicts the stream is an error. ``log`` receives a line for anything a reader of the file would not expect.
 
     >>> changed = translated({"model": "derpp", "einstellung_patch_size": 6, "training": {"lr": 0.1}})
     >>> changed["methods"], changed["cue"]["size"], changed["training"]["lr"], changed["cue"]["place"]
@@ -98,7 +98,7 @@ def translated(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[
 
 
 def with_guide_keys(values: Mapping[str, Any], log: Log = lambda line: None) -> dict[str, Any]:
-    """The guide's keys among ``values`` put where they belong in ours; nothing else changes.
+    """Move the guide's keys among ``values`` to their place in our configuration; nothing else changes.
 
     >>> with_guide_keys({"lr": 0.1, "seed": 7})
     {'training': {'lr': 0.1}, 'seeds': [7]}
@@ -109,7 +109,7 @@ def with_guide_keys(values: Mapping[str, Any], log: Log = lambda line: None) -> 
     given = {key: values[key] for key in KEYS if key in values}
     if not given:
         return result
-    ours = build_config(result, None)  # whatever is read below is what it should be
+    ours = build_config(result, None)  # validates everything that is read below
     # One name may stand for a list of one.
     result |= {key: list(getattr(ours, key)) for key in ("methods", "seeds", "logging") if key in result}
     for key, place in _SAME_VALUE.items():
@@ -124,7 +124,7 @@ def with_guide_keys(values: Mapping[str, Any], log: Log = lambda line: None) -> 
 
 
 def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
-    """``guide_files`` and ``score.guide_threshold`` as what they mean: the guide's variant beside the study's own diagnosis.
+    """Translate ``guide_files`` and ``score.guide_threshold``: the guide's variant in addition to the study's own diagnosis.
 
     >>> _with_companion({"guide_files": True, "score": {"tau": 0.5, "guide_threshold": 0.7}})
     {'score': {'tau': 0.5}, 'companions': {'guide': {'guide_threshold': 0.7}}}
@@ -133,7 +133,7 @@ def _with_companion(values: Mapping[str, Any]) -> dict[str, Any]:
     if "guide_files" in result:
         asked, given = _truth("guide_files", result.pop("guide_files")), result.get("companions") or {}
         if not isinstance(given, Mapping):
-            return result  # building the configuration says what is wrong with it
+            return result  # building the configuration reports the error
         companions = {name: own for name, own in given.items() if name != "guide"}
         if asked:
             companions["guide"] = given.get("guide") or {}
@@ -166,7 +166,7 @@ def fitted_to_backbone(values: dict[str, Any], dataset_chosen: bool = False) -> 
 
 
 def with_its_backbone(values: Mapping[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
-    """The backbone of ``--set``, and the data set where one is named: they decide what else there is, so they come first.
+    """The backbone and, if named, the data set of ``--set``: other settings depend on them, so they come first.
 
     >>> with_its_backbone({"backbone": "resnet18"}, ["backbone=vit", "lr=0.1"])
     {'backbone': 'vit'}
@@ -221,7 +221,7 @@ def _dataset(name: Any, values: Mapping[str, Any]) -> dict[str, Any]:
     stream = values.get("stream")
     other = stream.get("name", _STREAM) if isinstance(stream, Mapping) else stream or _STREAM
     if other != _STREAM:
-        raise InputError(f"dataset '{name}' and stream.name '{other}' contradict each other: leave one of them out")
+        raise InputError(f"dataset '{name}' and stream.name '{other}' contradict each other: remove one of them")
     return {"stream": {"name": _STREAM, "input_size": DATASETS[name]}}
 
 
@@ -272,7 +272,7 @@ def _learner_option(key: str, value: Any, values: Mapping[str, Any], plugins: Se
     methods, known = values.get("methods", ()), methods_of(build_config(values, None))
     having = [name for name in methods if _OF_LEARNERS[key] in {field.name for field in fields(known[name].Options)}]
     if not having:
-        raise InputError(f"{key} is given, but none of the models ({', '.join(methods)}) has it; leave it out")
+        raise InputError(f"{key} is given, but none of the models ({', '.join(methods)}) has it: remove it")
     return {name: {_OF_LEARNERS[key]: value} for name in having}
 
 
@@ -282,7 +282,7 @@ def _with_attention(values: dict[str, Any], given: Mapping[str, Any], log: Log) 
         return values
     wanted = _truth(key, given.get(key, True))
     if epochs_key in given and not wanted:
-        raise InputError(f"{epochs_key} is given, but {key} is false; leave one of them out")
+        raise InputError(f"{epochs_key} is given, but {key} is false: remove one of them")
     name = backbone_name(values)
     if wanted and name in _WITHOUT_ATTENTION:
         log(f"{key}: backbone '{name}' has no attention, so none is extracted")
@@ -300,7 +300,7 @@ def _truth(key: str, value: Any) -> bool:
 
 
 def _refuse_unknown(values: Mapping[str, Any]) -> None:
-    """Name a key that is of neither kind but was meant as one of the guide's; what was meant as ours is named elsewhere."""
+    """Report an unknown key that resembles one of the guide's; those that resemble ours are reported elsewhere."""
     ours = set(StudyConfig.model_fields)
     for key in (str(key) for key in values if key not in KEYS and key not in ours):
         if key.startswith("einstellung_"):

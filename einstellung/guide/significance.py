@@ -16,7 +16,7 @@ REFERENCES = ("sgd", DEFAULT_BASELINE)
 def guide_tests(card: GuideCard) -> list[dict[str, Any]]:
     """Every method against plain fine-tuning (without it: against the model from scratch), metric by metric.
 
-    Holm's correction is over the methods, as in the tests of the triplet. Without a reference, or with nothing beside it, there
+    Holm's correction is over the methods, as in the tests of the triplet. Without a reference, or with no other method, there
     are no tests.
     """
     methods = card.methods

@@ -1,4 +1,4 @@
-"""The guide's composite score with its parts, and the guide's claims beside what was measured, as tables."""
+"""Tables of the guide's composite score with its parts, and of the guide's claims with the measurements."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _text(part: str, estimate: GuideEstimate) -> str:
 
 
 def claims_table(card: GuideCard) -> Table:
-    """One row per claim and method of a guide card: what was compared, what came out, whether the claim holds."""
+    """One row per claim and method of a guide card: the comparison, its result, and whether the claim holds."""
     claims = guide_claims(card)
     rows = [
         (

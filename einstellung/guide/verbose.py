@@ -1,4 +1,4 @@
-"""Every measurement as a line, while runs go on: read from the table that each run keeps (``logging: [csv]``)."""
+"""Print every measurement as a line during training, read from the table that each run keeps (``logging: [csv]``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from einstellung.experiments.progress import PlainLines
 
 
 class MeasurementLines(PlainLines):
-    """The plain lines of a study, and between them what was measured since the last one."""
+    """The plain progress lines of a study, interleaved with new measurements."""
 
     def __init__(self, folder: Path, jobs: Sequence[Job]) -> None:
         super().__init__(jobs)

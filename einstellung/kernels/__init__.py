@@ -1,4 +1,4 @@
-"""Faster classes for layers and blocks that a net has already, for CPUs without bf16: compiled by numba where it is installed."""
+"""Faster drop-in classes for a net's layers and blocks, for CPUs without bf16; compiled by numba if it is installed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PARTS = tuple(_SWAPS)  # each builds on those before it
 
 
 def accelerate(net: nn.Module, parts: Collection[str] = PARTS) -> nn.Module:
-    """Swap the classes of modules that the kernels suit; weights, names, hooks and ``state_dict`` stay as they are.
+    """Swap the classes of modules that the kernels support; weights, names, hooks and ``state_dict`` do not change.
 
     >>> net = nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.Conv2d(8, 64, 1), nn.Conv2d(64, 64, 3, padding=1))
     >>> [type(layer).__name__ for layer in accelerate(net)]

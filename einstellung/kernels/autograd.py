@@ -1,4 +1,4 @@
-"""What the kernels ask of autograd: plain tensors that it alone follows, and first derivatives only."""
+"""What the kernels require of autograd: plain tensors, and first derivatives only."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def first_derivative_only(backward: Callable[..., Any]) -> Callable[..., Any]:
     def refusing(ctx: Any, *grad_outputs: Any) -> Any:
         if torch.is_grad_enabled():  # that is, create_graph: torch turns it off in any other backward pass
             raise InputError(
-                "a gradient is differentiated again, and our kernels have no second derivative: "
+                "a gradient is differentiated again, but the kernels have no second derivative: "
                 "set training.kernels to torch"
             )
         return backward(ctx, *grad_outputs)

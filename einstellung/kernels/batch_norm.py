@@ -14,11 +14,11 @@ import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.modules.module import _has_any_global_hook
 
 from einstellung.backbones.layers import has_hooks
 from einstellung.kernels.autograd import first_derivative_only, plain_tensors
 from einstellung.kernels.multi_batch import batch_sizes
+from einstellung.torch_compat import has_global_hooks
 
 _WIDTH = 64  # numbers in a row of memory, at least
 NormTensors = tuple[Tensor, Tensor, Tensor, Tensor]  # gamma, beta, running mean, running variance
@@ -72,7 +72,7 @@ def supports_fusion(
     norm: FusedBatchNorm2d, tensors: tuple[Tensor | None, ...], x: Tensor, other: Tensor | None, sizes: Sequence[int]
 ) -> bool:
     """Whether one step computes what the layer would now: its settings may have changed since it was swapped."""
-    if has_hooks(norm) or _has_any_global_hook():
+    if has_hooks(norm) or has_global_hooks():
         return False
     if not (plain_tensors(x, *tensors) if other is None else plain_tensors(x, other, *tensors)):
         return False

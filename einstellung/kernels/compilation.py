@@ -1,4 +1,4 @@
-"""Whether the kernels can be compiled here, whether they were, and compiling or loading them before they are needed.
+"""Check whether the kernels can be or have been compiled here, and compile or load them ahead of time.
 
 numba caches compiled code next to its source, or in the user's cache where that cannot be written.
 """
@@ -27,7 +27,7 @@ def obstacle() -> str | None:
             _module(name)
     except Exception as error:  # noqa: BLE001 - of numba or LLVM, of whatever kind: torch computes without them
         reason = " ".join(str(error).split())
-        return f"but numba cannot compile them here ({reason}): let NUMBA_CACHE_DIR name a folder that can be written"
+        return f"but numba cannot compile them here ({reason}): set NUMBA_CACHE_DIR to a writable folder"
     return None
 
 
@@ -37,7 +37,7 @@ def is_compiled() -> bool:
 
 
 def load() -> None:
-    """Have every kernel ready in this process: compiled, or loaded from what an earlier process compiled."""
+    """Prepare every kernel in this process: compile it, or load it from the cache."""
     for name, kernel, arguments in _calls():
         if name not in _loaded:
             kernel(*arguments)
@@ -45,7 +45,7 @@ def load() -> None:
 
 
 def _calls() -> Iterator[tuple[str, Any, tuple[Any, ...]]]:
-    """Every kernel with the arguments of a call that computes next to nothing."""
+    """Every kernel with the arguments of a minimal call."""
     direct, norm, square, strip = (_module(name) for name in _MODULES[:-1])
     yield from _transform_calls(_module("winograd"))
     values, statistics = np.zeros((9, 64), np.float32), np.ones((2, 64))

@@ -1,8 +1,8 @@
-"""Several batches in one pass through a net, concatenated, each with batch statistics of its own.
+"""Several concatenated batches in one forward pass, each with its own batch-norm statistics.
 
-Whatever a net does to every image by itself is the same in one pass as in several, and one pass pays the fixed part of a step
-once. Only batch norm mixes images: the norms look up here how long each batch is, so that apart from rounding everything is
-as if the batches had come one after the other, running statistics included.
+Operations on single images give the same result in one pass as in several, and one pass pays a step's fixed cost once. Only
+batch norm mixes images: the norms look up the batch sizes here, so that apart from rounding the result, including running
+statistics, equals that of separate passes.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ _sizes: ContextVar[tuple[int, ...]] = ContextVar("batch sizes", default=())
 
 
 def batch_sizes() -> tuple[int, ...]:
-    """Sizes of the batches that are going through the net right now; empty where there is only one."""
+    """Sizes of the batches in the current forward pass; empty if there is only one."""
     return _sizes.get()
 
 
 @contextmanager
 def separate_batches(sizes: Sequence[int]) -> Iterator[None]:
-    """Within it, what goes through a net is batches of these sizes, concatenated."""
+    """Within this context, inputs are concatenated batches of these sizes."""
     token = _sizes.set(tuple(sizes))
     try:
         yield

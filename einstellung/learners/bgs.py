@@ -6,8 +6,8 @@ the last layer alone is trained on the buffer for ``last_layer_epochs`` passes, 
 learning rate.
 
 Differs from the original, as the ConCon paper's code does, in that the last layer is balanced after every phase, not only after
-the last one. In both codes every group has a fixed share of the buffer; here the groups are those seen so far, and the others
-use what one cannot fill. ConCon's groups are the phases; here they are the spurious features themselves, the bits of
+the last one. In both codes every group has a fixed share of the buffer; here the groups are those seen so far, and a group that
+cannot fill its share leaves it to the others. ConCon's groups are the phases; here they are the spurious features, the bits of
 ``features`` or the planted cue. While the last layer is trained the net is in evaluation mode, so that batch norm is frozen.
 These passes are one epoch of the loop, evaluated once at its end.
 """
@@ -39,7 +39,7 @@ class BGSOptions:
     draw: int | None = batch_sized_option(
         "the authors' code and that of the ConCon paper; null: as many images as training has in a batch"
     )
-    last_layer_epochs: int = option(50, "the ConCon paper's code: as many as a phase has; 0: no last-layer training")
+    last_layer_epochs: int = option(50, "the ConCon paper's code: as many as in a phase; 0: no last-layer training")
 
     def __post_init__(self) -> None:
         for key, least in (("buffer", 1), ("draw", 1), ("last_layer_epochs", 0)):
@@ -64,7 +64,7 @@ class BGSWorkload(Workload):
 
 @learners.register("bgs")
 class BalancedGreedySampling(RetrainsLastLayer):
-    """Replay from a buffer in which spurious features and class are independent; the last layer is then trained on it alone."""
+    """Replay from a buffer in which spurious features and class are independent, then last-layer training on the buffer."""
 
     Options: ClassVar[type] = BGSOptions
     needs_groups: ClassVar[bool] = True

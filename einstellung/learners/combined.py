@@ -1,4 +1,4 @@
-"""Two learners made of others: a method with replay, and one method for the first phase and another for the rest.
+"""Compositions of two learners: a method with replay, or one method for the first phase and another for the rest.
 
 :mod:`einstellung.learners.methods` makes a subclass for every pair that a study names.
 """
@@ -21,7 +21,7 @@ from einstellung.streams.stream import Phase
 class Joined(Learner):
     """A method that learns every phase with replay of earlier ones; options are those of both parts, by name.
 
-    A draw of ER joins the batch before the method sees it, so that the method's own loss L_M is that of both: L_M(B with B').
+    ER appends its draw to the batch before the method sees it, so that the method's own loss L_M covers both: L_M(B with B').
     DER and DER++ add their terms: L_M(B) + alpha MSE(f(x'), z') [+ beta CE(f(x''), y'')], each part in its own pass. Replay is of
     earlier phases only: the memory holds the net's logits at the end of an image's phase, whatever the method's steps are.
     """
@@ -102,7 +102,7 @@ class Joined(Learner):
 
 @dataclass(frozen=True)
 class JoinedWorkload(Workload):
-    """The method's work, and that of the replay that it is joined with."""
+    """The workload of the method plus that of its replay."""
 
     names: tuple[str, str] = ("", "")
     replay: type[ReplayLearner] = ReplayLearner
@@ -116,7 +116,7 @@ class JoinedWorkload(Workload):
     ) -> float:
         own = self.learner.workload.extra_images_per_step(options[self.names[1]], sizes, number, stage)
         replayed = self.replay.workload.extra_images_per_step(options[self.names[0]], sizes, number, stage)
-        # a draw joins the method's own batch and costs as much as that, or has a pass or two of its own
+        # a draw joins the method's batch at the same cost per image, or takes one or two passes of its own
         return own + replayed * (self.cost(options, sizes, number) if self.replay.joins_batch else 1.0)
 
     def share(self, options: Mapping[str, Any], sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
@@ -130,7 +130,7 @@ class JoinedWorkload(Workload):
 class InTurn(Learner):
     """One method learns the first phase, a second one all others, from the first one's weights; options of both, by name.
 
-    What the second method keeps from a phase, it keeps from the first phase too.
+    Whatever the second method stores after a phase, it also stores after the first one.
     """
 
     names: ClassVar[tuple[str, str]]
@@ -191,11 +191,11 @@ class InTurn(Learner):
         return self.active.observe(batch)
 
     def end_phase(self, phase: Phase) -> None:
-        self.switch()  # what the first method would keep, nothing uses
+        self.switch()  # nothing uses what the first method would store
         self.active.end_phase(phase)
 
     def switch(self) -> None:
-        """Let the second method take over; it may replace layers of the net."""
+        """Switch to the second method, which may replace layers of the net."""
         if not self._switched:
             self.active = self.second(self.net, self.options[self.names[1]], self.context)
             self._switched = True
@@ -214,7 +214,7 @@ class InTurn(Learner):
 
 @dataclass(frozen=True)
 class InTurnWorkload(Workload):
-    """The work of whichever method learns the phase; the second one closes all of them."""
+    """The workload of the method that learns the phase; the second method ends every phase."""
 
     names: tuple[str, str] = ("", "")
     kinds: tuple[type[Learner], type[Learner]] = (Learner, Learner)
@@ -243,6 +243,6 @@ class InTurnWorkload(Workload):
 
 
 def use_final_architecture(learner: Learner) -> None:
-    """Give a learner's net the layers that it has in the last phase, where a second method replaces some."""
+    """Give a learner's net its layers of the last phase, in case the second method replaces some."""
     if isinstance(learner, InTurn):
         learner.switch()

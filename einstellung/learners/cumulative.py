@@ -1,7 +1,7 @@
-"""Cumulative training: each phase is learned together with everything that came before it, from the weights so far.
+"""Cumulative training: each phase is learned together with all earlier phases, from the current weights.
 
 T1, then T1 + T2 shuffled into one set: min_theta CE over all images seen up to this phase. The upper limit of replay.
-An epoch of T2 goes through T1 and T2 once; only T2 images count for the effective epoch.
+An epoch of T2 is one pass over T1 and T2; only T2 images count for the effective epoch.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from einstellung.streams.stream import Phase
 
 @dataclass(frozen=True)
 class CumulativeWorkload(Workload):
-    """Every phase goes through all images so far."""
+    """Every epoch is a pass over all images so far."""
 
     def cost(self, options: Any, sizes: Sequence[int], number: int) -> float:
         return sum(sizes[: number + 1]) / sizes[number]
@@ -25,7 +25,7 @@ class CumulativeWorkload(Workload):
 
 @learners.register("cumulative")
 class Cumulative(Learner):
-    """All images so far, shuffled, from the weights of the phase before."""
+    """Trains on all images so far, shuffled, starting from the previous phase's weights."""
 
     workload: ClassVar[Workload] = CumulativeWorkload()
 

@@ -1,10 +1,9 @@
 """Dark experience replay, DER (Buzzega et al., 2020).
 
 A reservoir holds (image, logits at the time it was seen). With a draw B' from it,
-loss = CE(f(x), y) + alpha MSE(f(x'), z'); the batch and the draw have batch statistics of their own, as if they went through the
-net one after the other. With ``joined`` they are one batch: the same loss, but for batch norm, whose statistics are then those of
-both together.
-Differs from the original only in the cue, which replayed images get again, and in the options ``replay`` and ``joined``.
+loss = CE(f(x), y) + alpha MSE(f(x'), z'). The batch and the draw have separate batch-norm statistics, as in two forward passes.
+With ``joined`` they are one batch: the same loss, with batch-norm statistics over both.
+Differs from the original only in that replayed images are given their cue again, and in the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class DEROptions(ReplayOptions):
 
 @learners.register("der")
 class DarkExperienceReplay(ReplayLearner):
-    """Replay with past logits."""
+    """Replay with stored logits (dark experience replay)."""
 
     Options: ClassVar[type] = DEROptions
 

@@ -1,10 +1,9 @@
 """Dark experience replay with labels, DER++ (Buzzega et al., 2020).
 
 A reservoir holds (image, logits at the time it was seen, label). With two independent draws B', B'' from it,
-loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''); batch and draws have batch statistics of their own, as if they
-went through the net one after the other. With ``joined`` they are one batch: the same loss, but for batch norm, whose statistics
-are then those of all three.
-Differs from the original only in the cue, which replayed images get again, and in the options ``replay`` and ``joined``.
+loss = CE(f(x), y) + alpha MSE(f(x'), z') + beta CE(f(x''), y''). Batch and draws have separate batch-norm statistics, as in
+three forward passes. With ``joined`` they are one batch: the same loss, with batch-norm statistics over all three.
+Differs from the original only in that replayed images are given their cue again, and in the options ``replay`` and ``joined``.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class DERppOptions(ReplayOptions):
 
 @learners.register("derpp")
 class DarkExperienceReplayPlusPlus(ReplayLearner):
-    """Replay with past labels and past logits."""
+    """Replay with stored labels and stored logits (DER++)."""
 
     Options: ClassVar[type] = DERppOptions
     workload: ClassVar[Workload] = ReplayWorkload(draws=2)

@@ -6,9 +6,9 @@ class that S finds most likely among those of the earlier phases; ``"soft"``, T^
 limited to those classes and T^2 keeping the gradient's size (Hinton et al., 2015). The generator's own loss in phase t is
 likewise 1/t on the phase's images and 1 - 1/t on images of the generator before.
 
-Differs from the original in the generator: a variational autoencoder instead of a WGAN. It learns the images as they are seen
-but for crop and flip, with their cue; what it draws is cropped and flipped like any training image, and nothing is painted on.
-Images and generated images have batch statistics of their own, as if they went through the net one after the other.
+Differs from the original in the generator: a variational autoencoder instead of a WGAN. It learns images with their cue but
+without crop and flip; generated images are cropped and flipped like any training image, and no cue is painted on them.
+Real and generated images have separate batch-norm statistics, as in two forward passes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from einstellung.streams.stream import ImageSet, Phase
 from einstellung.streams.transfer import to_device
 
 _PICTURES = 64
-_STEP_COST = 2.3  # of a step with replay: a second batch, the solver's answers, the generation
+_STEP_COST = 2.3  # of a step with replay: a second batch, the solver's outputs, the generation
 _GENERATOR_COST = 0.2  # of a step of the generator, against one of a narrow net
 
 
@@ -40,7 +40,7 @@ _GENERATOR_COST = 0.2  # of a step of the generator, against one of a narrow net
 class DGROptions:
     generator: str = option("conv", "ours; 'mlp': two layers of 400 units a side, van de Ven & Tolias (2018)")
     z: int = option(100, "the ERI experiment; van de Ven & Tolias (2018): size of the code")
-    generator_epochs: int = option(10, "ours: enough for blobs of the right colours in the right places")
+    generator_epochs: int = option(10, "ours: enough for rough shapes with the right colours and positions")
     generator_batch: int = option(64, "ours")
     generator_lr: float = option(1e-3, "the ERI experiment: of Adam")
     targets: str = option("hard", "Shin et al. (2017); 'soft': van de Ven & Tolias (2018)")
@@ -72,7 +72,7 @@ class DGRWorkload(Workload):
 
 @learners.register("dgr")
 class DeepGenerativeReplay(Learner):
-    """Replay of generated images of the past, labelled by a copy of the past net."""
+    """Replay of generated images of earlier phases, labelled by a copy of the earlier net."""
 
     Options: ClassVar[type] = DGROptions
     workload: ClassVar[Workload] = DGRWorkload()
@@ -111,7 +111,7 @@ class DeepGenerativeReplay(Learner):
 
     @torch.no_grad()
     def replay(self, solver: nn.Module, count: int) -> tuple[Tensor, Tensor]:
-        """Inputs from generated images, and the past solver's answers to them: classes or probabilities."""
+        """Inputs from generated images, and the past solver's targets for them: classes or probabilities."""
         unknown = torch.full((count,), -1)
         drawn = ImageSet.without_cue(self.autoencoder.draw(count, self._draws), unknown, unknown)
         inputs = self.context.presentation.training(drawn, self._augmentation, None)
@@ -135,7 +135,7 @@ class DeepGenerativeReplay(Learner):
         self.solver = self._frozen_net()
 
     def _train_generator(self, previous: VariationalAutoencoder | None, phase: Phase) -> None:
-        """In single precision whatever the net's: so small a generator gains nothing from less precision."""
+        """Always in single precision: such a small generator gains nothing from lower precision."""
         seed, size = self.context.seed, self.options.generator_batch
         share = 1 / (len(self.context.earlier(phase)) + 1)
         optimiser = torch.optim.Adam(self.autoencoder.parameters(), lr=self.options.generator_lr)

@@ -1,8 +1,8 @@
 """Experience replay, ER (Ratcliff, 1990; Riemer et al., 2019; Chaudhry et al., 2019).
 
-A reservoir holds (image, label). A draw B' from it is appended to the batch B, and both go through the net together, so that
-batch norm sees them as one; loss = mean of CE(f(x), y) over B and B', as in the common implementation (Mammoth).
-Differs from the original only in the cue, which replayed images get again, and in the option ``replay``.
+A reservoir holds (image, label). A draw B' from it is appended to the batch B, and both share one forward pass and its
+batch-norm statistics; loss = mean of CE(f(x), y) over B and B', as in the common implementation (Mammoth).
+Differs from the original only in that replayed images are given their cue again, and in the option ``replay``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class EROptions(ReplayOptions):
 
 @learners.register("er")
 class ExperienceReplay(ReplayLearner):
-    """Replay with past labels, in one batch with the current images."""
+    """Replay with stored labels, in one batch with the current images."""
 
     Options: ClassVar[type] = EROptions
     joins_batch: ClassVar[bool] = True

@@ -7,7 +7,7 @@ Differs from the original in that the Fisher information is empirical (true labe
 the penalty's factor, e_lambda instead of lambda / 2. Gradients are taken per sample, with batch norm in evaluation mode and
 without augmentation.
 ``fisher = "mammoth"`` computes it as that framework's code does: augmented images in random order, one at a time in training
-mode (batch norm sees one image, and its running statistics move on), each square weighted by p(y | x), and the sum divided by
+mode (batch norm sees one image and updates its running statistics), each square weighted by p(y | x), and the sum divided by
 the number of batches times their size: less than the mean where the last batch is not full.
 """
 
@@ -39,6 +39,9 @@ class EWCOptions:
     fisher_images: int | None = option(None, "ours; null: every training image of the phase")
 
     def __post_init__(self) -> None:
+        for key in ("e_lambda", "gamma"):
+            if not getattr(self, key) >= 0:
+                raise InputError(f"learners.ewc_on.{key} is {getattr(self, key)}: it must be at least 0")
         if self.fisher not in ("per-sample", "mammoth"):
             raise InputError(f"learners.ewc_on.fisher is '{self.fisher}': give 'per-sample' or 'mammoth'")
         if self.fisher_images is not None and self.fisher_images < 1:
@@ -56,7 +59,7 @@ class EWCWorkload(Workload):
 
 @learners.register("ewc_on")
 class OnlineEWC(Learner):
-    """Fine-tuning with a quadratic penalty on changes of weights that mattered before."""
+    """Fine-tuning with a quadratic penalty on changes to weights that mattered for earlier phases."""
 
     Options: ClassVar[type] = EWCOptions
     workload: ClassVar[Workload] = EWCWorkload()

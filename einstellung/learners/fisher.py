@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from einstellung.learners.layer_squares import squares_kind, squares_of
 from einstellung.learners.learner import Context
 from einstellung.streams.stream import ImageSet
+from einstellung.torch_compat import uncompiled
 
 Autocast = Callable[[], AbstractContextManager[Any]]
 
@@ -242,9 +243,7 @@ def _restored(net: nn.Module) -> Iterator[None]:
     """Restore every module's mode and every parameter's ``requires_grad`` afterwards."""
     modes = [(module, module.training) for module in net.modules()]
     learned = [(parameter, parameter.requires_grad) for parameter in net.parameters()]
-    with ExitStack() as stack:
-        if any(module._compiled_call_impl is not None for module, _ in modes):
-            stack.enter_context(torch.compiler.set_stance("force_eager"))  # compiled code calls no later hooks
+    with uncompiled(net):
         try:
             yield
         finally:

@@ -5,21 +5,21 @@ added to that of the phases before: Sigma = 1 / (curvature + prior), see :mod:`e
 points of every phase s so far, with the net as it is: the probabilities m*_s, and the kernels K_s,c = J_c Sigma J_c^T + jitter I,
 J_c being the Jacobian of output c's probability. Later, with m_s the probabilities that the net gives them now, in evaluation
 mode, loss = CE + tau/2 sum_s sum_c (m_s,c - m*_s,c)^T K_s,c^-1 (m_s,c - m*_s,c). With ``joined`` the points go through the net
-along with the batch, in training mode. The authors' nets have no batch norm; one that has it normalises the batch by the
-batch's statistics and, in evaluation mode, the points by running ones, so it learns in one mode and is pulled back in another.
-What they are pulled back to, m* and K, is of evaluation mode in any case: at the end of a phase there is no batch.
+along with the batch, in training mode. The authors' nets have no batch norm. A net with batch norm normalises the batch by its
+own statistics and the points, in evaluation mode, by running ones, so the loss and the penalty see different statistics.
+The targets m* and K are always computed in evaluation mode: at the end of a phase there is no batch.
 
 Scores: ``choice = "lambda"``, tr Lambda, as in the authors' code; ``"leverage"``, tr(Lambda J Sigma J^T), the leverage in
-Laplace's approximation. As many points are chosen of each class, as in the authors' code.
+Laplace's approximation. Equally many points are chosen from each class, as in the authors' code.
 
 Differs from the original in that the buffer is one for all phases, shared evenly by those seen (a phase keeps its points with
 the largest scores when others join), and in that all classes share one head. The authors divide the data's term by tau and clip
 the gradient of the sum, in the first phase too: at 100 for Split CIFAR, with their tau of 10 1000 here, and at 0.1 for Split
 MNIST, 1 here. ConCon's tasks, which are solved to the last image, are learned with the smaller clip and not with the larger one
-(studies/concon). We read it so: where a net is sure of its points, a small loss of sureness is a huge penalty, and Adam, which
-divides by what the gradients were of late, then learns little of the batch for a long time. With ``draw``, a step takes so many
-of the M points, B, with K_BB^-1, that of the Gaussian process's marginal, and weighs the sum by M / |B|. ``joined`` is ours,
-too.
+(studies/concon). Our interpretation: where a net is confident about its points, a small loss of confidence is a huge penalty,
+and Adam, which divides by recent gradient magnitudes, then learns little from the batch for a long time. With ``draw``, a step
+uses a subset B of the M points with K_BB^-1, that of the Gaussian process's marginal, and weights the sum by M / |B|. ``joined``
+is ours, too.
 """
 
 from __future__ import annotations
@@ -52,9 +52,9 @@ class FROMPOptions:
     choice: str = option("lambda", "the authors' code; 'leverage': Laplace's, a gradient for every image and output")
     draw: int | None = option(None, "ours; null, as in the authors' code: every memorable point in every step")
     joined: bool = option(False, "the authors' code; true: points and batch in one pass, batch norm over both")
-    clip: float | None = option(1000.0, "the authors' code for Split CIFAR: the largest norm of a gradient; null: any")
+    clip: float | None = option(1000.0, "the authors' code for Split CIFAR: gradient norm clipping; null: none")
     curvature_images: int | None = option(None, "ours; null, as in the authors' code: every training image")
-    epochs: int | None = option(None, "ours; null: as others have; the ConCon paper has 30 where others have 50")
+    epochs: int | None = option(None, "ours; null: as for other methods; the ConCon paper uses 30 where others use 50")
 
     def __post_init__(self) -> None:
         if self.choice not in ("lambda", "leverage"):

@@ -1,13 +1,12 @@
 """GDumb, the greedy sampler and dumb learner (Prabhu et al., 2020).
 
-A greedy buffer is balanced over classes; in every phase a net is trained from the weights
-that the run began with, on the buffer alone: min_theta CE(f_theta(x), y) over the at most ``buffer`` images that it holds of this
-phase and those before it.
+A greedy buffer is balanced over classes; in every phase a net is trained from the run's initial weights on the buffer alone:
+min_theta CE(f_theta(x), y) over its at most ``buffer`` images of this and earlier phases.
 
-Differs from the original in that a class of one phase is another one than the same class of a later phase (the original's
-phases share no class; where they do, a full and balanced buffer would never take in anything new), and in the training: the
-study's own optimiser, schedule, epochs and augmentation, no cutmix. An epoch goes ``passes`` times through the buffer; of its
-images, those of the phase itself count for the effective epoch.
+Differs from the original in that the same class in two phases counts as two classes (the original's phases share no class;
+otherwise a full, balanced buffer would never accept anything new), and in the training: the study's own optimiser, schedule,
+epochs and augmentation, no cutmix. An epoch is ``passes`` passes over the buffer; only images of the current phase count for
+the effective epoch.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
-from einstellung.learners.greedy import GreedyBuffer, fill, own_share
+from einstellung.learners.greedy import GreedyBuffer, classes_of, fill, own_share
 from einstellung.learners.learner import Learner, learners, option
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.randomness import generator
@@ -30,7 +29,7 @@ from einstellung.streams.stream import Phase
 @dataclass(frozen=True)
 class GDumbOptions:
     buffer: int = option(100, "the ConCon paper")
-    passes: int = option(1, "ours: how often an epoch goes through the buffer; more where a study has few epochs")
+    passes: int = option(1, "ours: passes over the buffer per epoch; use more if a study has few epochs")
 
     def __post_init__(self) -> None:
         for key in ("buffer", "passes"):
@@ -43,7 +42,7 @@ class GDumbWorkload(Workload):
     """Passes over the buffer instead of the phase."""
 
     def cost(self, options: GDumbOptions, sizes: Sequence[int], number: int) -> float:
-        return number + 1.0  # for one image of the phase there is about one of each phase before it
+        return number + 1.0  # per image of the phase, about one of each earlier phase
 
     def share(self, options: GDumbOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
         return options.passes * own_share(options.buffer, sizes, number)
@@ -51,7 +50,7 @@ class GDumbWorkload(Workload):
 
 @learners.register("gdumb")
 class GDumb(Learner):
-    """A new net on a balanced buffer in every phase, the first one included."""
+    """Train a new net on a balanced buffer in every phase, including the first."""
 
     Options: ClassVar[type] = GDumbOptions
     workload: ClassVar[Workload] = GDumbWorkload()
@@ -60,7 +59,7 @@ class GDumb(Learner):
         self.reinitialise()
         super().begin_phase(phase)
         buffer = GreedyBuffer(self.options.buffer)
-        self._kept = fill(buffer, self.sources(phase), _classes, self.context.seed)
+        self._kept = fill(buffer, self.sources(phase), classes_of, self.context.seed)
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)
@@ -70,7 +69,3 @@ class GDumb(Learner):
         draws = generator(self.context.seed, "order", phase.name, epoch)
         orders = (torch.randperm(len(self._kept), generator=draws) for _ in range(self.options.passes))
         return [rows for order in orders for rows in self._kept[order].split(size)]
-
-
-def _classes(phase: Phase) -> list[tuple[str, int]]:
-    return [(phase.name, label) for label in phase.train.labels.tolist()]

@@ -4,7 +4,7 @@ After phase t, for every layer with inputs x (of a convolution: the patches unde
 of the phase. After the first one, M is the leading eigenvectors of R, as many as hold together less than eps tr(R); eps = 1:
 all. Later, with M the layer's basis so far and R' = (I - M M^T) R (I - M M^T), the leading eigenvectors of R' join M until
 tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). From T2 on, every update of the layer's weights becomes
-dW <- dW - dW M M^T, so that its outputs on the old inputs stay.
+dW <- dW - dW M M^T, so that its outputs on old inputs do not change.
 
 Both counts are those of the authors' code. Their paper (eq. 5) also takes the vector that reaches eps in the first phase, one
 more; without it, a layer with a single direction of more than eps of the energy is not protected.
@@ -43,7 +43,7 @@ class GPMOptions:
     eps: float = option(
         0.97, "Saha et al. (2021), CIFAR-100: bound on the share of the energy kept after the first phase"
     )
-    eps_step: float = option(0.003, "Saha et al. (2021), CIFAR-100: more of it with every further phase")
+    eps_step: float = option(0.003, "Saha et al. (2021), CIFAR-100: increase of eps per phase")
     samples: int = option(512, "the ERI experiment: images per phase that inputs are measured on (the authors use 125)")
 
     def __post_init__(self) -> None:
@@ -100,7 +100,7 @@ class GradientProjectionMemory(Learner):
                     module.eval()
 
     def step(self, loss: Tensor) -> Tensor:
-        """An update without its component in the span of the bases."""
+        """Remove an update's component in the span of the bases."""
         for projection in self._projections:
             projection.keep()
         loss = super().step(loss)

@@ -58,7 +58,7 @@ class GreedyBuffer:
 
 
 class LevelBuffer(GreedyBuffer):
-    """Levels the groups: only a smaller group replaces images of the largest one, and others use what a small group cannot.
+    """Levels the groups: only a smaller group replaces images of the largest one; the others use what a small group cannot fill.
 
     In the end, a group with at least two images fewer than the largest one holds all of its images that were ever offered.
 
@@ -84,6 +84,11 @@ def fill(
             buffer.offer(start + row, groups[row], draws)
         start += len(phase.train)
     return torch.tensor(sorted(row for rows in buffer.rows.values() for row in rows), dtype=torch.long)
+
+
+def classes_of(phase: Phase) -> list[tuple[str, int]]:
+    """A group for every class of the phase; the same class in two phases is two groups."""
+    return [(phase.name, label) for label in phase.train.labels.tolist()]
 
 
 def take_from(phases: Sequence[Phase], rows: Tensor) -> ImageSet:

@@ -1,8 +1,8 @@
-"""Interleaved training: a net that learns all phases at the same time, from random weights.
+"""Interleaved training: all phases at the same time, from random weights.
 
-From random weights, a batch of earlier phases and a batch of the last phase in turn, until the last phase's budget is used:
+Batches of earlier phases alternate with batches of the last phase until the last phase's budget is used:
 theta <- theta - lr grad CE(earlier batch), theta <- theta - lr grad CE(batch), and so on. Only the last phase's images
-count for the effective epoch. Differs from joint training in that both parts get equally many steps, whatever their sizes.
+count for the effective epoch. Unlike joint training, both parts get equally many steps, whatever their sizes.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from einstellung.streams.stream import Phase
 
 @learners.register("interleaved")
 class Interleaved(Learner):
-    """Earlier batch, own batch, earlier batch, own batch, ... from a fresh net."""
+    """Alternates batches of earlier phases and of the last phase, from a fresh net."""
 
     skips_history: ClassVar[bool] = True
-    workload: ClassVar[Workload] = Workload(step_cost=2.0)  # an earlier batch for every batch of its own
+    workload: ClassVar[Workload] = Workload(step_cost=2.0)  # an earlier batch for every batch of the last phase
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
         return (*self.context.earlier(phase), phase)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterator[Tensor]:
-        """The earlier images go on where the epoch before stopped, through one whole shuffle after the other."""
+        """Earlier images continue where the previous epoch stopped, reshuffled after each full pass."""
         seed, own = self.context.seed, len(phase.train)
         others = sum(len(source.train) for source in self.context.earlier(phase))
         start, stop = (epoch - 1) * own, epoch * own

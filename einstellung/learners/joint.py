@@ -1,7 +1,7 @@
-"""Joint training: all phases shuffled into one set, from random weights: the task without an order.
+"""Joint training: all phases shuffled into one set, from random weights.
 
 min_theta CE over all phases together, with the sample budget of all of them: sum_t E_t |T_t| / sum_t |T_t| passes, the last one
-cut short where that is not a whole number; the learning rate falls at the same shares of the way. ``epochs`` gives it another
+cut short where that is not a whole number; the learning rate drops at the same fractions of training. ``epochs`` overrides the
 number of passes. Only the last phase's images count for the effective epoch.
 """
 
@@ -28,7 +28,7 @@ class JointOptions:
 
 @dataclass(frozen=True)
 class JointWorkload(Workload):
-    """Every pass goes through the images of all phases."""
+    """Every epoch is a pass over all phases."""
 
     def cost(self, options: JointOptions, sizes: Sequence[int], number: int) -> float:
         return sum(sizes) / sizes[number]
@@ -36,7 +36,7 @@ class JointWorkload(Workload):
 
 @learners.register("joint")
 class Joint(Learner):
-    """One shuffled set, a fresh net."""
+    """Trains a fresh net on all phases, shuffled into one set."""
 
     Options: ClassVar[type] = JointOptions
     skips_history: ClassVar[bool] = True
@@ -46,7 +46,7 @@ class Joint(Learner):
     def stages(
         cls, options: JointOptions, sizes: Sequence[int], epochs: Sequence[int], number: int
     ) -> tuple[Stage, ...]:
-        """The sample budget of all phases, in passes over all of them, unless it has epochs of its own.
+        """The sample budget of all phases, in passes over all of them, unless ``epochs`` is given.
 
         >>> [Joint.stages(JointOptions(), [200, 100], epochs, 1)[0].passes for epochs in ([50, 50], [8, 20])]
         [50.0, 12.0]

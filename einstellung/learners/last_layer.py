@@ -66,15 +66,15 @@ class LastLayers(nn.Module):
             net(inputs)
         finally:
             self._keeps, given, self._given = False, self._given, None
-        assert given is not None, "a net that does not use its last layer"
+        assert given is not None, "the net does not use its last layer"
         return given
 
     @torch.no_grad()
     def know(self, numbers: Iterable[int]) -> None:
-        """Start to use these layers; new ones start as the single layer that stands for all so far."""
+        """Start using these layers; new ones start as the single layer equivalent to all so far."""
         weight, bias = self.as_one()
         for number in numbers:
-            known = self.known[number]  # never read on the host: an accelerator would have to be waited for
+            known = self.known[number]  # never read on the host, which would wait for the accelerator
             self.weight[number] = torch.where(known, self.weight[number], weight)
             self.bias[number] = torch.where(known, self.bias[number], bias)
             self.known[number] = True
@@ -93,7 +93,7 @@ L = TypeVar("L", bound=LastLayers)
 
 
 def last_layer(net: nn.Module, method: str) -> nn.Linear | LastLayers:
-    """The linear layer of a net that comes last, or those that were put in its place.
+    """The last linear layer of a net, or those that replaced it.
 
     >>> last_layer(nn.Sequential(nn.Linear(4, 3), nn.ReLU(), nn.Linear(3, 2)), "bgs")
     Linear(in_features=3, out_features=2, bias=True)
@@ -102,12 +102,12 @@ def last_layer(net: nn.Module, method: str) -> nn.Linear | LastLayers:
 
 
 def put_in_place(net: nn.Module, n_outputs: int, method: str, make: Callable[[nn.Linear | LastLayers], L]) -> L:
-    """Replace the last layer of a net by what ``make`` makes of it."""
+    """Replace the last layer of a net by ``make(layer)``."""
     name, layer = _named_last_layer(net, method)
     if layer.out_features != n_outputs or not name:
         raise InputError(
-            f"learners.{method} replaces the last linear layer of a net, the one that gives its {n_outputs} outputs, and this "
-            f"net's is {'all of it' if not name else f'{name} with {layer.out_features}'}"
+            f"learners.{method} replaces the last linear layer of a net, which must have its {n_outputs} outputs; this net's "
+            f"is {'the whole net' if not name else f'{name} with {layer.out_features}'}"
         )
     made = make(layer)
     parent, _, own = name.rpartition(".")
@@ -118,7 +118,7 @@ def put_in_place(net: nn.Module, n_outputs: int, method: str, make: Callable[[nn
 def _named_last_layer(net: nn.Module, method: str) -> tuple[str, nn.Linear | LastLayers]:
     found = [(name, module) for name, module in net.named_modules() if isinstance(module, nn.Linear | LastLayers)]
     if not found:
-        raise InputError(f"learners.{method} trains the last linear layer of a net, and this one has none")
+        raise InputError(f"learners.{method} trains the last linear layer of a net, but this net has none")
     return found[-1]
 
 
@@ -137,8 +137,8 @@ class RetrainsLastLayer(Learner):
         layer, n_outputs = last_layer(net, self.method), context.presentation.stream.n_outputs
         if layer.out_features != n_outputs:
             raise InputError(
-                f"learners.{self.method} trains the last linear layer of a net, the one that gives its {n_outputs} outputs, and "
-                f"this net's has {layer.out_features}"
+                f"learners.{self.method} trains the last linear layer of a net, which must have its {n_outputs} outputs; this "
+                f"net's has {layer.out_features}"
             )
         self._layer = list(layer.parameters())
         self._retrains = False

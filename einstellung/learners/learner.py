@@ -32,12 +32,12 @@ _TRAINS |= {name for name in vars(GradientSteps) if not name.startswith("__")}
 
 
 def option(default: T, source: str) -> T:
-    """A hyper-parameter with its default and where that comes from; ``einstellung ls learners`` shows both."""
+    """A hyper-parameter with its default and the source of that default; ``einstellung ls learners`` shows both."""
     return field(default=default, metadata={"source": source})  # type: ignore[no-any-return,call-overload]
 
 
 def batch_sized_option(source: str) -> int | None:
-    """A number whose default, null, stands for the batch size of the training: learners get that number."""
+    """A number whose default, null, means the training batch size; learners receive the number."""
     return field(default=None, metadata={"source": source, "batch_sized": True})
 
 
@@ -45,7 +45,7 @@ def batch_sized_option(source: str) -> int | None:
 class Stage:
     """A part of a phase: a number of passes over its images; the last pass is cut short where that is not a whole number.
 
-    ``preparatory``: the net that this stage trains is not yet the method's result, so it is not evaluated.
+    ``preparatory``: the stage's net is not the method's result yet, so it is not evaluated.
     """
 
     name: str
@@ -70,7 +70,7 @@ class NoOptions:
 class Learner(GradientSteps):
     """Plain training on the current batch; methods override what they do differently.
 
-    ``Options`` is a frozen dataclass of hyper-parameters, ``workload`` what estimates of time need. ``skips_history`` marks a
+    ``Options`` is a frozen dataclass of hyper-parameters, ``workload`` the cost for time estimates. ``skips_history`` marks a
     learner that starts at the last phase, ``needs_groups`` one that needs the spurious features of every image, ``combines``
     one that can train on batches to which replay has added images of earlier phases.
     """
@@ -83,11 +83,11 @@ class Learner(GradientSteps):
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:
-        """Whether the first phase is plain fine-tuning, so that it is trained once for all learners that say so.
+        """Whether the first phase is plain fine-tuning, so that it is trained once for all learners that declare it.
 
         False unless a learner declares it. Then its own first phase must end with the weights of ``sgd``, bit for bit; whatever
-        the method keeps from that phase is computed in :meth:`end_phase`. A class that changes how it trains does not inherit
-        the declaration: it declares it again.
+        the method stores from that phase is computed in :meth:`end_phase`. A subclass that changes the training does not inherit
+        the declaration: it must declare it again.
         """
         return False
 
@@ -120,7 +120,7 @@ class Learner(GradientSteps):
         """Create the generators of this epoch."""
 
     def sources(self, phase: Phase) -> tuple[Phase, ...]:
-        """The phases whose real images an epoch of ``phase`` goes through; only its own count for the effective epoch."""
+        """The phases whose real images an epoch of ``phase`` covers; only its own count for the effective epoch."""
         return (phase,)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
@@ -129,14 +129,14 @@ class Learner(GradientSteps):
         return torch.randperm(count, generator=generator(self.context.seed, "order", phase.name, epoch)).split(size)
 
     def observe(self, batch: Batch) -> Tensor:
-        """One training step on one batch; the loss, detached."""
+        """One training step on one batch; returns the detached loss."""
         return self.step(self.objective(batch))
 
     def end_phase(self, phase: Phase) -> None:
-        """Compute what the method keeps from a phase for later ones."""
+        """Compute what the method stores from a phase for later ones."""
 
     def pictures(self) -> dict[str, Tensor]:
-        """Images (uint8 [N, 3, H, W]) that the method made or kept, by name, for the report."""
+        """Images (uint8 [N, 3, H, W]) that the method generated or stored, by name, for the report."""
         return {}
 
     def state_dict(self) -> dict[str, Any]:

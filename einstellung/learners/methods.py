@@ -2,7 +2,7 @@
 
 ``parts: [REPLAY, METHOD]`` (short ``REPLAY+METHOD``): METHOD learns every phase, with replay of earlier ones.
 ``then: [FIRST, SECOND]`` (short ``FIRST-then-SECOND``): FIRST learns the first phase, SECOND all others.
-``of: METHOD`` (short ``METHOD~WORD``): METHOD once more, with options of its own.
+``of: METHOD`` (short ``METHOD~WORD``): METHOD again, with its own options.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ _PARTS, _THEN, _OF = "+", "-then-", "~"
 
 @dataclass(frozen=True)
 class Composition:
-    """How a method is made of others, by their names."""
+    """How a method is composed of others, by name."""
 
     kind: Kind
     names: tuple[str, ...]
 
     def as_data(self) -> dict[str, Any]:
-        """As it stands in a configuration.
+        """In the form of a configuration.
 
         >>> Composition("parts", ("er", "lle")).as_data(), Composition("of", ("gdro",)).as_data()
         ({'parts': ['er', 'lle']}, {'of': 'gdro'})
@@ -44,7 +44,7 @@ class Composition:
 
 
 def short_name_composition(name: str) -> Composition | None:
-    """What a short name stands for; None where it is not one.
+    """The composition that a short name stands for; None if it is not a short name.
 
     >>> short_name_composition("derpp+sd").names, short_name_composition("jtt~2").names, short_name_composition("sgd")
     (('derpp', 'sd'), ('jtt',), None)
@@ -79,16 +79,16 @@ class Methods:
     batch_size: int = 32
 
     def composition(self, name: str) -> Composition | None:
-        """How the method is made of others; None for a registered learner."""
+        """How the method is composed of others; None for a registered learner."""
         if name in self.compositions:
             return self.compositions[name]
         return None if name in learners else short_name_composition(name)
 
     def check(self) -> None:
-        """Refuse a composition whose name means something else already, or that is made of itself."""
+        """Refuse a composition whose name is already taken, or that contains itself."""
         for name, made in self.compositions.items():
             if name in learners:
-                raise InputError(f"combinations.{name}: a learner has that name already; choose another one")
+                raise InputError(f"combinations.{name}: a learner already has that name; choose another one")
             if (short := short_name_composition(name)) not in (None, made):
                 assert short is not None
                 raise InputError(f"combinations.{name}: that name is short for {short.as_data()}; choose another one")
@@ -96,13 +96,13 @@ class Methods:
 
     def _require_ends(self, name: str, within: tuple[str, ...]) -> None:
         if name in within:
-            raise InputError(f"combinations.{name} is made of itself: {' -> '.join((*within, name))}")
+            raise InputError(f"combinations.{name} contains itself: {' -> '.join((*within, name))}")
         made = self.composition(name)
         for part in made.names if made else ():
             self._require_ends(part, (*within, name))
 
     def __getitem__(self, name: str) -> type[Learner]:
-        """The learner's class; an unknown name, or a pair that does not go together, is named in one line."""
+        """The learner's class; raises an error for an unknown name or an incompatible pair."""
         made = self.composition(name)
         if made is None:
             if name not in learners and self.compositions:
@@ -119,7 +119,9 @@ class Methods:
         kinds = self[first], self[second]
         for part, kind in zip((first, second), kinds, strict=True):
             if kind.skips_history:
-                raise InputError(f"'{name}': {part} starts at the last phase, so nothing comes before or after it")
+                raise InputError(
+                    f"'{name}': {part} starts at the last phase, so it cannot be combined with a method before or after it"
+                )
             if issubclass(kind, InTurn):
                 raise InputError(f"'{name}': give one method for the first phase and one for all others")
         own = {
@@ -133,8 +135,8 @@ class Methods:
 
     def _joined(self, name: str, first: str, second: str) -> type[Learner]:
         replay, kind = self[first], self[second]
-        if not issubclass(replay, ReplayLearner):
-            raise InputError(f"'{name}': the first part must be a replay method (er, der, derpp), and {first} is not")
+        if not issubclass(replay, ReplayLearner) or not replay.completes_methods:
+            raise InputError(f"'{name}': the first part must be a replay method (er, der, derpp); {first} is not")
         if not kind.combines:
             able = [other for other in learners if learners[other].combines]
             raise InputError(
@@ -142,7 +144,7 @@ class Methods:
             )
         if not replay.joins_batch and kind.observe is not Learner.observe:
             raise InputError(
-                f"'{name}': {second} is more than one loss, so {first} cannot add its own; take er+{second}"
+                f"'{name}': {second} is more than one loss, so {first} cannot add its own; use er+{second}"
             )
         own = {
             "names": (first, second),
@@ -169,7 +171,7 @@ class Methods:
                 yield from self._below(part)
 
     def spelled_out(self, name: str) -> Any:
-        """What a name means, for the key of a run: the name alone where it is unambiguous.
+        """The meaning of a name for a run's key: the name alone where it is unambiguous.
 
         >>> own = Methods({"mine": Composition("of", ("gdro",))})
         >>> own.spelled_out("er+gdro"), own.spelled_out("er+mine")
@@ -208,7 +210,7 @@ class Methods:
         return options
 
     def with_options_of_parts(self, name: str, given: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-        """The options given to a method, on top of those given to the methods that it is made of."""
+        """The options given to a method, on top of those given to its parts."""
         own = dict(given.get(name, {}))
         made = self.composition(name)
         if made is None:

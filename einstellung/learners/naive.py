@@ -1,4 +1,4 @@
-"""Naive sequential training: plain fine-tuning, under the name that it has in the ConCon paper (Busch et al., 2024)."""
+"""Naive sequential training: plain fine-tuning under its name in the ConCon paper (Busch et al., 2024)."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from einstellung.learners.sgd import FineTuning
 
 @learners.register("naive")
 class Naive(FineTuning):
-    """min_theta CE(f_theta(x), y) on the current phase, from the weights of the phase before."""
+    """Plain fine-tuning on the current phase, from the previous phase's weights: min_theta CE(f_theta(x), y)."""

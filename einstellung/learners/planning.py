@@ -1,4 +1,4 @@
-"""What a method costs, for estimates of time and the order of jobs. Nothing here shapes what is learned."""
+"""The cost of a method, for time estimates and the order of jobs. Nothing here affects training."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Workload:
         return 0.0
 
     def share(self, options: Any, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
-        """How many images of the phase a pass of the stage goes through, as a share of all of them."""
+        """The share of the phase's images that a pass of the stage covers."""
         return 1.0
 
     def closing_cost(self, options: Any, size: int) -> float:

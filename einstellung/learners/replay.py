@@ -65,13 +65,15 @@ class ReplayWorkload(Workload):
 
 
 class ReplayLearner(Learner):
-    """A learner with a reservoir; a method defines its loss.
+    """A learner with a reservoir buffer; a method defines its loss.
 
-    ``joins_batch``: a draw goes through the net together with the batch, under the same loss; otherwise it has a loss of its own.
+    ``joins_batch``: a draw shares the forward pass and the loss of the batch; otherwise it has its own loss.
+    ``completes_methods``: it can add replay to another method, because its loss of the batch is the method's own.
     """
 
     workload: ClassVar[Workload] = ReplayWorkload()
     joins_batch: ClassVar[bool] = False
+    completes_methods: ClassVar[bool] = True
 
     @classmethod
     def shares_first_phase(cls, options: ReplayOptions) -> bool:

@@ -76,7 +76,7 @@ class Reservoir:
 
     def draw(self, count: int, draws: torch.Generator) -> tuple[ImageSet, Tensor]:
         """Up to ``count`` different entries."""
-        assert self.images is not None, "drawn from an empty buffer"
+        assert self.images is not None, "the buffer is empty"
         assert self.logits is not None
         rows = torch.randperm(len(self), generator=draws)[:count]
         return self.images.take(rows), self.logits[to_device(rows, self.device)]

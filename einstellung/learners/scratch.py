@@ -1,6 +1,6 @@
-"""A new net for every phase: how each phase of a stream is learned without the others.
+"""A new net for every phase: each phase learned without the others.
 
-min_theta CE(f_theta(x), y) on the current phase, from the weights that the run began with; the first phase is plain fine-tuning.
+min_theta CE(f_theta(x), y) on the current phase, from the run's initial weights; the first phase is plain fine-tuning.
 The baseline of a stream of many phases; that of the last phase alone is ``scratch_t2``.
 """
 
@@ -14,7 +14,7 @@ from einstellung.streams.stream import Phase
 
 @learners.register("scratch")
 class Scratch(Learner):
-    """Nothing is carried over between phases."""
+    """Trains a new net for every phase."""
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:

@@ -9,6 +9,6 @@ from einstellung.learners.learner import Learner, learners
 
 @learners.register("scratch_t2")
 class ScratchT2(Learner):
-    """M_S: trained from random initialisation on T2, with the same head over all classes as every other method."""
+    """The baseline M_S: trained on T2 from random initialisation, with the same head over all classes as every other method."""
 
     skips_history: ClassVar[bool] = True

@@ -1,4 +1,4 @@
-"""Plain fine-tuning: every phase is learned on its own data, and nothing is done against forgetting."""
+"""Plain fine-tuning: every phase is learned on its own data, without any measure against forgetting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from einstellung.learners.learner import Learner, learners
 
 @learners.register("sgd")
 class FineTuning(Learner):
-    """min_theta CE(f_theta(x), y) on the current phase, from the weights of the phase before."""
+    """Plain fine-tuning on the current phase, from the previous phase's weights: min_theta CE(f_theta(x), y)."""
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:

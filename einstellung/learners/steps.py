@@ -26,10 +26,10 @@ class Batch:
 
 @dataclass(frozen=True)
 class Context:
-    """What surrounds a learner: the seed, the stream's phases, and where inputs, precision and optimisers come from.
+    """A learner's context: the seed, the stream's phases, and factories for inputs, precision and optimisers.
 
-    ``initial`` returns the weights that the run's net started with. ``report_progress`` takes a few words on a step that takes
-    long, such as the training of a generator. ``batch_size`` is that of the training; the last batch of an epoch may be smaller.
+    ``initial`` returns the run's initial weights. ``report_progress`` takes a short text about a long step, such as training a
+    generator. ``batch_size`` is that of training; the last batch of an epoch may be smaller.
     """
 
     seed: int
@@ -57,12 +57,12 @@ class GradientSteps:
         self.optimiser: torch.optim.Optimizer | None = None
 
     def reinitialise(self) -> None:
-        """Give the net the weights that it started the run with."""
-        assert self.context.initial is not None, "a run without initial weights"
+        """Reset the net to the run's initial weights."""
+        assert self.context.initial is not None, "the run has no initial weights"
         self.net.load_state_dict(self.context.initial())
 
     def training_mode(self) -> None:
-        """Put the net into the mode in which it learns."""
+        """Put the net into training mode."""
         self.net.train()
 
     def objective(self, batch: Batch) -> Tensor:
@@ -70,7 +70,7 @@ class GradientSteps:
         return self.cross_entropy(batch.inputs, batch.labels)
 
     def step(self, loss: Tensor) -> Tensor:
-        """Back-propagate and update; the loss, detached."""
+        """Back-propagate and update; returns the detached loss."""
         assert self.optimiser is not None, "begin_phase comes before observe"
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()

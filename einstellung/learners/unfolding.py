@@ -16,7 +16,7 @@ def patches(layer: nn.Conv2d, images: Tensor) -> Tensor:
     torch.Size([3, 5, 5, 2, 3, 4])
     """
     mode = "constant" if layer.padding_mode == "zeros" else layer.padding_mode
-    padded = F.pad(images, layer._reversed_padding_repeated_twice, mode)  # knows padding by name, too
+    padded = F.pad(images, layer._reversed_padding_repeated_twice, mode)  # also handles padding given by name
     across, channel, row, col = padded.stride()
     (height, width), (down, right), (low, wide) = layer.kernel_size, layer.stride, layer.dilation
     rows = (padded.shape[2] - low * (height - 1) - 1) // down + 1

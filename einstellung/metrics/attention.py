@@ -113,7 +113,7 @@ class MapStatistics:
         """A batch of maps [B, ..., rows, columns], with the box [B, rows, columns] of each image where there is one."""
         values = np.asarray(maps, dtype=np.float64)
         if self.n and self._boxed != (box is not None):
-            raise InputError("some batches have a region and some have none: give one with every batch, or with none")
+            raise InputError("some batches have a region and others do not: give one with every batch or with none")
         if box is not None:
             boxes = np.asarray(box, dtype=np.float64)
             boxes = boxes.reshape(boxes.shape[0], *[1] * (values.ndim - 3), *boxes.shape[-2:])
@@ -177,6 +177,6 @@ def _unit(maps: npt.ArrayLike) -> FloatArray:
     values = np.asarray(maps, dtype=np.float64)
     length = np.sqrt(np.sum(values**2, axis=_PATCHES, keepdims=True))
     if not np.all(length > 0):
-        raise InputError("an attention map is zero everywhere or not a number: it has no direction")
+        raise InputError("an attention map is all zeros or NaN, so its direction is undefined")
     units: FloatArray = values / length
     return units

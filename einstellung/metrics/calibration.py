@@ -47,7 +47,7 @@ def reliability(
     """
     c, right = np.asarray(confidence, dtype=np.float64), np.asarray(correct, dtype=bool)
     if c.shape != right.shape or c.ndim != 1:
-        raise ValueError(f"one confidence and one outcome per image are needed, not shapes {c.shape} and {right.shape}")
+        raise ValueError(f"expected one confidence and one outcome per image, got shapes {c.shape} and {right.shape}")
     order = np.argsort(c, kind="stable")
     if binning == "mass":
         groups = np.array_split(order, bins)

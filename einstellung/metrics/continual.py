@@ -19,7 +19,7 @@ Row = Sequence[float | None] | FloatArray
 def _matrix(R: Matrix) -> FloatArray:
     matrix = np.array(R, dtype=np.float64)
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.shape[0] == 0:
-        raise ValueError(f"a square matrix is needed (phases x tasks), not shape {matrix.shape}")
+        raise ValueError(f"expected a square matrix (phases x tasks), got shape {matrix.shape}")
     return matrix
 
 

@@ -60,7 +60,7 @@ def cue_delta(patched: float | None, masked: float | None) -> float | None:
 
 
 def relative_reliance(delta_CL: float | None, delta_S: float | None) -> float | None:
-    r"""How much more the continual model leans on the cue than scratch does.
+    r"""How much more the continual model relies on the cue than scratch does.
 
     .. math:: SFR_{rel} = \Delta_{CL} - \Delta_S
 

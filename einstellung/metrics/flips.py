@@ -29,5 +29,5 @@ def flips(before: npt.ArrayLike, after: npt.ArrayLike) -> Flips:
     """
     r, s = np.asarray(before, dtype=bool), np.asarray(after, dtype=bool)
     if r.shape != s.shape or r.ndim != 1 or not len(r):
-        raise ValueError(f"two lists of the same images are needed, not shapes {r.shape} and {s.shape}")
+        raise ValueError(f"expected two lists over the same images, got shapes {r.shape} and {s.shape}")
     return Flips(len(r), float((r & ~s).mean()), float((~r & s).mean()))

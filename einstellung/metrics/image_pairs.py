@@ -53,12 +53,12 @@ def paired(frame: pd.DataFrame, first: str, second: str) -> ImagePairs | None:
         return None
     for split, rows in ((first, one), (second, other)):
         if not rows.index.is_unique:
-            raise InputError(f"{split} holds image {rows.index[rows.index.duplicated()][0]} twice")
+            raise InputError(f"{split} contains image {rows.index[rows.index.duplicated()][0]} twice")
     if len(one) != len(other) or not one.index.isin(other.index).all():
         alone = one.index.symmetric_difference(other.index)
         raise InputError(
-            f"{first} and {second} do not hold the same images ({len(one)} and {len(other)}, "
-            f"{len(alone)} of them in one only, e.g. image {alone[0]})"
+            f"{first} and {second} do not contain the same images ({len(one)} and {len(other)}, "
+            f"{len(alone)} in only one of them, e.g. image {alone[0]})"
         )
     other = other.loc[one.index]
     differing = one["label"].to_numpy() != other["label"].to_numpy()

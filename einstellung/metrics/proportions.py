@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from scipy.special import betaincinv
+
 Interval = tuple[float, float]
 Z_95 = 1.959963984540054
 
@@ -21,7 +23,7 @@ def wilson_interval(share: float, n: int, z: float = Z_95) -> Interval:
     [0.963, 1.0]
     """
     if n < 1 or not 0 <= share <= 1:
-        raise ValueError(f"a share of 0 to 1 and at least one image are needed, not {share} of {n}")
+        raise ValueError(f"expected a share from 0 to 1 and at least one image, got {share} of {n}")
     middle = share + z * z / (2 * n)
     half = z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
     whole = 1 + z * z / n
@@ -62,3 +64,24 @@ def paired_difference_interval(lost: int, won: int, n: int, z: float = Z_95) -> 
     first, second = (lost + 1) / (n + 2), (won + 1) / (n + 2)
     half = z * math.sqrt((first + second - (first - second) ** 2) / (n + 2))
     return max(-1.0, first - second - half), min(1.0, first - second + half)
+
+
+def exact_interval(share: float, n: int, level: float = 0.95) -> Interval:
+    r"""The exact interval of a share counted on ``n`` examples (Clopper and Pearson 1934).
+
+    .. math:: L = B^{-1}(\alpha / 2;\ k,\ n - k + 1), \quad U = B^{-1}(1 - \alpha / 2;\ k + 1,\ n - k), \quad k = n p
+
+    with quantiles of the beta distribution. Its coverage is never below the level. Of a share that is a mean over several
+    models on the same examples, ``n`` is the number of examples: the interval is then conservative.
+
+    >>> [round(bound, 4) for bound in exact_interval(0.1, 100)]
+    [0.049, 0.1762]
+    >>> [round(bound, 4) for bound in exact_interval(0.0, 100)]
+    [0.0, 0.0362]
+    """
+    if n < 1 or not 0 <= share <= 1:
+        raise ValueError(f"a share of 0 to 1 and at least one example are needed, not {share} of {n}")
+    k, tail = share * n, (1 - level) / 2
+    low = float(betaincinv(k, n - k + 1, tail)) if k > 0 else 0.0
+    high = float(betaincinv(k + 1, n - k, 1 - tail)) if k < n else 1.0
+    return low, high

@@ -76,7 +76,7 @@ def ratio_of_means(
 def amplification(gap: float | None, of_baseline: float | None) -> float | None:
     r"""How many times larger a gap is than the baseline's: :math:`gap / gap_{ERM}`.
 
-    None unless the baseline's gap is below -0.01: where it leans on nothing, there is nothing to multiply.
+    None unless the baseline's gap is below -0.01: where it relies on nothing, there is nothing to multiply.
 
     >>> round(amplification(-0.45, -0.153), 2), amplification(-0.1, -0.01), amplification(-0.1, 0.2)
     (2.94, None, None)

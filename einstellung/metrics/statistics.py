@@ -218,7 +218,7 @@ def mcnemar_exact(first: npt.ArrayLike, second: npt.ArrayLike) -> McNemar:
     """
     a, b = np.asarray(first, dtype=bool), np.asarray(second, dtype=bool)
     if a.shape != b.shape or a.ndim != 1:
-        raise ValueError(f"two lists of the same images are needed, not shapes {a.shape} and {b.shape}")
+        raise ValueError(f"expected two lists over the same images, got shapes {a.shape} and {b.shape}")
     only_first, only_second = int((a & ~b).sum()), int((~a & b).sum())
     differing = only_first + only_second
     p = 1.0 if differing == 0 else min(1.0, 2 * float(bdtr(min(only_first, only_second), differing, 0.5)))

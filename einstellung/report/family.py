@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from einstellung.checks import Check
 from einstellung.files import write_json, write_text
-from einstellung.report.notation import join
+from einstellung.prose import join
 from einstellung.report.page import render_template
 from einstellung.report.table_formats import write_table
 from einstellung.report.tables import Table

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from einstellung.report.notation import join
+from einstellung.prose import join
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ def measured_splits(
     for name in sorted(frame["split"].unique(), key=order):
         by = list(frame.loc[frame["split"] == name, "method"].unique())
         where = f"all {methods}" if len(by) == methods else join(by)
-        meaning = describe(name) or "not one of the named splits"
+        meaning = describe(name) or "not a recognised split"
         found.append(MeasuredSplit(name, meaning, images_of(frame, name), where))
     return found
 
@@ -53,24 +53,24 @@ def describe_seeds(seeds: Mapping[str, Iterable[Any]]) -> str:
     """How many seeds the methods have, and which.
 
     >>> describe_seeds({"a": ["1", "2"], "b": ["1"]})
-    '1 to 2 seeds a method (1, 2)'
+    '1 to 2 seeds per method (1, 2)'
     """
     by_method = {method: [str(seed) for seed in own] for method, own in seeds.items()}
     counts = sorted({len(own) for own in by_method.values()})
     names = dict.fromkeys(seed for own in by_method.values() for seed in own)
     if len(counts) > 1:
-        return f"{counts[0]} to {counts[-1]} seeds a method ({', '.join(names)})"
+        return f"{counts[0]} to {counts[-1]} seeds per method ({', '.join(names)})"
     if counts == [1]:
         return f"a single seed ({', '.join(names)})"
-    return f"{counts[0] if counts else 0} seeds a method ({', '.join(names)})"
+    return f"{counts[0] if counts else 0} seeds per method ({', '.join(names)})"
 
 
 def describe_smoothing(smoothing: str, window: int) -> str:
     """How curves were smoothed.
 
     >>> describe_smoothing("trailing", 3)
-    'smoothed by a trailing mean over 3 epochs (epoch 0 left out)'
+    'smoothed by a trailing mean over 3 epochs (excluding epoch 0)'
     """
     if smoothing == "none" or window == 1:
         return "not smoothed"
-    return f"smoothed by a {smoothing} mean over {window} epochs (epoch 0 left out)"
+    return f"smoothed by a {smoothing} mean over {window} epochs (excluding epoch 0)"

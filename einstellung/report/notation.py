@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,7 +48,7 @@ FACETS = {
             "SFR_rel",
             "SFR_rel",
             "Relative Suboptimal Feature Reliance: Δ of the continual model minus Δ of the baseline.",
-            "leans less",
+            "relies less",
             "more",
         ),
         Facet("CSR_rel", "CSR_rel", "Relative cue sensitivity: |Δ| of the continual model minus |Δ| of the baseline."),
@@ -59,15 +59,15 @@ FACETS = {
             "cue hurts",
             "helps",
         ),
-        Facet("delta_paired", "Δ paired", "Δ on the seeds that SFR_rel rests on."),
+        Facet("delta_paired", "Δ paired", "Δ on the seeds used for SFR_rel."),
         Facet("delta_S", "Δ_S", "Δ of the baseline on the same seeds."),
-        Facet("delta_S_paired", "Δ_S paired", "Δ of the baseline on the seeds that SFR_rel rests on."),
-        Facet("delta_within", "Δ within", "Δ with the choice among the shortcut classes only."),
+        Facet("delta_S_paired", "Δ_S paired", "Δ of the baseline on the seeds used for SFR_rel."),
+        Facet("delta_within", "Δ within", "Δ with predictions restricted to the shortcut classes."),
         Facet(
             "SFR_rel_within",
             "SFR_rel within",
-            "SFR_rel with the choice among the shortcut classes only: what is left to compare at the floor.",
-            "leans less",
+            "SFR_rel with predictions restricted to the shortcut classes; still comparable at the floor.",
+            "relies less",
             "more",
         ),
         Facet(
@@ -76,14 +76,14 @@ FACETS = {
         Facet(
             "PD_specific",
             "PD − PD NSC",
-            "PD on the cue's classes minus PD on the others: what is specific to the cue's classes.",
+            "PD on the shortcut classes minus PD on the others: the part specific to the shortcut classes.",
             "cue's classes better",
             "worse",
         ),
         Facet(
             "share_lost",
             "share lost",
-            "Share of the accuracy with the cue that covering it takes away: 1 − masked / patched.",
+            "Share of the accuracy with the cue that is lost when it is covered: 1 − masked / patched.",
             signed=False,
         ),
         Facet(
@@ -93,33 +93,46 @@ FACETS = {
             signed=False,
         ),
         Facet(
-            "SC_patch_within", "SC patched within", "SC patched, choice among the shortcut classes only.", signed=False
+            "SC_patch_within",
+            "SC patched within",
+            "SC patched, with predictions restricted to the shortcut classes.",
+            signed=False,
         ),
-        Facet("SC_mask_within", "SC masked within", "SC masked, choice among the shortcut classes only.", signed=False),
-        Facet("NSC_within", "NSC within", "NSC, choice among the classes without the cue only.", signed=False),
+        Facet(
+            "SC_mask_within",
+            "SC masked within",
+            "SC masked, with predictions restricted to the shortcut classes.",
+            signed=False,
+        ),
+        Facet(
+            "NSC_within", "NSC within", "NSC, with predictions restricted to the classes without the cue.", signed=False
+        ),
         Facet("NSC_lowest", "NSC, lowest seed", "The lowest NSC accuracy over the seeds.", signed=False),
         Facet("SC_patch", "SC patched", "Accuracy on the shortcut classes with the cue.", signed=False),
         Facet("SC_mask", "SC masked", "Accuracy on the same images with the cue covered.", signed=False),
-        Facet("SC_clean", "SC clean", "Accuracy on the same images as they were before the cue.", signed=False),
+        Facet("SC_clean", "SC clean", "Accuracy on the same images without the cue.", signed=False),
         Facet(
-            "SC_elsewhere", "SC elsewhere", "Accuracy on the same images with the cue at another place.", signed=False
+            "SC_elsewhere",
+            "SC elsewhere",
+            "Accuracy on the same images with the cue at another position.",
+            signed=False,
         ),
-        Facet("NSC", "NSC", "Accuracy on the phase 2 classes that never bear the cue.", signed=False),
-        Facet("NSC_patched", "NSC patched", "The same with the cue put on them for testing.", signed=False),
-        Facet("NSC_called_SC", "NSC called SC", "Share of NSC images that are called a shortcut class.", signed=False),
+        Facet("NSC", "NSC", "Accuracy on the phase 2 classes that never have the cue.", signed=False),
+        Facet("NSC_patched", "NSC patched", "The same with the cue added at test time.", signed=False),
+        Facet("NSC_called_SC", "NSC called SC", "Share of NSC images assigned to a shortcut class.", signed=False),
+        Facet("NSC_patched_called_SC", "with cue added", "The same with the cue added at test time.", signed=False),
         Facet(
-            "NSC_patched_called_SC", "with cue put on", "The same with the cue put on them for testing.", signed=False
+            "pull", "pull", "Increase in the share of NSC images assigned to a shortcut class when the cue is added."
         ),
-        Facet("pull", "pull", "How many more NSC images are called a shortcut class when they bear the cue."),
         Facet("T1", "T1 after T2", "Accuracy on phase 1 at the end of phase 2.", signed=False),
         Facet("T1_after_T1", "T1 after T1", "Accuracy on phase 1 at the end of phase 1.", signed=False),
         Facet("AS_cue", "AS cue", "Share of attention on the cue's box, with the cue in it.", signed=False),
-        Facet("AS_clean", "AS clean", "The same on the same images, never painted.", signed=False),
+        Facet("AS_clean", "AS clean", "The same on the same images, without the cue.", signed=False),
         Facet("AS_masked", "AS masked", "The same on the same images, cue covered.", signed=False),
-        Facet("SAG", "SAG", "How much more of the attention the cue draws to its box, relative to clean images."),
+        Facet("SAG", "SAG", "Relative increase of attention on the cue's box, compared with clean images."),
         Facet("CTAS", "CTAS", "Cosine of the mean maps of two phases, on the same images.", signed=False),
         Facet("CTAS_own", "CTAS own", "Cosine of the mean maps of two phases, each on its own images.", signed=False),
-        Facet("ADI", "ADI", "How much maps differ from image to image.", signed=False),
+        Facet("ADI", "ADI", "How much attention maps differ between images.", signed=False),
     )
 }
 
@@ -214,16 +227,6 @@ def interval(key: str, estimate: Summary) -> str:
         return f"n = {estimate.n}: no interval"
     low, high = estimate.ci95
     return f"[{write(key, low)}, {write(key, high)}]"
-
-
-def join(names: Iterable[str]) -> str:
-    """A list as in English prose.
-
-    >>> join(["a"]), join(["a", "b"]), join(["a", "b", "c"])
-    ('a', 'a and b', 'a, b and c')
-    """
-    names = list(names)
-    return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " and " + names[-1] if names else "none"
 
 
 def short_names(methods: Sequence[str], length: int = 20) -> dict[str, str]:

@@ -17,6 +17,7 @@ from einstellung.report.pictures import PictureRow, strip
 from einstellung.report.scripts import json_data, page_script, script_hash
 from einstellung.report.table_formats import footnotes
 from einstellung.report.tables import Missing, Table
+from einstellung.visible import visible, visible_data
 
 if TYPE_CHECKING:
     from einstellung.report.figures.plan import Drawn
@@ -25,7 +26,7 @@ DEFAULT_TEMPLATE = "default.html"
 _FACT_WORDS = {
     "chance": "chance over the whole head",
     "chance_task": "chance within the last phase",
-    "cue_alone": "what the cue alone can give",
+    "cue_alone": "accuracy reachable from the cue alone",
 }
 
 
@@ -146,10 +147,12 @@ def render_template(
     }
     environment.globals["sections"] = Sections()
     code = page_script(scripts)
-    context |= {"script": code, "script_hash": script_hash(code), "data": json_data(data or {})}
+    context |= {"script": code, "script_hash": script_hash(code), "data": json_data(visible_data(data or {}))}
     if isinstance(template, Path):  # by its text: a file may extend one of ours that has the same name
-        return environment.from_string(template.read_text(encoding="utf-8")).render(**context)
-    return environment.get_template(template).render(**context)
+        made = environment.from_string(template.read_text(encoding="utf-8"))
+    else:
+        made = environment.get_template(template)
+    return visible(made.render(**context))
 
 
 def failed_checks(checks: Iterable[Check]) -> list[Check]:
@@ -162,8 +165,8 @@ def check_groups(
 ) -> dict[str, list[dict[str, Any]]]:
     """Both kinds of checks, the failed ones first, then those that could not be made."""
     order = {False: 0, None: 1, True: 2}
-    groups = {f"Proof of the stream '{proof.get('stream')}', made before training": proof_checks} if proof else {}
-    groups["Checks of the log"] = log_checks
+    groups = {f"Verification of the stream '{proof.get('stream')}', before training": proof_checks} if proof else {}
+    groups["Checks of the timeline"] = log_checks
     return {
         name: [asdict(check) for check in sorted(checks, key=lambda check: order[check.passed])]
         for name, checks in groups.items()

@@ -7,11 +7,11 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 
 from einstellung.errors import InputError
+from einstellung.npz import Arrays, read_npz
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,12 @@ class PictureRow:
     images: np.ndarray
 
 
-def read_samples(path: Path) -> dict[str, np.ndarray]:
+def read_samples(path: Path) -> Arrays:
     """The arrays of ``samples.npz``; never unpickles anything."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            return {name: stored[name] for name in stored.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise InputError(f"{path} cannot be read as sample images ({error}); make the results again") from None
+        return read_npz(path)
+    except InputError as error:
+        raise InputError(f"{path} {error}; delete it: the same command makes it again") from None
 
 
 def png_uri(image: np.ndarray) -> str:

@@ -26,7 +26,7 @@ def page_script(own: Sequence[Path | str] = ()) -> Markup:
     parts = [*(_BROWSER / name for name in SHARED), *own, _BROWSER / START]
     code = "\n".join(part if isinstance(part, str) else minify(part.read_text(encoding="utf-8")) for part in parts)
     if "</script" in code.lower() or "<!--" in code:
-        raise ValueError("a script of the page holds what would end its tag")
+        raise ValueError("a page script contains text that would close its tag")
     return Markup(f'\n"use strict";\n(() => {{\n{code}\n}})();\n')
 
 

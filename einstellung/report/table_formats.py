@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 from einstellung.files import write_text
 from einstellung.report.notation import DASH, MINUS
 from einstellung.report.tables import Cell, Table
+from einstellung.visible import one_line
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -33,6 +35,7 @@ _LATEX = {
     "×": r"$\times$",
     "↑": r"$\uparrow$",
 }
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a formula may begin in a spreadsheet
 _LATEX_HEADS = {
     "SFR_rel": r"SFR$_{\mathrm{rel}}$",
     "CSR_rel": r"CSR$_{\mathrm{rel}}$",
@@ -72,7 +75,7 @@ def to_markdown(table: Table) -> str:
     notes = footnotes(table)
 
     def text(cell: Cell) -> str:
-        escaped = cell.text.replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("_", "\\_")
+        escaped = one_line(cell.text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("_", "\\_")
         return escaped + (f" ({notes[cell.why]})" if cell.why is not None else "")
 
     lines = [f"**{table.title}.** {table.note}", ""]
@@ -97,7 +100,7 @@ def to_latex(table: Table, *, label: str) -> str:
     notes = footnotes(table)
 
     def text(cell: Cell) -> str:
-        return escape_latex(cell.text) + (rf"$^{{{notes[cell.why]}}}$" if cell.why is not None else "")
+        return escape_latex(one_line(cell.text)) + (rf"$^{{{notes[cell.why]}}}$" if cell.why is not None else "")
 
     heads = " & ".join(_LATEX_HEADS.get(head, escape_latex(head)) for head in table.head)
     explained = [rf"$^{{{letter}}}$ {escape_latex(reason)}." for reason, letter in notes.items()]
@@ -111,10 +114,25 @@ def to_latex(table: Table, *, label: str) -> str:
 
 
 def to_csv(table: Table) -> str:
-    """The numbers in full; an undefined one is an empty field."""
+    """The numbers in full; an undefined one is an empty field. Text that a spreadsheet would run as a formula is quoted."""
     stream = io.StringIO()
-    fields = list(table.values[0]) if table.values else list(table.head)
+    fields = list(dict.fromkeys(key for row in table.values for key in row)) if table.values else list(table.head)
     writer = csv.DictWriter(stream, fields, lineterminator="\n")
     writer.writeheader()
-    writer.writerows(table.values)
+    writer.writerows({key: _no_formula(value) for key, value in row.items()} for row in table.values)
     return stream.getvalue()
+
+
+def _no_formula(value: Any) -> Any:
+    """A name that begins like a formula, with an apostrophe before it; numbers stay as they are.
+
+    >>> _no_formula("=cmd|' /C calc'!A0"), _no_formula("-0.5"), _no_formula(-0.5), _no_formula("sgd")
+    ("'=cmd|' /C calc'!A0", '-0.5', -0.5, 'sgd')
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value

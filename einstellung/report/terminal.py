@@ -15,6 +15,7 @@ from rich.text import Text
 from einstellung.checks import Check
 from einstellung.report.notation import DASH, MINUS
 from einstellung.report.tables import Cell, Table
+from einstellung.visible import visible
 
 _COLOURS = {
     "bad": "bold red",
@@ -95,7 +96,7 @@ def _print_table(console: Console, table: Table) -> None:
 
 def _width(table: Table, place: int) -> int:
     texts = [table.head[place], *(row[place].text for row in table.rows)]
-    widest = max(cell_len(line) for text in texts for line in text.split("\n"))
+    widest = max(cell_len(line) for text in texts for line in visible(text).split("\n"))
     return min(widest, _FIRST_COLUMN) if place == 0 else widest
 
 
@@ -150,5 +151,6 @@ def _box(console: Console) -> Box | None:
 
 
 def _printable(console: Console, text: str) -> str:
-    """The text, in ASCII where the console can print nothing else."""
+    """The text without characters that steer a terminal, in ASCII where the console can print nothing else."""
+    text = visible(text)
     return text.translate(_ASCII).encode("ascii", "replace").decode() if console.options.ascii_only else text

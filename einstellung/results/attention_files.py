@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from einstellung.errors import InputError
+from einstellung.npz import read_npz
 from einstellung.results.run_files import RunFiles, read_run_table, run_folder
 from einstellung.timeline import Run
 
@@ -84,13 +83,15 @@ AttentionRuns = Mapping[Run, AttentionRun]
 
 def attention_of(files: RunFiles) -> tuple[dict[Run, AttentionRun], list[str]]:
     """See :func:`read_attention`; foreign logs have none."""
-    return ({}, []) if files.folder is None else read_attention(files.folder, files.runs)
+    return ({}, []) if files.folder is None else read_attention(files.folder, files.runs, files.left_out)
 
 
-def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, AttentionRun], list[str]]:
+def read_attention(
+    results: Path, runs: Iterable[Run], left_out: frozenset[str] = frozenset()
+) -> tuple[dict[Run, AttentionRun], list[str]]:
     """Attention of every run that has it, and a sentence for every file that is missing or invalid.
 
-    Where no run left such a file nobody asked for attention, and nothing is said.
+    If no run has such a file, attention was not requested, and nothing is reported.
     """
     runs = list(runs)
     folders = {run: run_folder(results, run) for run in runs}
@@ -99,6 +100,8 @@ def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, Attent
     found, problems = {}, []
     for run, folder in folders.items():
         where = folder.relative_to(results).as_posix()
+        if f"{where}/{TABLE}" in left_out:
+            continue
         try:
             readings = read_readings(folder / TABLE)
         except InputError as error:
@@ -106,7 +109,7 @@ def read_attention(results: Path, runs: Iterable[Run]) -> tuple[dict[Run, Attent
             continue
         arrays: dict[str, Array] = {}
         try:
-            arrays = read_maps(folder / ARRAYS)
+            arrays = {} if f"{where}/{ARRAYS}" in left_out else read_maps(folder / ARRAYS)
         except InputError as error:
             problems.append(f"{where}/{ARRAYS} {error}; maps and CTAS leave {run[0]} seed {run[1]} out")
         found[run] = AttentionRun(readings, arrays)
@@ -120,11 +123,11 @@ def read_readings(path: Path) -> dict[tuple[Moment, str, Place], Reading]:
     frame = read_run_table(path, COLUMNS, "rows", dtype=text, keep_default_na=False, na_values=gaps)
     for column in ("epoch", "n", "AS", "boxed", "entropy", "ADI"):
         if not pd.api.types.is_numeric_dtype(frame[column]) or np.isinf(frame[column]).any():
-            raise InputError(f"has something else than numbers in column '{column}'")
+            raise InputError(f"has values other than numbers in column '{column}'")
         if frame[column].isna().any() and column in ("epoch", "n", "boxed"):  # the others may be undefined
-            raise InputError(f"has a gap in column '{column}'")
+            raise InputError(f"has a missing value in column '{column}'")
     if not frame["boxed"].isin((0, 1)).all():
-        raise InputError("has something else than 0 and 1 in column 'boxed'")
+        raise InputError("has values other than 0 and 1 in column 'boxed'")
     readings: dict[tuple[Moment, str, Place], Reading] = {}
     for line, row in enumerate(frame[list(COLUMNS)].itertuples(index=False), start=2):
         phase, epoch, split, n, layer, head, *values = row
@@ -132,9 +135,7 @@ def read_readings(path: Path) -> dict[tuple[Moment, str, Place], Reading]:
             raise InputError(f"names layer '{layer}' and head '{head}' in line {line}")
         key = ((phase, float(epoch)), split, (layer, head))
         if key in readings:
-            raise InputError(
-                f"says the same twice: line {line} repeats {phase} {epoch:g} {split} {layer} {head}".rstrip()
-            )
+            raise InputError(f"has a duplicate: line {line} repeats {phase} {epoch:g} {split} {layer} {head}".rstrip())
         AS, boxed, entropy, ADI = values  # noqa: N806 (the metrics' own names)
         readings[key] = Reading(int(n), _defined(AS), bool(boxed), _defined(entropy), _defined(ADI))
     return readings
@@ -142,21 +143,13 @@ def read_readings(path: Path) -> dict[tuple[Moment, str, Place], Reading]:
 
 def read_maps(path: Path) -> dict[str, Array]:
     """The arrays of one ``attention.npz`` by name; an error says what is wrong."""
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            arrays: dict[str, Array] = {name: stored[name] for name in stored.files}
-    except FileNotFoundError:
-        raise InputError("is missing") from None
-    except OSError as error:
-        raise InputError(f"cannot be read ({error.strerror or error})") from None
-    except (ValueError, BadZipFile, EOFError, zlib.error):
-        raise InputError("is not a whole .npz file of plain arrays") from None
+    arrays: dict[str, Array] = read_npz(path)
     for name, array in arrays.items():
         dimensions = _DIMENSIONS.get(name.split("/")[0])
         if dimensions is not None and not _are_maps(array, dimensions):
-            raise InputError(f"holds '{name}' as {array.dtype} {list(array.shape)}, not as maps of attention")
+            raise InputError(f"has '{name}' as {array.dtype} {list(array.shape)}, not as attention maps")
     if len({array.shape[-2:] for name, array in arrays.items() if name.split("/")[0] in _DIMENSIONS}) > 1:
-        raise InputError("holds maps of different grids")
+        raise InputError("has maps of different grid sizes")
     _check_examples(arrays)
     return arrays
 
@@ -171,18 +164,18 @@ def _check_examples(arrays: Mapping[str, Array]) -> None:
     images = {name: array for name, array in arrays.items() if name.startswith("example_images/")}
     for name, array in images.items():
         if array.dtype != np.uint8 or array.ndim != 4 or array.shape[-1] != 3 or 0 in array.shape:
-            raise InputError(f"holds '{name}' as {array.dtype} {list(array.shape)}, not as uint8 [N, H, W, 3]")
+            raise InputError(f"has '{name}' as {array.dtype} {list(array.shape)}, not as uint8 [N, H, W, 3]")
     shapes = {array.shape[:3] for array in images.values()}
     regions = arrays.get("example_regions")
     if regions is not None:
         if regions.dtype != np.bool_ or regions.ndim != 3:
-            raise InputError(f"holds 'example_regions' as {regions.dtype} {list(regions.shape)}, not as bool [N, H, W]")
+            raise InputError(f"has 'example_regions' as {regions.dtype} {list(regions.shape)}, not as bool [N, H, W]")
         shapes.add(regions.shape)
     if len(shapes) > 1:
-        raise InputError("holds examples that do not belong together: images and regions differ in number or size")
+        raise InputError("has inconsistent examples: images and regions differ in number or size")
     counts = {len(array) for name, array in arrays.items() if name.startswith("example_rollout/")}
     if images and counts - {len(array) for array in images.values()}:
-        raise InputError("holds examples that do not belong together: images and maps differ in number")
+        raise InputError("has inconsistent examples: images and maps differ in number")
 
 
 def _is_place(layer: str, head: str) -> bool:

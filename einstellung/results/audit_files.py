@@ -1,4 +1,4 @@
-"""``audit.json``: what an audit for unknown cues found in every model, and what it rests on."""
+"""``audit.json``: the findings of an audit for unknown cues in every model, and the evidence for them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError
 
 from einstellung.errors import InputError
-from einstellung.files import read_json, write_text
+from einstellung.hashes import read_sealed, write_sealed
 
 FORMAT: Literal[1] = 1
 AUDIT_FILE, PICTURES_FILE = "audit.json", "audit_pictures.npz"
@@ -19,7 +19,7 @@ Box = tuple[int, int, int, int]
 Kind = Literal["localised", "global"]
 
 
-#: A class's number: 'class' in JSON, which is no name in Python.
+#: The number of a class: 'class' in JSON, which is a keyword in Python.
 CLASS: Any = Field(validation_alias=AliasChoices("class", "label"), serialization_alias="class")
 
 
@@ -40,19 +40,25 @@ class Beats(_Record):
 
 
 class BearingImage(_Record):
-    """An image of the class, how strongly it bears the cue (what the class gains where its region is pasted), and where."""
+    """An image with the cue, the strength of the cue (what the class gains if its region is pasted), and its place.
+
+    ``box``: in pixels of the stored image; ``input_box``: in those that the model received.
+    """
 
     index: int
     score: float
     box: Box | None
+    input_box: Box | None = None
 
 
 class Finding(_Record):
-    """A cue, or what may be one.
+    """A cue, or a suspected one.
 
     - ``label``: written as "class". ``name``: the class's name.
-    - ``box``: top, left, height, width in pixels of the stored image; None where the cue is global, or moves (``moves``): every
-      image then has a box of its own. ``area``: share of the image. ``component``: what was exchanged, for a global cue.
+    - ``box``: top, left, height, width in pixels of the stored image (where stored sizes differ: of the first of ``images``);
+      None if the cue is global, or moves (``moves``): every image then has its own box. ``input_box``: the same in the pixels
+      that the model received, after resizing and cropping. ``area``: share of what the model received. ``component``: what was
+      replaced, for a global cue.
     - ``delta``: accuracy on images of the class minus accuracy with the region covered in black (localised) or the component
       replaced by that of another image (global); ``ci95`` over images, paired.
     - ``pull``: how much the class gains, on average, where the region of its images is pasted into images of other classes;
@@ -65,6 +71,7 @@ class Finding(_Record):
     name: str
     kind: Kind
     box: Box | None
+    input_box: Box | None = None
     moves: bool = False
     component: str | None = None
     area: float
@@ -86,7 +93,10 @@ class Finding(_Record):
 
 
 class ProxyRow(_Record):
-    """What a proxy of the paper gives for one class: accuracy lost under a mask of fixed area, on other images."""
+    """What a proxy of the paper gives for one class: accuracy lost under a mask of fixed area, on other images.
+
+    ``delta_baseline`` and ``sfr_rel``, the difference, under the same masks on the same images: where there is a baseline.
+    """
 
     proxy: Literal["occlusion", "attribution", "replacement"]
     method: str
@@ -96,10 +106,13 @@ class ProxyRow(_Record):
     delta: float
     ci95: Interval
     n: int
+    delta_baseline: float | None = None
+    sfr_rel: float | None = None
+    sfr_rel_ci95: Interval = None
 
 
 class ModelAudit(_Record):
-    """What was found in one model. ``cannot_tell``: why nothing can be said; None where something can."""
+    """The findings for one model. ``cannot_tell``: why the audit is inconclusive; None if it is conclusive."""
 
     findings: tuple[Finding, ...]
     suspicions: tuple[Finding, ...]
@@ -108,7 +121,7 @@ class ModelAudit(_Record):
     per_class: Mapping[int, float]
     proxies: tuple[ProxyRow, ...] = ()
     left_out: tuple[str, ...] = ()
-    looks: int
+    images_evaluated: int
     seconds: float
 
 
@@ -128,7 +141,12 @@ class RelativeRow(_Record):
 
 
 class DataWindow(_Record):
-    """How well one window, or one property, tells a class from the images alone; see ``docs/audit.md``."""
+    """How well one window, or one property, predicts a class from the images alone; see ``docs/audit.md``.
+
+    ``box``: in pixels of the stored image (where sizes differ: of the first image of the class). ``value``: the share of the
+    class's images that are predicted; ``null``: its bound under shuffled labels; ``elsewhere``: by the best window that does not
+    overlap.
+    """
 
     label: int = CLASS
     phase: str | None = None
@@ -136,15 +154,16 @@ class DataWindow(_Record):
     property: str | None
     value: float
     null: float
-    beside: float | None
+    elsewhere: float | None
     alarm: bool
 
 
 class AuditFile(_Record):
-    """Everything that an audit wrote.
+    """The complete result of an audit.
 
     ``image_names``: of the audited images in their order, the file of each or its index in its data set; empty where the images
-    came as an array, whose positions name them.
+    came as an array, whose positions name them. ``image_size``: what models received, ``stored_size``: what is stored (None
+    where sizes differ), both height and width.
     """
 
     format: Literal[1] = FORMAT
@@ -155,11 +174,12 @@ class AuditFile(_Record):
     image_names: tuple[str | int, ...] = ()
     n_images: int
     image_size: tuple[int, int]
+    stored_size: tuple[int, int] | None = None
     settings: Mapping[str, Any]
     provenance: Mapping[str, Any] = Field(default_factory=dict)
 
     def image_name(self, index: int) -> str | int:
-        """What an audited image is called outside the audit."""
+        """The file name or index of an audited image."""
         return self.image_names[index] if self.image_names else index
 
     def to_json(self) -> dict[str, Any]:
@@ -183,11 +203,12 @@ class AuditFile(_Record):
         record["images"] = [self.image_name(image["index"]) for image in bearing]
         record["image_scores"] = [image["score"] for image in bearing]
         record["image_boxes"] = [image["box"] for image in bearing]
+        record["image_input_boxes"] = [image["input_box"] for image in bearing]
         return record
 
 
 def write_audit(folder: Path, audit: AuditFile) -> Path:
-    return write_text(folder / AUDIT_FILE, audit.model_dump_json(by_alias=True, indent=2) + "\n")
+    return write_sealed(folder / AUDIT_FILE, audit.model_dump(mode="json", by_alias=True))
 
 
 def read_audit(folder: Path) -> AuditFile:
@@ -196,7 +217,7 @@ def read_audit(folder: Path) -> AuditFile:
     if not path.exists():
         raise InputError(f"{folder} holds no {AUDIT_FILE}: run 'einstellung audit' first")
     try:
-        return AuditFile.model_validate(read_json(path))
+        return AuditFile.model_validate(read_sealed(path))
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"]))

@@ -1,4 +1,4 @@
-"""A study's configuration: its schema, where it is read from, and messages about wrong keys. No torch in here."""
+"""The configuration of a study: schema, reading, and messages about wrong keys. Does not import torch."""
 
 from __future__ import annotations
 
@@ -19,22 +19,25 @@ from pydantic import (
     model_validator,
 )
 
-from einstellung.errors import InputError
+from einstellung.errors import InputError, ProblemList
 from einstellung.registry import suggestion
 from einstellung.results.probe_names import known_probes
+from einstellung.visible import quoted
+from einstellung.yaml_text import parse_yaml, read_yaml
 
 PRESETS = Path(__file__).parent / "presets"
 FORMAT: Literal[2] = 2  # of config.yaml and the keys of runs; older results folders have none
 
-Positive = Annotated[int, Field(ge=1)]
-MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$")]  # part of the name of a folder
-Seed = Annotated[int, Field(ge=0, lt=2**53)]  # what every number format on the way keeps exactly
-PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$")]  # it becomes the name of a folder
+Positive = Annotated[int, Field(ge=1, le=10**9)]
+Epochs = Annotated[int, Field(ge=1, le=10**6)]  # of a phase: a plan names every one
+MethodName = Annotated[str, Field(pattern=r"^\w[\w.+~-]*$", max_length=60)]  # part of a folder's name
+Seed = Annotated[int, Field(ge=0, lt=2**53)]  # exact in every number format that it passes through
+PlainName = Annotated[str, Field(pattern=r"^\w[\w .+-]*$", max_length=80)]  # names a folder
 # section and old key -> new key; a configuration that uses the old one is refused with the new name
 _RENAMED_KEYS = {("stream", "shown_size"): "input_size", ("stream", "sees"): "input_modality"}
+_A_PATH: dict[str, Any] = {"path": True}  # marks a key whose value is one
 _PATHS = (
     ("stream", "path"),
-    ("stream", "boxes"),
     ("stream", "rules"),
     ("stream", "perception"),
     ("backbone", "weights"),
@@ -46,7 +49,7 @@ class _Section(BaseModel):
 
 
 class _Named(BaseModel):
-    """A registered entry by name; its other keys are its own options, which it checks itself."""
+    """A registered entry by name; the other keys are its options, which are checked against its signature."""
 
     model_config = ConfigDict(extra="allow", frozen=True)
     name: str
@@ -57,7 +60,7 @@ class _Named(BaseModel):
 
 
 class StreamConfig(_Named):
-    """A stream by name. ``input_size``: the side to which images are enlarged for the net, cue included; null: unchanged."""
+    """A stream by name. ``input_size``: the side to which images and cue are enlarged for the net; null: unchanged."""
 
     name: str = "shapes"
     input_size: Annotated[int, Field(ge=8)] | None = None
@@ -71,17 +74,31 @@ class BackboneConfig(_Named):
     name: str = "resnet18"
 
 
-class TrainingConfig(_Section):
-    """How every phase of every run is trained, each with an optimiser of its own.
+class LauncherConfig(_Named):
+    """A launcher by name. Written as a name alone where there are no options.
 
-    ``schedule``: with ``steps`` the learning rate is multiplied by ``decay`` after each of the ``milestones`` (one list for all
-    phases, or a list for each), with ``cosine`` it falls along half a wave to ``lr_end``. ``momentum`` is sgd's.
-
-    ``matmul`` is torch's setting for products of fp32 matrices, ``compile`` has torch compile the net. ``kernels``: torch's own
-    ways through a net's layers, or ours where they are faster (on CPUs, in fp32); ``layout``: the order of pixels in memory.
+    >>> LauncherConfig(name="local").model_dump(), LauncherConfig(name="ray", address="auto").model_dump()
+    ('local', {'name': 'ray', 'address': 'auto'})
     """
 
-    epochs: tuple[Positive, ...] = (50, 50)
+    name: str = "local"
+
+    @model_serializer(mode="wrap")
+    def _name_alone(self, handler: SerializerFunctionWrapHandler) -> Any:
+        return handler(self) if self.options else self.name
+
+
+class TrainingConfig(_Section):
+    """How every phase of every run is trained, each with its own optimiser.
+
+    ``schedule``: with ``steps`` the learning rate is multiplied by ``decay`` after each of the ``milestones`` (one list for all
+    phases, or a list for each), with ``cosine`` it follows a cosine down to ``lr_end``. ``momentum`` applies to sgd.
+
+    ``matmul`` is torch's precision of fp32 matrix products, ``compile`` compiles the net with torch. ``kernels``: torch's
+    layers, or ours where they are faster (on CPUs, in fp32); ``layout``: the order of pixels in memory.
+    """
+
+    epochs: tuple[Epochs, ...] = (50, 50)
     batch_size: Positive = 32
     optimiser: Literal["sgd", "adam"] = "sgd"
     lr: Annotated[float, Field(gt=0)] = 0.01
@@ -118,13 +135,13 @@ class TrainingConfig(_Section):
 
     @property
     def thread_count(self) -> int:
-        """``threads`` as a number, which ``auto`` becomes before anything is trained.
+        """``threads`` as a number; ``auto`` is resolved before training.
 
         >>> TrainingConfig(threads=2).thread_count
         2
         """
         if self.threads == "auto":
-            raise InputError("training.threads is 'auto' and was not measured yet; give a number from 1")
+            raise InputError("training.threads is 'auto' and has not been measured yet; give a number from 1")
         return self.threads
 
     @field_validator("threads", mode="wrap")
@@ -149,17 +166,17 @@ class TrainingConfig(_Section):
     def _one_schedule_per_phase(self) -> Self:
         nested = any(isinstance(entry, tuple) for entry in self.milestones)
         if nested and len(self.milestones) != len(self.epochs):
-            raise ValueError("milestones has a list for each phase, but not as many as epochs has entries")
+            raise ValueError("milestones has one list per phase, but epochs has a different number of entries")
         return self
 
 
 class EvaluationConfig(_Section):
-    """What is measured when. ``every_steps`` adds measurements within an epoch of the last phase.
+    """What is evaluated when. ``every_steps`` adds evaluations within the epochs of the last phase.
 
     ``t1_all_every`` and ``extra_every`` count epochs of the last phase between measurements of T1_all and of the splits that
     the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue). ``first_phase``: in the first phase all
-    splits, its own only, or its own on the way and all at its ``end``. ``subsets: end`` measures nothing but validation on the
-    way and the rest at the end of a phase: quicker, but without curves there is no adaptation delay.
+    splits, only its own, or its own during the phase and all at its ``end``. ``subsets: end`` evaluates only validation during a
+    phase and the rest at its end: faster, but without curves there is no adaptation delay.
     """
 
     batch_size: Positive = 250
@@ -174,7 +191,7 @@ class AttentionConfig(_Section):
     """Attention of a vision transformer, at the end of every phase and after the given ``epochs`` of each.
 
     ``splits`` and ``images``: which splits, and at most how many images of each (null: the usual splits, all images).
-    ``examples``: how many images are kept with their maps, to be looked at.
+    ``examples``: how many images are kept with their maps, for the report.
     """
 
     epochs: tuple[Positive, ...] = ()
@@ -195,7 +212,7 @@ class CombinationConfig(_Section):
     """A method made of others, by their names; exactly one of the three.
 
     ``parts: [REPLAY, METHOD]``: METHOD with replay of earlier phases; ``then: [FIRST, SECOND]``: FIRST learns the first phase,
-    SECOND all others; ``of: METHOD``: METHOD once more, with options of its own.
+    SECOND all others; ``of: METHOD``: METHOD again, with other options.
     """
 
     parts: tuple[str, str] | None = None
@@ -226,18 +243,19 @@ class CombinationConfig(_Section):
         return self.parts or self.then or (str(self.of),)
 
 
-_NAMED = ("stream", "cue", "backbone")  # sections that may be given as a name alone
+_NAMED = ("stream", "cue", "backbone", "launcher")  # sections that may be given as a name alone
 
 
 class StudyConfig(_Section):
-    """Everything that shapes a study and its results.
+    """Everything that determines a study and its results.
 
-    ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``methods`` are names:
+    ``format`` is the version of this schema. ``cue`` and ``cover`` are null where a stream plants none. ``audit``: the folder of
+    an audit, whose boxes ``cover: from-audit`` covers. ``methods`` are names:
     of a learner, of one of the ``combinations``, or short for one (``er+lle``); ``{name: ..., parts: [er, lle]}`` defines a
-    combination in place. ``logging``: files to watch a run by. ``diagnosis`` names what the study asks (null: what its stream is
-    made for), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of the same runs, each with its
-    settings; changing these trains nothing anew. ``probes`` are measured on the nets that the phases leave; they train nothing
-    anew either. ``launcher``: where jobs run, without effect on results.
+    combination in place. ``logging``: where each run logs while it trains; all local. ``diagnosis``: how the study is
+    evaluated (null: as its stream suggests), ``score`` holds that diagnosis' settings, and ``companions`` other diagnoses of
+    the same runs, each with its settings; changing these needs no new training. ``probes`` are measured on the stored nets and
+    need no new training either. ``launcher``: where jobs run, without effect on results.
     """
 
     format: Literal[2] = FORMAT
@@ -246,6 +264,7 @@ class StudyConfig(_Section):
     stream: StreamConfig = StreamConfig()
     cue: CueConfig | None = CueConfig()
     cover: str | None = "black"
+    audit: str | None = Field(default=None, json_schema_extra=_A_PATH)
     backbone: BackboneConfig = BackboneConfig()
     training: TrainingConfig = TrainingConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
@@ -257,15 +276,15 @@ class StudyConfig(_Section):
     diagnosis: str | None = None
     score: dict[str, Any] = {}
     companions: dict[str, dict[str, Any]] = {}
-    launcher: str = "local"
+    launcher: LauncherConfig = LauncherConfig()
     probes: tuple[str, ...] = ()
-    logging: tuple[Literal["csv", "tensorboard"], ...] = ()
+    logging: tuple[Literal["csv", "tensorboard", "mlflow", "wandb"], ...] = ()
 
     @field_validator("methods", "seeds", "logging")
     @classmethod
     def _unique(cls, value: tuple[Any, ...]) -> tuple[Any, ...]:
         if len(set(value)) != len(value):
-            raise ValueError("names something twice")
+            raise ValueError("contains a duplicate")
         return value
 
     @field_validator("probes")
@@ -338,6 +357,8 @@ def _paths_from(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
         return str((folder / Path(one).expanduser()).absolute()) if isinstance(one, str) and one else one
 
     result = dict(values)
+    paths = {name for name, known in StudyConfig.model_fields.items() if known.json_schema_extra == _A_PATH}
+    result |= {key: found(value) for key, value in result.items() if key in paths}
     for section, key in _PATHS:
         if isinstance(inner := result.get(section), Mapping) and key in inner:
             result[section] = {**inner, key: found(inner[key])}
@@ -349,18 +370,11 @@ def _paths_from(folder: Path, values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_yaml(path: Path) -> dict[str, Any]:
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"no such configuration: {path}; 'einstellung ls presets' lists the built-in ones") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    except (yaml.YAMLError, ValueError) as error:  # ValueError: an invalid date
-        raise InputError(f"{path} is not valid YAML: {error}") from None
+    values = read_yaml(path, f"no such configuration: {path}; 'einstellung ls presets' lists the built-in ones")
     if values is None:
         values = {}
     if not isinstance(values, dict):
-        raise InputError(f"{path} must hold 'key: value' lines, not a {type(values).__name__}")
+        raise InputError(f"{path} must contain 'key: value' lines, not a {type(values).__name__}")
     return values
 
 
@@ -392,11 +406,7 @@ def with_assignments(values: Mapping[str, Any], assignments: Iterable[str]) -> d
         key, sign, text = assignment.partition("=")
         if not sign or not key.strip():
             raise InputError(f"--set {assignment}: write it as key=value, for instance --set training.lr=0.1")
-        try:
-            value = yaml.safe_load(text)
-        except (yaml.YAMLError, ValueError):
-            raise InputError(f"--set {assignment}: the value is not valid YAML") from None
-        result = with_value(result, key.strip(), value)
+        result = with_value(result, key.strip(), parse_yaml(text, f"--set {key.strip()}"))
     return result
 
 
@@ -412,15 +422,24 @@ def with_value(values: Mapping[str, Any], key: str, value: Any) -> dict[str, Any
 
 
 def build_config(values: Mapping[str, Any], where: str | None = "the configuration") -> StudyConfig:
-    """Check everything that can be checked without torch; the error names ``where`` the first problem is, and its key."""
-    prefix = "" if where is None else f"{where}: "
+    """Check everything that can be checked without torch; the error names ``where`` the problems are, and their keys."""
+    problems = ProblemList("" if where is None else f"{where}: ")
     for (section, old), new in _RENAMED_KEYS.items():
         if isinstance(given := values.get(section), Mapping) and old in given:
-            raise InputError(f"{prefix}'{section}.{old}' is now called '{section}.{new}': rename the key")
+            problems.add(f"'{section}.{old}' is now called '{section}.{new}': rename the key")
+    config = None
     try:
-        return StudyConfig.model_validate(dict(values))
+        config = StudyConfig.model_validate(dict(values))
     except ValidationError as error:
-        raise InputError(f"{prefix}{_describe(error.errors()[0])}") from None
+        found = error.errors()
+        for problem in found:
+            # entries that are invalid do not count, so pydantic also calls their list too short
+            inside = [other for other in found if other is not problem and other["loc"][:-1] == problem["loc"]]
+            if problem["type"] != "too_short" or not inside:
+                problems.add(_describe(problem))
+    problems.raise_any()
+    assert config is not None
+    return config
 
 
 def _describe(problem: Mapping[str, Any]) -> str:
@@ -428,15 +447,17 @@ def _describe(problem: Mapping[str, Any]) -> str:
     key = ".".join(place)
     if problem["type"] == "extra_forbidden":
         return f"unknown key '{key}': {suggestion(place[-1], _keys_at(place[:-1]))}"
+    if problem["type"] == "too_short":
+        return f"{key}: give at least {problem['ctx']['min_length']} (got {quoted(problem.get('input'))})"
     message = str(problem["msg"]).removeprefix("Value error, ")
-    return f"{key}: {message[0].lower()}{message[1:]} (got {problem.get('input')!r})"
+    return f"{key}: {message[0].lower()}{message[1:]} (got {quoted(problem.get('input'))})"
 
 
 def _keys_at(place: Sequence[str]) -> list[str]:
     model: Any = StudyConfig
     for part in place:
         if part not in model.model_fields:
-            continue  # a place in a list, or a name of the user's own
+            continue  # an index in a list, or a name that the user chose
         model = model.model_fields[part].annotation
         if not (isinstance(model, type) and issubclass(model, BaseModel)):
             model = next(kind for kind in get_args(model) if isinstance(kind, type) and issubclass(kind, BaseModel))

@@ -14,6 +14,8 @@ from einstellung.errors import InputError
 from einstellung.files import write_text
 from einstellung.registry import suggestion
 from einstellung.results.config import PlainName, StudyConfig, build_config, merged, with_assignments
+from einstellung.results.folder import member_folder, other_files
+from einstellung.yaml_text import read_yaml
 
 KEY = "studies"
 _TAKEN = (
@@ -46,18 +48,11 @@ class Family:
             return None
         members = values[KEY]
         if not isinstance(members, Mapping) or len(members) < 2:
-            raise InputError(f"{where}: studies must name at least two studies, each with what it changes")
+            raise InputError(f"{where}: studies must name at least two studies, each with its changes")
         for name, change in members.items():
-            try:
-                TypeAdapter(PlainName).validate_python(name)
-            except ValidationError:
-                raise InputError(f"{where}: studies.{name}: choose a plain name, which can name a folder") from None
-            if name.lower() in _TAKEN:
-                raise InputError(
-                    f"{where}: studies.{name}: this name is reserved for what the studies share; choose another"
-                )
+            _require_plain(name, where)
             if change is not None and not isinstance(change, Mapping):
-                raise InputError(f"{where}: studies.{name} must hold 'key: value' lines")
+                raise InputError(f"{where}: studies.{name} must contain 'key: value' lines")
         common = {key: value for key, value in values.items() if key != KEY}
         return Family(common, {str(name): dict(change or {}) for name, change in members.items()})
 
@@ -84,18 +79,28 @@ class Family:
         return Family(self.common, {name: change for name, change in self.members.items() if name in names})
 
 
+def _require_plain(name: Any, where: str) -> None:
+    """Refuse what cannot be the name of a study's folder directly below that of its family."""
+    try:
+        TypeAdapter(PlainName).validate_python(name)
+    except ValidationError:
+        raise InputError(f"{where}: studies.{name}: choose a plain name that can be a folder's name") from None
+    if name.lower() in _TAKEN:
+        raise InputError(f"{where}: studies.{name}: this name is reserved for shared files; choose another")
+
+
 def family_file(root: Path) -> Path:
     return root / "family.yaml"
 
 
 def check_family_root(root: Path) -> None:
-    """Refuse a folder that holds something else."""
+    """Refuse a folder with other content."""
     if root.exists() and not root.is_dir():
         raise InputError(f"{root} is a file; choose a folder for --out")
     if family_file(root).exists() or not root.is_dir():
         return
-    if strangers := [entry.name for entry in root.iterdir() if entry.name != ".lock"]:
-        raise InputError(f"{root} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
+    if others := other_files(root):
+        raise InputError(f"{root} contains other files ({others[0]}, ...); choose a new or empty folder for --out")
 
 
 def write_family(root: Path, names: Sequence[str], order: Sequence[str] = ()) -> None:
@@ -113,7 +118,11 @@ def write_family(root: Path, names: Sequence[str], order: Sequence[str] = ()) ->
 def read_family(root: Path) -> list[str]:
     """The names of the members' folders."""
     try:
-        stored = yaml.safe_load(family_file(root).read_text(encoding="utf-8"))
-        return [str(name) for name in stored[KEY]]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError) as error:
+        stored = read_yaml(family_file(root))
+        names = [str(name) for name in stored[KEY]]
+    except (KeyError, TypeError) as error:
         raise InputError(f"cannot read {family_file(root)}: {error}") from None
+    for name in names:
+        _require_plain(name, str(family_file(root)))
+        member_folder(root, name)
+    return names

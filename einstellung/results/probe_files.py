@@ -10,7 +10,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from einstellung.errors import InputError
-from einstellung.files import read_json, write_text
+from einstellung.hashes import read_sealed, write_sealed
 from einstellung.results.probe_names import PROBES
 from einstellung.results.run_files import RunFiles
 from einstellung.timeline import Run
@@ -158,7 +158,7 @@ def probe_path(folder: Path, probe: str) -> Path:
 
 
 def write_probe(folder: Path, found: ProbeFile[Any]) -> Path:
-    return write_text(probe_path(folder, found.probe), found.model_dump_json(indent=2) + "\n")
+    return write_sealed(probe_path(folder, found.probe), found.model_dump(mode="json"))
 
 
 def read_probe(folder: Path, probe: str) -> ProbeFile[Any] | None:
@@ -167,7 +167,7 @@ def read_probe(folder: Path, probe: str) -> ProbeFile[Any] | None:
     if not path.exists():
         return None
     try:
-        found = _KINDS[probe].model_validate(read_json(path))
+        found = _KINDS[probe].model_validate(read_sealed(path))
     except ValidationError as error:
         problem = error.errors()[0]
         where = ".".join(map(str, problem["loc"]))

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import einstellung
+from einstellung.version import __version__
 
 _PACKAGES = ("torch", "numpy", "pandas", "scipy", "matplotlib", "pydantic", "safetensors")
 
@@ -23,7 +23,7 @@ def provenance(command: str, digests: dict[str, str]) -> dict[str, Any]:
         "command": command,
         "started": now(),
         "finished": None,
-        "code_version": einstellung.__version__,
+        "code_version": __version__,
         "code_hash": code_hash(),
         "git_commit": git_commit(),
         "packages": {name: _version(name) for name in _PACKAGES},
@@ -43,7 +43,7 @@ def now() -> str:
 
 def code_hash() -> str:
     """A hash of the package's source files: equal hashes mean equal code."""
-    root = Path(einstellung.__file__).parent
+    root = Path(__file__).parents[1]
     hasher = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         hasher.update(str(path.relative_to(root)).encode())
@@ -52,13 +52,14 @@ def code_hash() -> str:
 
 
 def file_hashes(files: Iterable[Path]) -> dict[str, str]:
-    """A hash of every file's content."""
-    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in files}
+    """A hash of every file's content; of a folder (a run of MLflow's), of every file below it."""
+    every = [one for file in files for one in (sorted(file.rglob("*")) if file.is_dir() else [file])]
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in every if file.is_file()}
 
 
 def git_commit() -> str | None:
     """The commit of the checkout that the package runs from, marked if files differ; None outside a checkout."""
-    root = Path(einstellung.__file__).parent
+    root = Path(__file__).parents[1]
     try:
         commit = _git(root, "rev-parse", "--short=12", "HEAD")
         changed = _git(root, "status", "--porcelain", "--", ".")

@@ -6,16 +6,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 import pandas as pd
 
 from einstellung.errors import InputError
-from einstellung.files import read_json
+from einstellung.foreign_files import open_regular
 from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
+from einstellung.npz import Arrays, read_npz
+from einstellung.results.folder import read_status
 from einstellung.timeline import Run
 
+_MOST_BYTES = 2**30
 SOURCE_COLUMNS = ("index", "source", "value")
 CHOSEN_NET, LAST_NET = "model.safetensors", "model_last.safetensors"
 
@@ -34,32 +36,35 @@ class RunFiles:
     """Files that runs store next to their timelines, read on demand; foreign logs have none.
 
     ``probe_folder``: where files of probes lie, if not in the results folder. ``log_folder``: the folder that foreign logs were
-    read from, where they are in one.
+    read from, where they are in one. ``left_out``: damaged files, by their path below ``folder``, which are not read.
     """
 
     folder: Path | None = None
     runs: tuple[Run, ...] = ()
     probe_folder: Path | None = None
     log_folder: Path | None = None
+    left_out: frozenset[str] = frozenset()
 
     def predictions(
         self, last: bool = False, so: str = "tests on single images leave {run} out"
     ) -> tuple[Predictions, list[str]]:
         """See :func:`read_predictions`."""
-        return ({}, []) if self.folder is None else read_predictions(self.folder, self.runs, last, so)
+        if self.folder is None:
+            return {}, []
+        return read_predictions(self.folder, self.runs, last, so, self.left_out)
 
     def sources(self) -> tuple[pd.DataFrame | None, list[str]]:
         """See :func:`read_sources`."""
-        return (None, []) if self.folder is None else read_sources(self.folder)
+        return (None, []) if self.folder is None or "sources.csv" in self.left_out else read_sources(self.folder)
 
     def pictures(self) -> list[RunPictures]:
         """See :func:`find_pictures`."""
-        return [] if self.folder is None else find_pictures(self.folder, self.runs)
+        return [] if self.folder is None else find_pictures(self.folder, self.runs, self.left_out)
 
     def key(self, run: Run) -> str | None:
         """The key of a run's training; None where it was not recorded."""
-        file = None if self.folder is None else run_folder(self.folder, run) / "status.json"
-        return read_json(file).get("key") if file is not None and file.exists() else None
+        status = None if self.folder is None else read_status(run_folder(self.folder, run))
+        return None if status is None else status.get("key")
 
     @property
     def has_nets(self) -> bool:
@@ -71,7 +76,7 @@ class RunFiles:
     @property
     def samples(self) -> Path | None:
         """The sample images of the study, where it stored some."""
-        path = None if self.folder is None else self.folder / "samples.npz"
+        path = None if self.folder is None or "samples.npz" in self.left_out else self.folder / "samples.npz"
         return path if path is not None and path.exists() else None
 
 
@@ -80,7 +85,11 @@ def run_folder(results: Path, run: Run) -> Path:
 
 
 def read_predictions(
-    results: Path, runs: Iterable[Run], last: bool = False, so: str = "tests on single images leave {run} out"
+    results: Path,
+    runs: Iterable[Run],
+    last: bool = False,
+    so: str = "tests on single images leave {run} out",
+    left_out: frozenset[str] = frozenset(),
 ) -> tuple[Predictions, list[str]]:
     """The predictions of every run that has them, and a sentence for every file that is missing or invalid.
 
@@ -91,6 +100,8 @@ def read_predictions(
         path = run_folder(results, run) / "predictions.csv"
         if last and (of_last := path.with_name("predictions_last.csv")).exists():
             path = of_last
+        if path.relative_to(results).as_posix() in left_out:
+            continue
         try:
             found[run] = read_prediction_file(path)
         except InputError as error:
@@ -102,15 +113,16 @@ def read_predictions(
 def read_run_table(path: Path, columns: Sequence[str], rows: str, **options: Any) -> pd.DataFrame:
     """A CSV of a run with these columns and at least one row, by pandas' ``options``; an error says what is wrong."""
     try:
-        frame: pd.DataFrame = pd.read_csv(path, **options)
-    except FileNotFoundError:
-        raise InputError("is missing") from None
+        with open_regular(path, _MOST_BYTES, missing="is missing") as stream:
+            frame: pd.DataFrame = pd.read_csv(stream, **options)
+    except InputError as error:
+        raise InputError(str(error).removeprefix(f"{path} ")) from None
     except (OSError, ValueError) as error:  # pandas' parser errors are ValueErrors
         raise InputError(f"cannot be read ({' '.join(str(error).split())})") from None
     if lacking := [column for column in columns if column not in frame.columns]:
         raise InputError(f"has no column '{lacking[0]}'")
     if frame.empty:
-        raise InputError(f"holds no {rows}")
+        raise InputError(f"has no {rows}")
     return frame
 
 
@@ -119,7 +131,7 @@ def read_prediction_file(path: Path) -> pd.DataFrame:
     frame = read_run_table(path, PREDICTION_COLUMNS, "predictions", dtype={"split": str})
     for column in PREDICTION_COLUMNS[1:]:
         if not pd.api.types.is_integer_dtype(frame[column]):
-            raise InputError(f"has something else than whole numbers in column '{column}'")
+            raise InputError(f"has values other than whole numbers in column '{column}'")
     return frame[list(PREDICTION_COLUMNS)]
 
 
@@ -134,33 +146,30 @@ def read_sources(results: Path) -> tuple[pd.DataFrame | None, list[str]]:
     try:
         frame = read_run_table(path, SOURCE_COLUMNS, "sources")[list(SOURCE_COLUMNS)]
         if not all(pd.api.types.is_integer_dtype(frame[column]) for column in SOURCE_COLUMNS):
-            raise InputError("has something else than whole numbers")
+            raise InputError("has values other than whole numbers")
         if frame["index"].duplicated().any():
             raise InputError(f"has image {frame['index'][frame['index'].duplicated()].iloc[0]} twice")
     except InputError as error:
-        return None, [f"{path.name} {error}; test images are drawn one by one"]
+        return None, [f"{path.name} {error}; test images are resampled individually"]
     return frame.set_index("index"), []
 
 
-def find_pictures(results: Path, runs: Iterable[Run]) -> list[RunPictures]:
+def find_pictures(results: Path, runs: Iterable[Run], left_out: frozenset[str] = frozenset()) -> list[RunPictures]:
     """One picture file per method: that of its first run that has one."""
     first: dict[str, RunPictures] = {}
     for method, seed in runs:
         path = run_folder(results, (method, seed)) / "pictures.npz"
-        if method not in first and path.exists():
+        if method not in first and path.exists() and path.relative_to(results).as_posix() not in left_out:
             first[method] = RunPictures(method, seed, path)
     return list(first.values())
 
 
-def read_pictures(path: Path) -> dict[str, np.ndarray]:
+def read_pictures(path: Path) -> Arrays:
     """The arrays of ``pictures.npz``, uint8 [N, H, W, 3], by name; never unpickles anything."""
     try:
-        with np.load(path, allow_pickle=False) as stored:
-            pictures = {name: stored[name] for name in stored.files}
-    except OSError as error:
-        raise InputError(f"{path.name} cannot be read ({error.strerror or error})") from None
-    except (ValueError, BadZipFile):
-        raise InputError(f"{path.name} is not a whole .npz file of plain arrays") from None
+        pictures = read_npz(path)
+    except InputError as error:
+        raise InputError(f"{path.name} {error}") from None
     for name, images in pictures.items():
         if images.dtype != np.uint8 or images.ndim != 4 or images.shape[-1] != 3 or 0 in images.shape:
             raise InputError(f"'{name}' in {path.name} is {images.dtype} {list(images.shape)}, not uint8 [N, H, W, 3]")

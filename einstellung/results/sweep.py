@@ -13,10 +13,12 @@ import yaml
 from einstellung.errors import InputError
 from einstellung.files import write_text
 from einstellung.results.config import StudyConfig, build_config, with_value
-from einstellung.results.folder import ResultsFolder
+from einstellung.results.folder import ResultsFolder, member_folder, other_files
+from einstellung.yaml_text import parse_yaml, read_yaml
 
+_LONGEST_NAME = 100  # two of them are the name of a folder
 _SWEPT_SECTIONS = ("cue", "cover", "stream", "backbone", "training", "learners")
-SHARED_FIRST_PHASES = "../first_phases"
+FIRST_PHASES, SHARED_FIRST_PHASES = "first_phases", "../first_phases"
 
 
 @dataclass(frozen=True)
@@ -41,10 +43,7 @@ class Sweep:
                 f"--sweep {text}: write it as key=value,value,... with a setting of {', '.join(_SWEPT_SECTIONS[:-1])} or "
                 f"{_SWEPT_SECTIONS[-1]}, for instance --sweep cue.size=2,4,6,8"
             )
-        try:
-            values = yaml.safe_load(f"[{listed}]")
-        except (yaml.YAMLError, ValueError):
-            raise InputError(f"--sweep {text}: the values are not valid YAML") from None
+        values = parse_yaml(f"[{listed}]", f"--sweep {key}")
         names = [folder_name(key, value) for value in values]
         if len(values) < 2 or len(set(names)) < len(names):
             raise InputError(f"--sweep {text}: give at least two different values, separated by commas")
@@ -77,7 +76,9 @@ class Grid:
 
     def __post_init__(self) -> None:
         if self.first.key == self.second.key:
-            raise InputError(f"--sweep names {self.first.key} twice: give two settings, or all values at once")
+            raise InputError(
+                f"--sweep names {self.first.key} twice: give two different settings, or all values in one option"
+            )
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -106,13 +107,13 @@ class Grid:
 
 
 def parse_sweeps(texts: Sequence[str]) -> Sweep | Grid | None:
-    """What ``--sweep`` asks for, given once or twice; None where it is not given.
+    """The sweep given by one or two ``--sweep`` options; None without any.
 
     >>> parse_sweeps(["cue.size=2,4", "cue.share=0.5,1"]).keys
     ('cue.size', 'cue.share')
     """
     if len(texts) > 2:
-        raise InputError(f"--sweep is given {len(texts)} times: a sweep varies one setting or two")
+        raise InputError(f"--sweep is given {len(texts)} times: a sweep varies one or two settings")
     sweeps = [Sweep.parse(text) for text in texts]
     if len(sweeps) == 2:
         return Grid(*sweeps)
@@ -138,19 +139,19 @@ def folder_name(key: str, value: Any) -> str:
     ('cue.size=4', 'cue.colour=255-0-255')
     """
     text = re.sub(r"[^\w.+-]+", "-", str(value)).strip("-")
+    if len(key) + len(text) > _LONGEST_NAME:
+        raise InputError(f"{key}={text}: a value of a sweep names a folder, and this one is too long for that")
     return f"{key}={text}"
 
 
 def with_choices_of_existing(root: Path, studies: Mapping[str, StudyConfig]) -> dict[str, StudyConfig]:
     """``auto`` in a study that is added to a sweep replaced by what it meant for the studies that exist."""
-    existing = next(
-        (ResultsFolder(root / name) for name in studies if ResultsFolder(root / name).config_file.exists()), None
-    )
+    existing = next((ResultsFolder(root / name) for name in studies if ResultsFolder(root / name).is_study), None)
     if existing is None:
         return dict(studies)
     existing.check_usable()
     return {
-        name: config if ResultsFolder(root / name).config_file.exists() else existing.with_recorded_choices(config)
+        name: config if ResultsFolder(root / name).is_study else existing.with_recorded_choices(config)
         for name, config in studies.items()
     }
 
@@ -160,15 +161,15 @@ def sweep_file(root: Path) -> Path:
 
 
 def check_root(root: Path, sweep: Sweep | Grid) -> None:
-    """Refuse a folder that holds something else: a study, another sweep, other files."""
+    """Refuse a folder with other content: a study, another sweep, other files."""
     if root.exists() and not root.is_dir():
         raise InputError(f"{root} is a file; choose a folder for --out")
     if sweep_file(root).exists():
         old = read_sweep(root)
         if old.keys != sweep.keys:
-            raise InputError(f"{root} holds a sweep over {old.label}, not {sweep.label}; choose another --out")
-    elif root.is_dir() and (strangers := [entry.name for entry in root.iterdir() if entry.name != ".lock"]):
-        raise InputError(f"{root} holds other files ({strangers[0]}, ...); choose a new or empty folder for --out")
+            raise InputError(f"{root} has a sweep over {old.label}, not {sweep.label}; choose another --out")
+    elif others := other_files(root):
+        raise InputError(f"{root} contains other files ({others[0]}, ...); choose a new or empty folder for --out")
 
 
 def write_sweep(root: Path, sweep: Sweep | Grid) -> None:
@@ -188,8 +189,14 @@ def _axes(sweep: Sweep | Grid) -> tuple[Sweep, ...]:
 
 def read_sweep(root: Path) -> Sweep | Grid:
     try:
-        stored = yaml.safe_load(sweep_file(root).read_text(encoding="utf-8"))
+        stored = read_yaml(sweep_file(root))
         axes = [Sweep(str(one["key"]), tuple(one["values"])) for one in stored.get("sweeps", [stored])]
-        return Grid(*axes) if len(axes) == 2 else axes[0]
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        sweep = Grid(*axes) if len(axes) == 2 else axes[0]
+    except (LookupError, TypeError, AttributeError) as error:
         raise InputError(f"cannot read {sweep_file(root)}: {error}") from None
+    for key in sweep.keys:
+        if key.split(".")[0] not in _SWEPT_SECTIONS:
+            raise InputError(f"{sweep_file(root)} names '{key}', which is no setting that a sweep can vary")
+    for name in sweep.points:
+        member_folder(root, name)
+    return sweep

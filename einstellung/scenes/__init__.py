@@ -1,1 +1,1 @@
-"""Scenes of simple objects with rules: what may be in a picture, drawn exactly, and the picture itself."""
+"""Scenes of simple objects that satisfy given rules: exact sampling, layout and rendering."""

@@ -63,7 +63,7 @@ class AuditedScenes:
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit. ``broken`` counts the scenes that break the rule of their class, by (task, label)."""
+    """The result of an audit. ``broken`` counts the scenes that violate the rule of their class, by (task, label)."""
 
     variant: str
     scenes: int
@@ -105,7 +105,7 @@ def audit(
 ) -> Audit:
     """Search ``scenes`` for unintended rules.
 
-    ``variant`` None: the one the scenes obey. ``reference``: freshly drawn scenes with the same ``statistics``; statistics
+    ``variant`` None: the one the scenes satisfy. ``reference``: freshly drawn scenes with the same ``statistics``; statistics
     without a reference are not compared. ``top``: how many of the strongest predicates of each task are listed.
 
     >>> from einstellung.scenes.rule_book import PAPER_RULES
@@ -156,7 +156,7 @@ def draw_scenes(book: RuleBook, variant: str, tasks: Sequence[int], count: int, 
 
 
 def broken_rules(book: RuleBook, scenes: AuditedScenes, variant: str) -> dict[tuple[int, int], int]:
-    """How many scenes break the rule of their class (task, label); classes without any are left out.
+    """How many scenes violate the rule of their class (task, label); classes without any are omitted.
 
     If the variant does not have a task, all its scenes count as broken.
     """
@@ -174,7 +174,7 @@ def broken_rules(book: RuleBook, scenes: AuditedScenes, variant: str) -> dict[tu
 
 
 def best_variant(book: RuleBook, scenes: AuditedScenes) -> str:
-    """The variant that most scenes obey. On a tie the narrowest: disjoint scenes are strict too."""
+    """The variant that most scenes satisfy; on a tie the narrowest, as disjoint scenes are strict too."""
     return min(_NARROWEST_FIRST, key=lambda variant: sum(broken_rules(book, scenes, variant).values()))
 
 

@@ -44,7 +44,7 @@ def audit_files(rules: RuleBook | None, path: Path, variant: str | None = None) 
     """Audit a file of records, or every ``scenes.jsonl`` in a folder and below.
 
     ``rules`` None: those the folder was made with, else the paper's. ``variant`` None: by the name of the case's folder, else
-    the one the scenes obey.
+    the one the scenes satisfy.
     """
     found = []
     for file in _files(path):
@@ -82,7 +82,7 @@ def read_audited(path: Path) -> AuditedScenes:
 
 
 def _features(position: Floats, scenes: Scenes | None) -> Features:
-    """What the probe reads; counts and areas only where the records tell the camera, too."""
+    """The probe's features; counts and areas only where the records include the camera."""
     return {POSITIONS: position_features(position)} | ({} if scenes is None else dict(visibility_features(scenes)))
 
 

@@ -1,11 +1,11 @@
-"""Scenes of a class: attributes that its rule allows, and a layout that says nothing about the label.
+"""Scenes of a class: attributes that its rule allows, and a layout that carries no information about the label.
 
 Small objects must stand near the camera to be visible, and large ones far from each other. A layout that only suits its own
-objects would therefore tell which objects there are, and with them the label. So it must also suit a counterpart: the attributes
+objects would therefore reveal which objects there are, and thus the label. So it must also suit a counterpart: the attributes
 of a scene of the task's other class, drawn afresh. With a and b drawn from the two classes, a layout x of either class has the
 density E[valid(x, a) valid(x, b) / Z(a, b)], which is the same for both labels.
 
-Where rules mention places, positions belong to the rules, and there is no counterpart.
+Where rules mention places, positions are part of the rules, and there is no counterpart.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""What positions, counts and visible areas of objects tell about the label, with their attributes left out.
+"""How well positions, counts and visible areas of objects predict the label, without their attributes.
 
 A linear classifier (ridge regression on the labels) reads features that do not depend on the order of the objects, and is scored
 by cross-validation: accuracy, and area under the ROC curve. The null distribution is that of the same probe on shuffled labels,
 of the largest AUC over all tasks and cues, so that a clean set raises an alarm in :data:`LEVEL` of all cases, however many probes
 it gets.
 
-Areas follow from the sizes and shapes that the rules ask for. They are held against freshly drawn scenes as well, and so are
+Areas follow from the sizes and shapes that the rules require. They are also compared with freshly drawn scenes, as are
 positions where the rules mention places.
 """
 
@@ -51,7 +51,7 @@ class CueProbe:
 
     ``null_auc``: exceeded by the largest AUC of all probes in a share :data:`LEVEL` of shuffles of the labels; ``p_value``: the
     share of shuffles whose largest AUC is as far from chance. ``expected_auc``: in freshly drawn scenes, only for cues that the
-    rules explain. ``found``: whether the cue tells more than it may.
+    rules explain. ``found``: whether the cue predicts the label better than it should.
     """
 
     task: int
@@ -97,7 +97,7 @@ def probe_cues(
     explained: Collection[str] = (),
     reference: Mapping[int, LabelledFeatures] | None = None,
 ) -> tuple[CueProbe, ...]:
-    """Probe every cue of every task. What the rules have ``explained`` is found only if it tells more than in ``reference``.
+    """Probe every cue of every task. An ``explained`` cue is found only if it predicts more than in ``reference``.
 
     >>> generator, labels = np.random.default_rng(0), np.repeat([1, 0], 200)
     >>> clean = generator.normal(size=(400, 3))

@@ -43,7 +43,7 @@ _COMPRESSION = 1  # zlib's fastest level: files a fifth larger, written twice as
 
 
 def write_dataset(spec: DatasetSpec, root: Path, workers: int, on_progress: OnProgress) -> dict[str, Any]:
-    """Make whatever of ``spec`` is missing or damaged in ``root``, and return the folder's manifest."""
+    """Make the missing or damaged parts of ``spec`` in ``root``, and return the folder's manifest."""
     spec.check()
     check_folder(root, spec)  # before anything is written there
     with _locked(root):
@@ -85,7 +85,7 @@ def write_chunk(chunk: WorkChunk, settings: RenderSettings, root: Path) -> None:
                 hashes[f"{part}/{name}"] = hashlib.sha256(content).hexdigest()
     except OSError as error:
         raise InputError(
-            f"cannot write to {folder}: {error.strerror or error}; the same command resumes from here"
+            f"cannot write to {folder}: {error.strerror or error}; rerun the same command to resume"
         ) from None
     lines = [
         scene_record(name, chunk.task, chunk.label, rendered.scenes, rendered.places, row)
@@ -127,7 +127,7 @@ def _complete(root: Path, manifest: dict[str, Any], spec: DatasetSpec, variant: 
         for chunk in chunks:
             for name, value in (_chunk_hashes(root, chunk) or {}).items():
                 if listed[name] != value:
-                    raise InputError(f"{folder / name} was rendered to other bytes than before: make the folder again")
+                    raise InputError(f"{folder / name} was rendered differently than before: make the folder again")
         return
     parts = [read_json(_chunk_record(root, chunk)) for chunk in chunks]
     records = write_text(folder / RECORDS, "".join(f"{line}\n" for part in parts for line in part["lines"]))

@@ -36,7 +36,7 @@ def datasheet(book: RuleBook, manifest: Mapping[str, Any], facts: Sequence[Class
 
 ## Motivation
 
-To see whether a continual learner learns the rule that all tasks share, or the confounder of each task. The sets follow the
+To test whether a continual learner learns the rule that all tasks share, or the confounder of each task. The sets follow the
 definitions of "Where is the Truth? The Risk of Getting Confounded in a Continual World" (Busch et al.); the pictures are rendered
 by this program and are not those the authors publish.
 
@@ -52,7 +52,7 @@ The confounders:
 
 - *strict*: positives satisfy the rule and their task's confounder, negatives neither.
 - *disjoint*: as strict, and no picture has a confounder of another task.
-- *unconfounded*: only the rule goes with the label.
+- *unconfounded*: only the rule predicts the label.
 
 {_table(book, facts)}
 
@@ -80,26 +80,26 @@ Seed {settings["seed"]}; a scene depends only on the seed, its case, split, task
 
 ## Uses and limits
 
-- Use the unconfounded test set to see whether the rule was learned. Accuracy on a confounded task says nothing about it.
+- Use the unconfounded test set to test whether the rule was learned. Accuracy on a confounded task cannot show it.
 - The confounders are planted: high accuracy on a confounded task is no achievement, and low accuracy on the unconfounded set
-  says nothing about photographs.
+  does not carry over to photographs.
 - Objects may partly occlude each other. Colours and materials vary with the light.
 - No people, no personal data: everything is computed.
 
 ## Licence and maintenance
 
 The program claims no rights in what it renders; the metadata name CC0. Change that if you publish the folder under other terms.
-The same command with the same versions gives the same bytes, so `made.json` is all that has to be kept.
+The same command with the same versions gives the same bytes, so only `made.json` needs to be kept.
 """
 
 
 def _layout(book: RuleBook) -> str:
-    """What layouts tell about the label."""
+    """What layouts reveal about the label."""
     if book.uses_places:
-        return "The rules mention places, so positions tell about the label."
+        return "The rules mention places, so positions predict the label."
     return """\
-The same layout must also suit the objects of another scene, drawn from the task's other class: so positions, camera and lamps
-alone say nothing about the label. The visible areas of objects do: they follow from the sizes and shapes that the rules ask for.
+The same layout must also suit the objects of another scene, drawn from the task's other class, so positions, camera and lamps
+alone do not predict the label. The visible areas of objects do: they follow from the sizes and shapes that the rules require.
 `einstellung concon audit` measures both."""
 
 

@@ -132,7 +132,7 @@ def _check_finished(case: Path) -> None:
     manifest = read_manifest(case.parent)
     known = manifest["cases"].get(case.name) if manifest is not None else None
     if known is not None and not known["complete"]:
-        raise InputError(f"{case} is incomplete: run the command that makes it again, it resumes")
+        raise InputError(f"{case} is incomplete: rerun the command that makes it to resume")
 
 
 def _tasks(images: Path) -> dict[int, Path]:

@@ -36,10 +36,10 @@ def _single_tasks(logic: Logic, found: VariantLogic) -> list[str]:
     for task, predicate in enumerate(confounders(logic.book)):
         unconfounded = found.result(predicate.formula).unconfounded
         if unconfounded.solves:
-            lines.append(f"T{task + 1} holds no trap: '{predicate.words}' is the ground truth itself.")
+            lines.append(f"T{task + 1} is not confounded: '{predicate.words}' is the ground truth itself.")
             continue
         lines.append(
-            f"T{task + 1} alone cannot tell '{predicate.words}' from '{truth}': both solve it. A learner that takes "
+            f"T{task + 1} alone cannot distinguish '{predicate.words}' from '{truth}': both solve it. A learner of "
             f"'{predicate.words}' is right on {percent(unconfounded.positive)} % of unconfounded positives and "
             f"{percent(unconfounded.negative)} % of unconfounded negatives."
         )
@@ -52,7 +52,7 @@ def _all_confounders(logic: Logic, found: VariantLogic) -> str:
     result = found.result(some.formula)
     if result.joint.solves:
         return (
-            f"All tasks together are solved by '{some.words}' too, which never looks at the ground truth: even joint "
+            f"All tasks together are also solved by '{some.words}', which ignores the ground truth: even joint "
             f"training may learn it, with {percent(result.unconfounded.accuracy)} % accuracy on the unconfounded set."
         )
     if found.best_confounder_rule == 1:
@@ -60,7 +60,7 @@ def _all_confounders(logic: Logic, found: VariantLogic) -> str:
     return (
         f"No rule over the confounders alone solves all tasks together: the best is right on "
         f"{percent(found.best_confounder_rule)} % of their scenes, '{some.words}' on {percent(result.joint.accuracy)} %. A "
-        "learner that sees the tasks one after the other can still settle on each confounder in turn."
+        "learner that sees the tasks one after the other can still learn each confounder in turn."
     )
 
 

@@ -10,7 +10,6 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import einstellung
 from einstellung.errors import InputError
 from einstellung.files import read_json, write_json
 from einstellung.scenes.class_scenes import SAMPLING_VERSION
@@ -20,6 +19,7 @@ from einstellung.scenes.rendering import RENDERER_VERSION
 from einstellung.scenes.rules import RuleBook, rules_in
 from einstellung.scenes.sampling import SPLITS, class_distribution
 from einstellung.scenes.work_chunks import LABELS, RenderSettings, WorkChunk, chunks_of
+from einstellung.version import __version__
 
 MANIFEST = "made.json"
 RECORDS = "scenes.jsonl"
@@ -112,7 +112,7 @@ def open_manifest(root: Path, spec: DatasetSpec) -> dict[str, Any]:
         manifest = {
             "made": datetime.date.today().isoformat(),
             "settings": spec.settings,
-            "versions": {"einstellung": einstellung.__version__} | _packages(spec.rendering.backend),
+            "versions": {"einstellung": __version__} | _packages(spec.rendering.backend),
             "cases": {},
         }
     for variant in spec.variants:

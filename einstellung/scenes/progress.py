@@ -9,7 +9,7 @@ Log = Callable[[str], object]
 OnProgress = Callable[[int, int], object]  # (done, total)
 
 
-def progress_logger(what: str, log: Log, interval: float = 10.0) -> OnProgress:
+def progress_logger(what: str, log: Log, interval: float = 10.0, unit: str = "images") -> OnProgress:
     """Log a line every ``interval`` seconds, and one at the end. Work that was done before the first call took no time.
 
     >>> on_progress = progress_logger("strict train", print, interval=0.0)
@@ -28,7 +28,7 @@ def progress_logger(what: str, log: Log, interval: float = 10.0) -> OnProgress:
         last_logged = now
         gained, elapsed = done - first, now - started
         left = f", about {_duration(elapsed * (total - done) / gained)} left" if gained and done < total else ""
-        log(f"{what}: {done:,} of {total:,} images{left}")
+        log(f"{what}: {done:,} of {total:,} {unit}{left}")
 
     return on_progress
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import read_text
 from einstellung.registry import suggestion
 from einstellung.scenes.counting import mask_counts
 from einstellung.scenes.predicates import confounders, ground_truth
@@ -34,6 +35,7 @@ __all__ = [
     "rules_in",
 ]
 
+_MOST_BYTES = 2**20
 _KEYS = ("ground_truth", "confounders", "objects")
 _ATTRIBUTES = tuple(field.name for field in fields(ObjectPattern))
 _OBJECTS = RuleBook.objects  # default of a file
@@ -83,9 +85,9 @@ def check_rules(book: RuleBook, where: str) -> None:
     for predicate in (ground_truth(book), *confounders(book)):
         number = counted.number(predicate.holds(counted.masks))
         if number in (0, counted.total):
-            how = "is a contradiction: no scene" if number == 0 else "says nothing: every scene"
+            how = "is a contradiction: no scene" if number == 0 else "is a tautology: every scene"
             raise InputError(
-                f"{where}: {predicate.formula} ({predicate.words}) {how} of {book.objects} objects obeys it"
+                f"{where}: {predicate.formula} ({predicate.words}) {how} of {book.objects} objects satisfies it"
             )
 
 
@@ -175,20 +177,12 @@ def _pair_files(path: Path) -> tuple[Path, Path]:
 
 
 def _read(path: Path) -> Any:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise InputError(f"no such file of rules: {path}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
-    if path.suffix.lower() == ".json":
-        try:
-            return json.loads(text)
-        except (ValueError, RecursionError) as error:  # ValueError: also for numbers with too many digits
-            raise InputError(f"{path} is not valid JSON: {error}") from None
-    import yaml
+    missing = f"no such file of rules: {path}"
+    if path.suffix.lower() != ".json":
+        from einstellung.yaml_text import read_yaml
 
+        return read_yaml(path, missing)
     try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: invalid dates
-        raise InputError(f"{path} is not valid YAML: {error}") from None
+        return json.loads(read_text(path, _MOST_BYTES, missing=missing))
+    except (ValueError, RecursionError) as error:  # ValueError: also for numbers with too many digits
+        raise InputError(f"{path} is not valid JSON: {error}") from None

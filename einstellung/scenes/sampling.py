@@ -128,7 +128,7 @@ def class_distribution(book: RuleBook, variant: str, task: int, label: int) -> C
         which = "positives" if label else "negatives"
         raise InputError(
             f"the {variant} set of task {task} has no {which}: no scene of {book.objects} objects is '{predicate.words}'; "
-            "change the rules or leave this variant out"
+            "change the rules, or remove this variant"
         )
     kinds = np.argsort(book.signatures, kind="stable")
     return ClassDistribution(size, tuple(steps), kinds, np.cumsum(numbers) - numbers, book.uses_places)

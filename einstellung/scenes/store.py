@@ -84,28 +84,33 @@ def scene_set(
 ) -> SceneSet:
     """Render ``count`` positives and ``count`` negatives of a task, or load them from the cache."""
     if count < 1 or size < 1:
-        raise InputError(f"{count} size is {size}: both must be 1 or more")
+        raise InputError(f"count is {count}, size is {size}: both must be 1 or more")
     settings = RenderSettings(book, size, seed, resolve_backend(backend))
     chunks = chunks_of(variant, split, task, count)
+    what = f"{variant} {split} t{task}"
+    entry = scene_entry(settings, variant, split, task, count)
+    return set_of(cached_once(entry, lambda: _rendered(chunks, settings, workers, what, log), what, log), chunks)
+
+
+def scene_entry(settings: RenderSettings, variant: str, split: str, task: int, count: int) -> str:
+    """The name of a set in the cache."""
     key = digest(
         [
             _LAYOUT,
             SAMPLING_VERSION,
             RENDERER_VERSION,
-            rules_digest(book),
+            rules_digest(settings.book),
             variant,
             split,
             task,
             count,
-            size,
-            seed,
+            settings.size,
+            settings.seed,
             settings.backend,
         ],
         length=32,
     )
-    what = f"{variant} {split} t{task}"
-    arrays = cached_once(f"scenes-{key}", lambda: _rendered(chunks, settings, workers, what, log), what, log)
-    return set_of(arrays, chunks)
+    return f"scenes-{key}"
 
 
 def attribute_set(book: RuleBook, variant: str, split: str, task: int, *, count: int, seed: int) -> SceneSet:

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from einstellung.errors import InputError
 from einstellung.exit_with_parent import exit_with_parent
+from einstellung.interrupts import interrupts_deferred
 from einstellung.scenes.attributes import Codes
 from einstellung.scenes.class_scenes import draw_class
 from einstellung.scenes.rendering import render
@@ -127,10 +128,12 @@ def map_in_processes(work: Callable[[Item], Result], items: Sequence[Item], work
         min(workers, len(items)), mp_context=multiprocessing.get_context("spawn"), initializer=_initialise_worker
     )
     try:
-        yield from pool.map(work, items)
+        with interrupts_deferred():  # its processes start here
+            results = pool.map(work, items)
+        yield from results
     except BrokenProcessPool:
         raise InputError(
-            "a rendering process was killed: run the same command again, with fewer workers if memory is short"
+            "a rendering process was killed: rerun the command, with fewer workers if memory is short"
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

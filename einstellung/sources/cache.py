@@ -36,7 +36,7 @@ def is_off() -> bool:
 def cache_folder() -> Path:
     """``$EINSTELLUNG_CACHE``, or ``einstellung`` in the user's cache folder."""
     if is_off():
-        raise InputError(f"switched off by {VARIABLE}={os.environ[VARIABLE]}")
+        raise InputError(f"disabled by {VARIABLE}={os.environ[VARIABLE]}")
     if chosen := os.environ.get(VARIABLE):
         return Path(chosen).expanduser()
     shared = Path(os.environ.get("XDG_CACHE_HOME", ""))
@@ -51,6 +51,14 @@ def cache_folder() -> Path:
 def cache_bytes(folder: Path) -> int:
     """The size of the cache on disk."""
     return sum(file.stat().st_size for file in folder.glob("*/[!.]*") if file.is_file())
+
+
+def is_stored(entry: str) -> bool:
+    """Whether the cache has an entry of this name; its content is checked when it is read."""
+    try:
+        return (cache_folder() / entry / _MANIFEST).exists()
+    except InputError:  # there is no cache
+        return False
 
 
 def cached(entry: str, make: Callable[[], Arrays], root: Path | None = None) -> Arrays:
@@ -80,7 +88,7 @@ def cached(entry: str, make: Callable[[], Arrays], root: Path | None = None) -> 
 
 
 def _with_warning(arrays: Arrays, reason: InputError) -> Arrays:
-    warnings.warn(f"read without a cache, so it takes as long every time: {reason}", stacklevel=3)
+    warnings.warn(f"not cached, so the data are decoded on every run: {reason}", stacklevel=3)
     return arrays
 
 
@@ -103,9 +111,9 @@ def _stored(folder: Path) -> Arrays | None:
 
 def _mapped(file: Path, facts: Mapping[str, Any]) -> npt.NDArray[Any]:
     if file_hash(file, "sha256") != facts["sha256"]:
-        raise ValueError(f"{file} is not what was written")
+        raise ValueError(f"{file} has changed since it was written")
     # copy-on-write: torch wants writable memory, and the file must not change
     array: npt.NDArray[Any] = np.load(file, mmap_mode="c", allow_pickle=False)
     if list(array.shape) != facts["shape"] or array.dtype.str != facts["dtype"]:
-        raise ValueError(f"{file} does not hold what its manifest says")
+        raise ValueError(f"{file} does not match its manifest")
     return array

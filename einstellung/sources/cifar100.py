@@ -16,9 +16,18 @@ from einstellung.sources.cache import Arrays, cached
 from einstellung.sources.locations import data_locations, describe_locations
 from einstellung.sources.published import CIFAR100, PublishedDataset
 from einstellung.sources.reading import content_hash, read_files
+from einstellung.sources.stand_ins import assume
 from einstellung.sources.unpickling import read_pickle
 
 _SIDE = 32
+_TRAIN_PER_CLASS, _TEST_PER_CLASS = 500, 100
+_SUPERCLASSES = (
+    *("aquatic_mammals", "fish", "flowers", "food_containers", "fruit_and_vegetables", "household_electrical_devices"),
+    *("household_furniture", "insects", "large_carnivores", "large_man-made_outdoor_things"),
+    *("large_natural_outdoor_scenes", "large_omnivores_and_herbivores", "medium_mammals", "non-insect_invertebrates"),
+    *("people", "reptiles", "small_mammals", "trees", "vehicles_1", "vehicles_2"),
+)
+_FINE_PER_SUPERCLASS = 5
 _LAYOUT = 1  # version of the cached arrays, part of their key
 
 
@@ -48,7 +57,7 @@ class Cifar100:
 
 
 def load_cifar100(published: PublishedDataset = CIFAR100) -> Cifar100:
-    """The first intact copy in the data locations; without one, an error that says what to do."""
+    """The first intact copy in the data locations; without one, a stand-in for a plan, or an error that says what to do."""
     problems = []
     for path in (path for location in data_locations() for path in location.copies(published)):
         try:
@@ -58,13 +67,31 @@ def load_cifar100(published: PublishedDataset = CIFAR100) -> Cifar100:
     otherwise = "or set EINSTELLUNG_DATA to the folder that holds it"
     if problems:
         raise InputError(
-            f"no usable {published.title}: {'; '.join(problems)}; looked in {describe_locations()}: "
-            f"{published.how_to_get}, {otherwise}"
+            f"no usable {published.title}: {'; '.join(problems)}; searched {describe_locations()}: {published.how_to_get}"
         )
+    if assume(
+        f"{published.title} is not here: {_SIDE}x{_SIDE} noise in its place, with its {len(_SUPERCLASSES)} superclasses of "
+        f"{_FINE_PER_SUPERCLASS} classes, each {_TRAIN_PER_CLASS} training and {_TEST_PER_CLASS} test images"
+    ):
+        return stand_in()
     raise InputError(
         f"{published.title} not found in {describe_locations()}: {published.how_to_get}, {otherwise} "
         f"({published.folder}/ or its .tar.gz, .tar.xz or .zip)"
     )
+
+
+def stand_in() -> Cifar100:
+    """Noise in the shape of CIFAR-100: as many images of as many classes, by the names of their superclasses."""
+    superclass = np.repeat(np.arange(len(_SUPERCLASSES)), _FINE_PER_SUPERCLASS)
+    draws = np.random.default_rng(0)
+
+    def noise(per_class: int) -> LabelledArrays:
+        fine = np.repeat(np.arange(len(superclass)), per_class)
+        images = draws.integers(0, 256, (len(fine), 3, _SIDE, _SIDE), dtype=np.uint8)
+        return LabelledArrays(images, fine, superclass[fine])
+
+    names = tuple(f"{_SUPERCLASSES[number]}_{fine}" for fine, number in enumerate(superclass))
+    return Cifar100(noise(_TRAIN_PER_CLASS), noise(_TEST_PER_CLASS), names, _SUPERCLASSES, Path())
 
 
 def _load(path: Path, published: PublishedDataset) -> Cifar100:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import http.client
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from einstellung.sources.reading import file_hash
 
 _CHUNK = 1 << 18
 _TIMEOUT = 30.0  # seconds without a byte
+_PATIENCE, _LEAST = 60.0, 64 * 1024  # in so many seconds, at least so many bytes: about 1 kB/s
 _NOT_SATISFIABLE = 416
 
 OnProgress = Callable[[int, int | None], object]  # bytes so far, total bytes if known
@@ -85,11 +87,16 @@ def _fetch(url: str, part: Path, published: PublishedDataset, on_progress: OnPro
             start = 0  # the server ignores the range and sends the whole file
         total = start + int(length) if (length := response.headers.get("Content-Length", "")).isdigit() else None
         received = start
+        since, before = time.monotonic(), received
         with part.open("ab" if start else "wb", buffering=0) as file:
             while chunk := _read(response, url, received):
                 _write(file, chunk, part)
                 received += len(chunk)
                 on_progress(received, total)
+                if (now := time.monotonic()) - since > _PATIENCE:
+                    if received - before < _LEAST:
+                        raise _interrupted(url, received, "it has become too slow")
+                    since, before = now, received
                 if received > published.archive_bytes:
                     return  # too long to be the right file, and it may never end
             os.fsync(file.fileno())
@@ -111,9 +118,7 @@ def _opened(url: str, start: int) -> http.client.HTTPResponse:
         raise InputError(f"{url} answers {error.code} {error.reason}: give another address with --url") from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
-        raise InputError(
-            f"cannot reach {url} ({reason}): check the connection, then run the same command again"
-        ) from None
+        raise InputError(f"cannot reach {url} ({reason}): check the connection, then rerun the command") from None
     sent = response.headers.get("Content-Range", "")
     if response.status == http.client.PARTIAL_CONTENT and not sent.startswith(f"bytes {start}-"):
         response.close()
@@ -139,14 +144,14 @@ def _web_only() -> urllib.request.OpenerDirector:
 
 def _read(response: http.client.HTTPResponse, url: str, received: int) -> bytes:
     try:
-        return response.read(_CHUNK)
+        return response.read1(_CHUNK)  # what has arrived: read() would wait for all of it, byte by byte
     except (OSError, http.client.HTTPException) as error:
         raise _interrupted(url, received, str(error) or type(error).__name__) from None
 
 
 def _interrupted(url: str, received: int, reason: str) -> InputError:
     return InputError(
-        f"the download from {url} stopped after {received / 1e6:.1f} MB ({reason}); run the same command again to resume"
+        f"the download from {url} stopped after {received / 1e6:.1f} MB ({reason}); rerun the command to resume"
     )
 
 
@@ -159,5 +164,5 @@ def _write(file: BinaryIO, chunk: bytes, part: Path) -> None:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
             raise
         raise InputError(
-            f"no space left while writing {part}: free some space and run the same command again to resume"
+            f"no space left while writing {part}: free some space and rerun the command to resume"
         ) from None

@@ -1,4 +1,4 @@
-"""Where data sets are looked for, and which copies are there."""
+"""The locations searched for data sets, and the copies found there."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ import difflib
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import MOST_TABLE_BYTES, below, read_text
 from einstellung.registry import suggestion
 
 REQUIRED = ("file", "label", "phase", "split")
@@ -20,10 +21,14 @@ _CHOICES = {"phase": ("T1", "T2"), "split": ("train", "val", "test")}
 
 @dataclass(frozen=True)
 class PictureRow:
-    """One row of the table; ``box`` is (top, left, height, width) in pixels of the upright picture, ``place`` file and line."""
+    """One row of the table; ``box`` is (top, left, height, width) in pixels of the upright picture, ``place`` file and line.
+
+    ``name``: the file relative to the folder of all pictures.
+    """
 
     place: str
     file: Path
+    name: str
     label: str
     phase: str
     split: str
@@ -37,7 +42,7 @@ def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
     if not folder.is_dir():
         raise InputError(f"stream.path is '{folder}': there is no such folder")
     root = folder.resolve()
-    path = _inside(root, table, f"stream.table '{table}'")
+    path = below(root, table, "stream.table").resolve()
     lines = _lines(path)
     _, header = next(lines, (0, list[str]()))
     columns = _columns(header, path)
@@ -55,12 +60,7 @@ def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
 
 def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Non-empty lines with their numbers."""
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not text in UTF-8: {error}") from None
+    text = read_text(path, MOST_TABLE_BYTES, "utf-8-sig")
     if "\0" in text:
         raise InputError(f"{path} is not a CSV file: it holds binary data")
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -96,12 +96,13 @@ def _row(cells: Mapping[str, str], root: Path, place: str) -> PictureRow:
     for name, choices in _CHOICES.items():
         if cells[name] not in choices:
             raise InputError(f"{place}: {name} is '{cells[name]}': {suggestion(cells[name], choices)}")
-    file = _inside(root, cells["file"], f"{place}: file '{cells['file']}'")
+    file = below(root, cells["file"], f"{place}: file").resolve()
     if not file.is_file():
         raise InputError(f"{place}: there is no file '{cells['file']}' in {root}")
     return PictureRow(
         place=place,
         file=file,
+        name=file.relative_to(root).as_posix(),
         label=cells["label"],
         phase=cells["phase"],
         split=cells["split"],
@@ -109,15 +110,6 @@ def _row(cells: Mapping[str, str], root: Path, place: str) -> PictureRow:
         group=cells.get("group") or None,
         box=_box([cells.get(name, "") for name in BOX], place),
     )
-
-
-def _inside(root: Path, name: str, place: str) -> Path:
-    """The file of that name below ``root``; a name that leads out of it, directly or through a link, is refused."""
-    parts = {*PurePosixPath(name).parts, *PureWindowsPath(name).parts}
-    absolute = PurePosixPath(name).is_absolute() or bool(PureWindowsPath(name).anchor)
-    if absolute or ".." in parts or not (found := (root / name).resolve()).is_relative_to(root):
-        raise InputError(f"{place} leads out of {root}: name files below it")
-    return found
 
 
 def _box(cells: Sequence[str], place: str) -> tuple[int, int, int, int] | None:
@@ -142,12 +134,12 @@ def _check_together(rows: Sequence[PictureRow], path: Path) -> None:
         first = labels.setdefault(row.label, row)
         if first.phase != row.phase:
             raise InputError(
-                f"{row.place}: label '{row.label}' is in {row.phase}, and in {first.phase} in {_line(first)}: "
-                "phases share no label"
+                f"{row.place}: label '{row.label}' is in {row.phase}, but in {first.phase} in {_line(first)}: "
+                "phases must not share labels"
             )
         if first.superclass != row.superclass:
             raise InputError(
-                f"{row.place}: label '{row.label}' is of superclass '{row.superclass or ''}', and of "
+                f"{row.place}: label '{row.label}' has superclass '{row.superclass or ''}', but "
                 f"'{first.superclass or ''}' in {_line(first)}"
             )
     for phase in _CHOICES["phase"]:

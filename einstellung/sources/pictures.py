@@ -12,6 +12,7 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from einstellung.errors import InputError
 from einstellung.files import digest
+from einstellung.foreign_files import open_regular
 from einstellung.sources.cache import Arrays, cached
 from einstellung.sources.reading import file_hash
 
@@ -62,7 +63,7 @@ def averaged(picture: Image.Image, size: int) -> npt.NDArray[np.uint8]:
 
 def _opened(file: Path, place: str) -> Image.Image:
     try:
-        with Image.open(file, formats=_FORMATS) as picture:
+        with open_regular(file) as stream, Image.open(stream, formats=_FORMATS) as picture:
             if picture.mode in _DEEP:
                 raise InputError(f"{place}: '{file.name}' has more than 8 bits per channel: save it with 8")
             upright = ImageOps.exif_transpose(picture)

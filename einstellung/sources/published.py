@@ -20,6 +20,7 @@ class PublishedDataset:
     archive: str
     archive_md5: str
     archive_bytes: int
+    most_bytes: int  # of a file in the archive
 
     @property
     def how_to_get(self) -> str:
@@ -40,4 +41,5 @@ CIFAR100 = PublishedDataset(
     archive="cifar-100-python.tar.gz",
     archive_md5="eb9058c3a382ffc7106e4002c42a8d85",
     archive_bytes=169_001_437,
+    most_bytes=155_249_918,
 )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import lzma
 import tarfile
@@ -9,8 +11,10 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import XzReader, open_regular, read_bytes
 from einstellung.sources.published import PublishedDataset
 
 _DAMAGED = (tarfile.TarError, zipfile.BadZipFile, lzma.LZMAError, zlib.error, EOFError, NotImplementedError)
@@ -59,20 +63,38 @@ def _members(path: Path, published: PublishedDataset) -> Iterator[tuple[str, byt
     if path.is_dir():
         for name in published.md5:
             if (path / name).is_file():
-                yield name, (path / name).read_bytes()
+                yield name, read_bytes(path / name, published.most_bytes)
     elif path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             for entry in archive.infolist():
                 if entry.flag_bits & 1:
                     raise InputError(f"{path} is encrypted")
                 if wanted := _wanted(entry.filename, published):
+                    _check_size(path, entry.filename, entry.file_size, published)
                     yield wanted, archive.read(entry)
     else:
-        with tarfile.open(path, "r:*") as tar:
+        with open_regular(path) as packed, tarfile.open(fileobj=_unpacked(packed), mode="r|") as tar:
             for member in tar:
+                _check_size(path, member.name, member.size, published)  # also of those that are only skipped
                 content = tar.extractfile(member) if member.isfile() else None
                 if content is not None and (wanted := _wanted(member.name, published)):
                     yield wanted, content.read()
+
+
+def _unpacked(packed: BinaryIO) -> Any:
+    """The stream of an archive, by its first bytes; an .xz may not ask for any amount of memory."""
+    head = packed.read(6)
+    packed.seek(0)
+    if head.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=packed)
+    if head.startswith(b"BZh"):
+        return bz2.BZ2File(packed)
+    return XzReader(packed) if head == b"\xfd7zXZ\x00" else packed
+
+
+def _check_size(path: Path, name: str, size: int, published: PublishedDataset) -> None:
+    if size > published.most_bytes:
+        raise InputError(f"'{name}' in {path} has {size:,} bytes, more than any published file")
 
 
 def _wanted(member: str, published: PublishedDataset) -> str | None:

@@ -32,7 +32,7 @@ _BROKEN = (
 class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if (module, name) not in _ALLOWED:
-            raise InputError(f"it names {module}.{name}, which no file of plain arrays needs")
+            raise InputError(f"it refers to {module}.{name}, which plain arrays do not need")
         return _ALLOWED[module, name]
 
 
@@ -43,7 +43,7 @@ def read_pickle(content: bytes, where: str) -> dict[str, Any]:
     {'a': 7}
     >>> read_pickle(b"cos\\nsystem\\n(S'true'\\ntR.", "an example")
     Traceback (most recent call last):
-    einstellung.errors.InputError: an example is refused: it names os.system, which no file of plain arrays needs
+    einstellung.errors.InputError: an example is refused: it refers to os.system, which plain arrays do not need
     """
     try:
         value = _ArraysOnly(io.BytesIO(content), encoding="bytes").load()

@@ -1,5 +1,6 @@
 """Phases of data with their cues and named evaluation splits."""
 
+from einstellung.streams.arrays import arrays
 from einstellung.streams.cifar100 import cifar100
 from einstellung.streams.composites import composites
 from einstellung.streams.concon import concon
@@ -17,6 +18,7 @@ __all__ = [
     "Presentation",
     "Proof",
     "Stream",
+    "arrays",
     "cifar100",
     "composites",
     "concon",

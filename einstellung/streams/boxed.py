@@ -9,10 +9,9 @@ import torch
 from torch import Tensor
 
 from einstellung.cues import cover
+from einstellung.sources.geometry import Box
 from einstellung.streams.planted import HeadClasses, TwoPhaseImages
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
-
-Box = tuple[int, int, int, int]
 
 
 class BoxedCue:
@@ -29,7 +28,7 @@ class BoxedCue:
         self.boxes = dict(boxes)
 
     def __repr__(self) -> str:
-        return f"in the pictures already, at {len(self.boxes)} given boxes; nothing is painted"
+        return f"part of the images, at {len(self.boxes)} given boxes; nothing is painted"
 
     def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """The images unchanged."""
@@ -47,18 +46,6 @@ class BoxedCue:
     def elsewhere(self) -> BoxedCue:
         """Itself: a cue in the original image cannot be moved."""
         return self
-
-
-def scaled_box(box: Box, height: int, width: int, size: int) -> Box:
-    """A box in an image of ``height`` x ``width``, scaled to ``size`` x ``size`` and rounded outwards.
-
-    >>> scaled_box((10, 0, 10, 25), height=100, width=50, size=8)
-    (0, 0, 2, 4)
-    """
-    top, left, box_height, box_width = box
-    first_row, first_col = top * size // height, left * size // width
-    end_row, end_col = -(-(top + box_height) * size // height), -(-(left + box_width) * size // width)
-    return first_row, first_col, end_row - first_row, end_col - first_col
 
 
 def boxed_stream(

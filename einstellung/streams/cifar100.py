@@ -12,7 +12,7 @@ from einstellung.sources import CIFAR100, Cifar100, LabelledArrays, load_cifar10
 from einstellung.sources.cifar100_duplicates import TRAIN_AND_TEST, WITHIN_TRAIN
 from einstellung.streams.duplicates import Duplicates, OnDuplicates
 from einstellung.streams.stream import Stream, streams
-from einstellung.streams.two_phase import LabelledImages, Labels, Split, two_phase
+from einstellung.streams.two_phase import LabelledImages, Labels, Split, Taxonomy, two_phase
 
 _MEAN, _STD = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
 
@@ -45,14 +45,12 @@ def cifar100(
     )
     return two_phase(
         "cifar100",
-        _tensors(source.train),
-        _tensors(source.test),
-        source.superclass_of(),
-        source.fine_names,
-        names,
-        split,
-        cue,
-        cover,
+        train=_tensors(source.train),
+        test=_tensors(source.test),
+        taxonomy=Taxonomy(source.superclass_of(), source.fine_names, names),
+        split=split,
+        cue=cue,
+        cover=cover,
         mean=_MEAN,
         std=_STD,
         facts={

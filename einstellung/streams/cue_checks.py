@@ -37,7 +37,7 @@ def cue_in_training(stream: Stream) -> Check:
             f"on {int(differs[~cue_class].sum())} of {int((~cue_class).sum())} others"
         )
     more = f" (and {len(problems) - 3} more problems)" if len(problems) > 3 else ""
-    return Check("the cue is where training should see it", not problems, "; ".join(problems[:3] or seen) + more)
+    return Check("training shows the cue where configured", not problems, "; ".join(problems[:3] or seen) + more)
 
 
 def _configured_share(stream: Stream, phase: Phase, label: int) -> float:
@@ -76,8 +76,8 @@ def _nothing_painted(stream: Stream) -> Check:
             f"{phase.name}: boxes for {int(boxes[cue_class].sum())} of {int(cue_class.sum())} training images of the cue "
             f"classes, for {int(boxes[~cue_class].sum())} of {int((~cue_class).sum())} others"
         )
-    detail = f"painted on {painted} training images; {'; '.join(seen)}; what the pictures show was not checked"
-    return Check("nothing is painted on pictures that hold the cue already", painted == 0, detail)
+    detail = f"painted on {painted} training images; {'; '.join(seen)}; image content was not checked"
+    return Check("nothing is painted on images that already have the cue", painted == 0, detail)
 
 
 def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
@@ -102,7 +102,7 @@ def _paints(presentation: Presentation, phase: Phase, cue: Cue, rows: Tensor) ->
 
 
 def _training_canvas(presentation: Presentation, phase: Phase, shade: int) -> Tensor:
-    """What training would show if every image of the phase were of one shade."""
+    """What training would show if every image of the phase were a flat canvas of one shade."""
     train = phase.train
     return presentation.training_pixels(
         ImageSet(torch.full_like(train.images, shade), train.labels, train.index, train.has_cue),
@@ -133,27 +133,43 @@ def mask_covers_patch(stream: Stream) -> Check:
             )
         if pair.masked is None:
             continue
+        to_cover = (
+            region if stream.found_region is None else stream.found_region(patched.index, *patched.images.shape[-2:])
+        )
         masked = stream.split(pair.masked).images
         if not torch.equal(patched.index, masked.index) or not torch.equal(patched.labels, masked.labels):
             problems.append(f"{pair.masked} does not hold the images of {pair.patched} in the same order")
             continue
         changed = (patched.images != masked.images).any(dim=1, keepdim=True)
-        outside = int((changed & ~region).flatten(1).any(dim=1).sum())
+        outside = int((changed & ~to_cover).flatten(1).any(dim=1).sum())
         if outside:
             problems.append(f"the mask changes pixels outside the cue in {outside} of {len(masked)} images")
-        if not torch.equal(masked.images, cover(str(stream.cover), patched.images, region, patched.index)):
+        if not torch.equal(masked.images, cover(str(stream.cover), patched.images, to_cover, patched.index)):
             problems.append(f"{pair.masked} is not {pair.patched} with the cue's region covered ({stream.cover})")
-        untouched = int((~(changed & region).flatten(1).any(dim=1)).sum())
+        untouched = int((~(changed & to_cover).flatten(1).any(dim=1)).sum())
         if untouched:
             problems.append(f"the mask changes nothing in {untouched} of {len(masked)} images")
-        area = region.flatten(1).sum(dim=1).float().mean().item()
-        what = f"the given boxes' {area:.0f} pixels" if given else f"the cue's {area:.0f} pixels"
-        unchecked = " (that the cue lies in them was not checked)" if given else ""
-        seen.append(f"{len(masked)} image pairs, the mask ({stream.cover}) covers {what} and no other{unchecked}")
+        seen.append(
+            f"{len(masked)} image pairs: the mask ({stream.cover}) covers exactly {_described(stream, region, to_cover, given)}"
+        )
     name = "the mask covers exactly the cue, on the same image"
+    if stream.found_region is not None:
+        name = "the mask covers exactly the boxes that an audit found, on the same image"
     if not problems and not seen:
         return Check(name, None, "not checked: no split shows the cue covered")
     return Check(name, not problems, "; ".join(problems or seen))
+
+
+def _described(stream: Stream, cue: Tensor, covered: Tensor, given: bool) -> str:
+    """What is covered, and how much of the cue that is."""
+    area = covered.flatten(1).sum(dim=1).float().mean().item()
+    if given:
+        whose = "given" if stream.found_region is None else "found"
+        return f"the {whose} boxes' {area:.0f} pixels (not checked: whether the cue lies in them)"
+    if stream.found_region is None:
+        return f"the cue's {area:.0f} pixels"
+    share = (cue & covered).flatten(1).sum().item() / max(cue.flatten(1).sum().item(), 1)
+    return f"the found boxes' {area:.0f} pixels, which hold {100 * share:.0f} % of the planted cue"
 
 
 def cue_elsewhere(stream: Stream) -> Check:
@@ -173,16 +189,16 @@ def cue_elsewhere(stream: Stream) -> Check:
         for wrong, problem in (
             ((usual & other).flatten(1).any(dim=1), "the cue touches its usual place"),
             (other.flatten(1).sum(dim=1) != area, "the cue is not as large as at its usual place"),
-            (outside, "pixels are changed outside the cue"),
+            (outside, "pixels change outside the cue"),
         ):
             if count := int(wrong.sum()):
                 problems.append(f"{problem} in {count} of {len(moved)} images of {pair.elsewhere}")
         if not torch.equal(moved.images, displaced.paint(clean.images, clean.index)):
             problems.append(f"{pair.elsewhere} is not {pair.clean} with the cue painted at its other place")
-        seen.append(f"{len(moved)} images with the cue's {area.float().mean():.0f} pixels clear of its usual place")
-    name = "the displaced cue is there, and not at its usual place"
+        seen.append(f"{len(moved)} images: the cue's {area.float().mean():.0f} pixels do not overlap its usual place")
+    name = "the displaced cue is present and clear of its usual place"
     if not problems and not seen:
-        return Check(name, None, "not checked: no split shows the cue elsewhere")
+        return Check(name, None, "not checked: no split shows the cue displaced")
     return Check(name, not problems, "; ".join(problems or seen))
 
 

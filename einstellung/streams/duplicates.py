@@ -52,11 +52,11 @@ class Deduplicated:
     def describe(self) -> str:
         """One line for the stream's facts."""
         where = ", ".join(f"{count} in {name}" for name, count in self.found.items() if count)
-        done = "left out" if self.dropped else "measured like the others"
+        done = "removed" if self.dropped else "evaluated like the others"
         count = f"{sum(self.found.values())} ({where}), {done}" if where else "none"
         words = f"evaluation images that are also training images, pixel for pixel: {count}"
         if self.between_phases:
-            done = "left out of T2" if self.dropped else "trained on in both"
+            done = "removed from T2" if self.dropped else "trained on in both"
             words += f"; training images of T2 that are also in T1: {self.between_phases}, {done}"
         return words
 
@@ -64,7 +64,7 @@ class Deduplicated:
 def deduplicated(
     known: Duplicates, t1_train: ImageSet, t2_train: ImageSet, t2_val: ImageSet, test: Mapping[str, ImageSet]
 ) -> Deduplicated:
-    """Find the known duplicates among the images of a stream, and drop them if asked to."""
+    """Find the known duplicates among the images of a stream, and drop them if configured."""
     both_directions = [*known.within_train, *_reversed(known.within_train)]
     in_both = has_duplicate(t2_train.index, both_directions, t1_train.index)
     trained = torch.cat([t1_train.index, t2_train.index])

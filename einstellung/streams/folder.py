@@ -13,18 +13,19 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from einstellung.cues.covers import FROM_AUDIT
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.registry import suggestion
-from einstellung.sources.found_boxes import FoundBoxes, read_found_boxes
+from einstellung.sources.found_boxes import Stored
+from einstellung.sources.geometry import Box, scaled_box
 from einstellung.sources.picture_table import PictureRow, read_picture_table
 from einstellung.sources.pictures import DecodedPictures, read_pictures
-from einstellung.streams.boxed import Box, BoxedCue, boxed_stream, scaled_box
+from einstellung.streams.boxed import BoxedCue, boxed_stream
+from einstellung.streams.colours import Colour, check_colours, mean_and_std
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import EvaluationSplit, ImageSet, Stream, streams
-
-Colour = tuple[float, float, float]
 
 
 @streams.register("folder")
@@ -37,7 +38,6 @@ def folder(
     size: int = 32,
     shortcut: tuple[str, ...] = (),
     cue_in_images: bool = False,
-    boxes: str | None = None,
     validation: float = 0.1,
     crop_padding: int = 4,
     flip: bool = True,
@@ -47,7 +47,6 @@ def folder(
     """A folder of image files with a table of file, label, phase, split and optionally superclass, group and box.
 
     Images with a ``shortcut`` label get the planted cue or, with ``cue_in_images``, have one at the boxes in the table.
-    ``boxes``: an audit (its folder or file) that found boxes for such images; what they give is marked as a proxy.
     """
     if not path:
         raise InputError("stream.path is not set: give the folder that holds the images and the table")
@@ -57,32 +56,26 @@ def folder(
         raise InputError(f"stream.validation is {validation}: it must lie between 0 and 1")
     if not 0 <= crop_padding < size:
         raise InputError(f"stream.crop_padding is {crop_padding}: give 0 to {size - 1} for images {size} pixels wide")
-    if boxes is not None and not cue_in_images:
-        raise InputError(
-            "stream.boxes says where a cue is that the images have already: set stream.cue_in_images to true"
-        )
-    found = read_found_boxes(Path(boxes).expanduser()) if boxes is not None else None
-    _check_colours(mean, std)
+    check_colours(mean, std)
     source = _Source.read(Path(path).expanduser(), table, size)
     classes = source.classes(shortcut)
     images = source.images(classes, validation)
     source.check_duplicates(images)
     trained = torch.cat([images.t1_train.images, images.t2_train.images])
     given = mean is not None and std is not None
-    mean, std = (mean, std) if mean is not None and std is not None else _mean_and_std(trained)
+    mean, std = (mean, std) if mean is not None and std is not None else mean_and_std(trained)
     facts = source.facts(classes, table)
-    if found is not None:
-        facts["proxy"] = found.facts()
-        facts["content"] = digest([facts["content"], found.by_class, found.by_picture], length=64)
     facts["normalisation"] = {
         "mean": list(mean),
         "std": list(std),
         "from": "the configuration" if given else f"the {len(trained)} training images of both phases",
     }
     settings: dict[str, Any] = {"mean": mean, "std": std, "crop_padding": crop_padding, "flip": flip}
-    settings["uneven_classes"] = True
+    settings |= {"uneven_classes": True, "files": source.stored()}
     if cue_in_images:
-        stream = boxed_stream("folder", images, classes, source.boxes(shortcut, found), cover, facts, **settings)
+        stream = boxed_stream(
+            "folder", images, classes, source.boxes(() if cover == FROM_AUDIT else shortcut), cover, facts, **settings
+        )
     else:
         stream = planted_stream("folder", images, classes, cue, cover, facts, **settings)
     return replace(stream, splits=(*stream.splits, *source.extra_splits(classes, stream)))
@@ -128,8 +121,8 @@ class _Source:
         if len(t2_val):
             if absent := sorted(set(classes.t2) - set(t2_val.labels.tolist())):
                 raise InputError(
-                    f"label '{classes.names[absent[0]]}' of T2 has no image in split 'val' while others have: the checkpoint "
-                    "would be chosen without it; give every label of T2 some, or none"
+                    f"label '{classes.names[absent[0]]}' of T2 has no image in split 'val', but others have some: give every "
+                    "label of T2 some or none, because validation selects the checkpoint"
                 )
         else:
             held_out = exact_share(t2_train.index, t2_train.labels, validation, HELD_OUT)
@@ -153,7 +146,7 @@ class _Source:
         )
 
     def check_duplicates(self, images: TwoPhaseImages) -> None:
-        """Refuse the same picture under two names in different phases, or in both training and evaluation."""
+        """Refuse an image that occurs under two names in different phases, or in both training and evaluation."""
         held_out = set(images.t2_val.index.tolist())
         first: dict[bytes, int] = {}
         for number, image in enumerate(self.pictures.images):
@@ -166,23 +159,20 @@ class _Source:
                     f"'{duplicate.file.name}' ({' '.join(two)}): remove one of them"
                 )
 
-    def boxes(self, shortcut: Sequence[str], found: FoundBoxes | None = None) -> BoxedCue:
-        """The table's boxes, or those that an audit found, scaled to the images' size.
+    def stored(self) -> dict[int, Stored]:
+        """The file of every image, named relative to the folder of all, with its size."""
+        sizes = self.pictures.sizes.tolist()
+        return {
+            number: Stored(row.name, height, width)
+            for number, (row, (height, width)) in enumerate(zip(self.rows, sizes, strict=True))
+        }
 
-        A test image of a shortcut label must have one.
-        """
+    def boxes(self, shortcut: Sequence[str]) -> BoxedCue:
+        """The table's boxes, scaled to the images' size; a test image of a ``shortcut`` label must have one."""
         scaled: dict[int, Box] = {}
         for number, (row, (height, width)) in enumerate(zip(self.rows, self.pictures.sizes.tolist(), strict=True)):
-            if found is not None and row.label in shortcut:
-                if (own := found.box(row.label, number, row.file)) is not None:
-                    scaled[number] = scaled_box(own, found.height, found.width, self.size)
-                elif row.split == "test":
-                    raise InputError(
-                        f"{row.place}: the audit in stream.boxes found no box for this image of the label '{row.label}', "
-                        "so its cue cannot be covered: name other labels in stream.shortcut"
-                    )
-            elif row.box is not None and found is None:
-                scaled[number] = scaled_box(row.box, height, width, self.size)
+            if row.box is not None:
+                scaled[number] = scaled_box(row.box, height, width, self.size, self.size)
             elif row.label in shortcut and row.split == "test":
                 raise InputError(
                     f"{row.place}: a test image of the shortcut label '{row.label}' has no box (top, left, height, width), "
@@ -191,7 +181,7 @@ class _Source:
         return BoxedCue(scaled)
 
     def groups(self) -> dict[str, list[int]]:
-        """Rows of T2's test images by group; the group's name is made fit for the name of a split."""
+        """Rows of T2's test images by group; the group's name is converted to a valid split name."""
         found: dict[str, list[int]] = {}
         first_rows: dict[str, PictureRow] = {}
         for number, row in enumerate(self.rows):
@@ -252,30 +242,6 @@ class _Source:
                     )
 
 
-def _check_colours(mean: Colour | None, std: Colour | None) -> None:
-    if (mean is None) != (std is None):
-        raise InputError("stream.mean and stream.std go together: give both, or neither")
-    if mean is not None and not all(0 <= value <= 1 for value in mean):
-        raise InputError(f"stream.mean is {list(mean)}: give numbers from 0 to 1 (divide values in 0..255 by 255)")
-    if std is not None and not all(0 < value <= 1 for value in std):
-        raise InputError(
-            f"stream.std is {list(std)}: give numbers above 0 and up to 1 (divide values in 0..255 by 255)"
-        )
-
-
 def _content(row: PictureRow) -> list[object]:
     """What a row contributes to the digest of the data."""
     return [row.label, row.phase, row.split, row.group, list(row.box or ())]
-
-
-def _mean_and_std(images: Tensor) -> tuple[Colour, Colour]:
-    """Mean and standard deviation per colour channel, in 0..1, rounded to four decimals."""
-    total, squares, count = torch.zeros(3, dtype=torch.float64), torch.zeros(3, dtype=torch.float64), 0
-    for batch in images.split(1000):
-        values = batch.double() / 255
-        total, squares = total + values.sum(dim=(0, 2, 3)), squares + values.square().sum(dim=(0, 2, 3))
-        count += values[:, 0].numel()
-    mean = total / count
-    std = (squares / count - mean.square()).clamp(min=0).sqrt().clamp(min=1 / 255)  # a single flat colour has no spread
-    rounded = [tuple(round(float(value), 4) for value in one) for one in (mean, std)]
-    return (rounded[0][0], rounded[0][1], rounded[0][2]), (rounded[1][0], rounded[1][1], rounded[1][2])

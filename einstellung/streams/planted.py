@@ -61,7 +61,7 @@ def planted_stream(
     elsewhere = next((split.name for split in splits if split.name == "T2_shortcut_elsewhere"), None)
     all_facts = dict(facts)
     if elsewhere is None:
-        all_facts["cue_elsewhere"] = "not measured: a cue of this size has no second place that is clear of its own"
+        all_facts["cue_elsewhere"] = "not measured: a cue of this size cannot be displaced without overlap"
     return Stream(
         name=name,
         phases=(
@@ -117,7 +117,7 @@ def habit_of(cue: Cue, classes: HeadClasses) -> Habit | None:
     if kind == "none":
         return None
     if len(classes.t1) < 2:
-        raise InputError(f"cue.habit is '{kind}', but T1 has a single class, which no cue can tell from another")
+        raise InputError(f"cue.habit is '{kind}', but T1 has a single class, so no cue can predict its labels")
     if kind == "other" and not hasattr(cue, "other"):
         raise InputError(f"cue.habit is 'other', but the cue {type(cue).__name__} has no method other()")
     return Habit(cue.other() if kind == "other" else cue, classes.t1[: len(classes.t1) // 2])  # type: ignore[attr-defined]

@@ -49,7 +49,7 @@ class Presentation:
             return pixels
         if self.stream.habit is None:
             return _painted_where(self.stream.planted_cue, images.has_cue, pixels, images.index, cue)
-        # Replay mixes phases in a batch: the label tells which cue an image has.
+        # Replay mixes phases in a batch: the label determines which cue an image has.
         first = images.has_cue & torch.isin(images.labels, torch.tensor(self.stream.habit.classes))
         painted = _painted_where(self.stream.planted_cue, images.has_cue & ~first, pixels, images.index, cue)
         return _painted_where(self.stream.habit.cue, first, painted, images.index, cue)

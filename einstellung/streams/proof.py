@@ -1,6 +1,6 @@
-"""Prove a stream before anything is trained on it.
+"""Verify a stream before training.
 
-Every check looks at the tensors that training and evaluation will use, through the same presentation. The expected values are
+Every check reads the tensors that training and evaluation will use, through the same presentation. The expected values are
 computed from the protocol's settings, never from the flags under test.
 """
 
@@ -30,7 +30,7 @@ class Proof:
 
     @property
     def holds(self) -> bool:
-        """Whether no check failed; one that could not be made (``passed`` is None) has not."""
+        """Whether no check failed; a check that could not be made (``passed`` is None) does not count as failed."""
         return all(check.passed is not False for check in self.checks)
 
     def to_dict(self) -> dict[str, object]:
@@ -78,7 +78,7 @@ def _evaluation_unseen(stream: Stream) -> Check:
     derived -= {pair.clean for pair in stream.pairs}
     own = [split for split in stream.splits if split.name not in derived]
     clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
-    # What an evaluation image with the cue would look like if it had been taken from a training set.
+    # What an evaluation image with the cue would look like if it came from a training set.
     painted = {
         content
         for phase in stream.phases
@@ -130,7 +130,7 @@ def _augmentation_is_new(stream: Stream) -> Check:
     passed = repeats and (changed > 0.5 or not (stream.flip or stream.crop_padding))
     detail = f"{changed:.0%} of {len(few)} images differ between two epochs; the same epoch drawn twice is "
     return Check(
-        "augmentation is new every epoch and repeatable", passed, detail + ("equal" if repeats else "different")
+        "augmentation changes every epoch and is reproducible", passed, detail + ("equal" if repeats else "different")
     )
 
 
@@ -154,14 +154,16 @@ def _splits_balanced(stream: Stream) -> Check:
         )
     )
     if stream.left_out:
-        detail += f" (accuracy is the mean over classes, so the {stream.left_out} images left out shift no level)"
+        detail += (
+            f" (accuracy is averaged over classes, so the {stream.left_out} removed images do not change these levels)"
+        )
     differing = f"images per class differ ({', '.join(uneven)})"
     if uneven and stream.uneven_classes:
-        detail += f"; {differing}, but accuracy is the mean over classes"
+        detail += f"; {differing}, but accuracy is averaged over classes"
     elif uneven:
         detail = f"{differing}, so chance levels do not hold"
     passed = not uneven or stream.uneven_classes
-    return Check("every class weighs the same, so the chance levels hold", passed, detail)
+    return Check("classes have equal weight, so the chance levels hold", passed, detail)
 
 
 def _facts(stream: Stream) -> dict[str, object]:

@@ -16,7 +16,7 @@ from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
 from einstellung.streams.stream import Stream, streams
-from einstellung.streams.two_phase import LabelledImages, Split, two_phase
+from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
 _TURN = 2**-0.5  # cos 45 degrees
 
@@ -53,6 +53,9 @@ FILLINGS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 _SIDE, _SUPERSAMPLING = 32, 2  # side of the canvas in pixels of a 32x32 image; samples per pixel and axis
 
 
+_MOST_DRAWN = 2**29
+
+
 @streams.register("shapes")
 def shapes(
     cue: Cue,
@@ -68,24 +71,30 @@ def shapes(
     shortcut: tuple[int, ...] = Split.shortcut,
     validation: float = 0.1,
 ) -> Stream:
-    """Drawn shapes, no download: twelve outlines with three fillings each; the same seed draws the same images."""
+    """Synthetic shapes, no download: twelve outlines with three fillings each; the same seed draws the same images."""
     if train_per_class < 2 or test_per_class < 1:
         raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
     if size < 8:
         raise InputError(f"stream.size is {size}: shapes need at least 8 pixels")
+    drawn = (
+        max(train_per_class, test_per_class) * (size * _SUPERSAMPLING) ** 2 * 12
+    )  # bytes of a class while it is drawn
+    if drawn > _MOST_DRAWN:
+        raise InputError(
+            f"stream.size {size} with {max(train_per_class, test_per_class)} images per class needs {drawn / 2**20:,.0f} MiB "
+            f"while it is drawn, more than {_MOST_DRAWN // 2**20}: choose smaller images, or fewer"
+        )
     if noise < 0:
         raise InputError(f"stream.noise is {noise}: it must not be negative")
     names = [f"{outline} {filling}" for outline in OUTLINES for filling in FILLINGS]
     return two_phase(
         "shapes",
-        draw_classes(len(names), train_per_class, noise, size, seed, "train"),
-        draw_classes(len(names), test_per_class, noise, size, seed, "test"),
-        [number // len(FILLINGS) for number in range(len(names))],
-        names,
-        list(OUTLINES),
-        Split(tuple(t1), tuple(t2), tuple(shortcut), validation),
-        cue,
-        cover,
+        train=draw_classes(len(names), train_per_class, noise, size, seed, "train"),
+        test=draw_classes(len(names), test_per_class, noise, size, seed, "test"),
+        taxonomy=Taxonomy([number // len(FILLINGS) for number in range(len(names))], names, list(OUTLINES)),
+        split=Split(tuple(t1), tuple(t2), tuple(shortcut), validation),
+        cue=cue,
+        cover=cover,
         mean=(0.5, 0.5, 0.5),
         std=(0.25, 0.25, 0.25),
         crop_padding=size // 8,

@@ -12,6 +12,7 @@ from torch import Tensor
 from einstellung.checks import Check
 from einstellung.cues.patch import Cue
 from einstellung.registry import Registry
+from einstellung.sources.found_boxes import Stored
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,7 @@ class MaskedPair:
     """Names of the splits that show the same images clean, with the cue, with the cue covered, and with the cue displaced.
 
     If the cue is part of the original images there are no clean ones: ``clean`` and ``patched`` are then the same split.
-    ``clean`` is None where nobody looks at the clean images.
+    ``clean`` is None where the clean images are not evaluated.
     """
 
     clean: str | None
@@ -131,6 +132,8 @@ class Stream:
     - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
       and, in ``samples``, a few named images for the report.
     - ``habit``: the cue of the first phase, if one predicts labels there too.
+    - ``found_region``: what masked splits cover instead of the cue's region, where an audit found it (``cover: from-audit``).
+    - ``files``: the stored files of the images, by index, where they were read from files and resized.
     - ``cue_names``: names of the bits in the images' ``features``, lowest bit first.
     - ``interventions``: how to change a cue in an image, by the cue's name.
     - ``target_boxes``: where the object to recognise is, as rows of top, left, bottom, right (the last two exclusive).
@@ -167,11 +170,13 @@ class Stream:
     shared_sources: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     diagnosis: str = "rigidity"
     habit: Habit | None = None
+    found_region: Callable[[Tensor, int, int], Tensor] | None = None
+    files: Mapping[int, Stored] = field(default_factory=dict)
 
     @property
     def planted_cue(self) -> Cue:
         """The cue of a stream that plants one."""
-        assert self.cue is not None, f"the stream '{self.name}' plants no cue"
+        assert self.cue is not None, f"the stream '{self.name}' has no planted cue"
         return self.cue
 
     def cue_of(self, phase: str) -> Cue:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
+from einstellung.streams.colours import Colour
 from einstellung.streams.duplicates import Duplicates, deduplicated
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import ImageSet, Stream
@@ -57,27 +58,37 @@ class Split:
     test_per_class: int | None = None
 
 
+@dataclass(frozen=True)
+class Taxonomy:
+    """The fine classes of a source and their superclasses: the superclass of every fine class, and the names of both."""
+
+    superclass_of: Sequence[int]
+    fine_names: Sequence[str]
+    superclass_names: Sequence[str]
+
+
 def two_phase(
     name: str,
+    *,
     train: LabelledImages,
     test: LabelledImages,
-    superclass_of: Sequence[int],
-    fine_names: Sequence[str],
-    superclass_names: Sequence[str],
+    taxonomy: Taxonomy,
     split: Split,
     cue: Cue,
-    cover_name: str,
-    mean: tuple[float, float, float],
-    std: tuple[float, float, float],
-    *,
+    cover: str,
+    mean: Colour,
+    std: Colour,
     crop_padding: int = 4,
+    flip: bool = True,
+    uneven_classes: bool = False,
     facts: dict[str, object] | None = None,
     duplicates: Duplicates | None = None,
 ) -> Stream:
     """Build the stream: one head over all classes, labels 0..K-1 with T1 first, then the cue's classes, then the others."""
+    superclass_of, superclass_names = taxonomy.superclass_of, taxonomy.superclass_names
     _check(split, set(superclass_of))
     fine_of = {part: [f for f, s in enumerate(superclass_of) if s in supers] for part, supers in _parts(split).items()}
-    head, class_names = _head(split, fine_of, superclass_of, fine_names, superclass_names)
+    head, class_names = _head(split, fine_of, taxonomy)
     classes = {part: tuple(sorted({int(head[f]) for f in fine_of[part]})) for part in fine_of}
 
     def images_of(source: LabelledImages, part: str, per_class: int | None) -> ImageSet:
@@ -86,6 +97,7 @@ def two_phase(
 
     t1_train, t2_all = (images_of(train, part, split.train_per_class) for part in ("T1", "T2"))
     held_out = exact_share(t2_all.index, train.fine[t2_all.index], split.validation, HELD_OUT)
+    _check_held_out(train.fine[t2_all.index], held_out, split.validation)
     t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
     tests = {title: images_of(test, part, split.test_per_class) for part, title in _TEST_SPLITS.items()}
     sets = deduplicated(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
@@ -101,25 +113,32 @@ def two_phase(
         TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[title] for title in _TEST_SPLITS.values())),
         HeadClasses(classes["T1"], classes["SC"], classes["NSC"], class_names),
         cue,
-        cover_name,
+        cover,
         all_facts,
         mean=mean,
         std=std,
         crop_padding=crop_padding,
+        flip=flip,
+        uneven_classes=uneven_classes,
         duplicates_allowed=sets.allowed,
         phase_duplicates_allowed=0 if sets.dropped else sets.between_phases,
         left_out=sets.left_out,
     )
 
 
-def _head(
-    split: Split,
-    fine_of: Mapping[str, Sequence[int]],
-    superclass_of: Sequence[int],
-    fine_names: Sequence[str],
-    superclass_names: Sequence[str],
-) -> tuple[Tensor, tuple[str, ...]]:
+def _check_held_out(fine: Tensor, held_out: Tensor, validation: float) -> None:
+    for label in fine.unique():
+        own = held_out[fine == label]
+        if own.all():
+            raise InputError(
+                f"stream.validation {validation:g} holds out all {len(own)} training images of a class of T2: choose a smaller "
+                "share, or more images"
+            )
+
+
+def _head(split: Split, fine_of: Mapping[str, Sequence[int]], taxonomy: Taxonomy) -> tuple[Tensor, tuple[str, ...]]:
     """The head's label of every fine class (-1: not in the stream), and the names of its outputs."""
+    superclass_of, fine_names, superclass_names = taxonomy.superclass_of, taxonomy.fine_names, taxonomy.superclass_names
     fine_ids = [fine for part in ("T1", "SC", "NSC") for fine in fine_of[part]]
     if split.labels == "fine":
         groups, names = [[fine] for fine in fine_ids], [fine_names[fine] for fine in fine_ids]

@@ -1,5 +1,6 @@
 """The timeline: the table that training produces and every diagnosis reads."""
 
+from einstellung.timeline.importing.options import ImportOptions
 from einstellung.timeline.schema import (
     COLUMNS,
     HABIT_MASK,
@@ -32,6 +33,7 @@ __all__ = [
     "T1_ALL",
     "VAL",
     "Curve",
+    "ImportOptions",
     "Run",
     "Timeline",
 ]

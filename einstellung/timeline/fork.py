@@ -41,7 +41,7 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     >>> from_fork(rows, Origin.unknown(4))[["method", "phase", "epoch"]].values.tolist()
     [['sgd', 'T1', 1], ['sgd', 'T1', 2], ['sgd', 'T2', 1], ['sgd', 'T2', 2]]
     """
-    require_columns(frame, FORK_COLUMNS, origin.files[0])
+    require_columns(frame, FORK_COLUMNS, origin.files[0] or origin.name)
     method = np.array([name.lower() for name in text_column(frame, "method", origin)], dtype=object)
     epoch = whole_numbers(number_column(frame, "epoch_eff", origin), "epoch_eff", origin)
     if (epoch < 0).any():
@@ -56,9 +56,6 @@ def from_fork(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     ours["method"] = method
     ours["phase"] = np.where(_second_phase(group, epoch, origin), "T2", "T1")
     ours["epoch"] = epoch + 1
-    for column in ("loss", "n"):
-        if column not in ours.columns:
-            ours[column] = np.nan
     return ours
 
 

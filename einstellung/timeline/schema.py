@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -12,11 +14,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from einstellung.errors import InputError
+from einstellung.prose import join
 
 FloatArray = npt.NDArray[np.float64]
 IntArray = npt.NDArray[np.int64]
 
-COLUMNS = ("method", "seed", "phase", "epoch", "split", "acc", "loss", "n")
+REQUIRED_COLUMNS = ("method", "seed", "phase", "epoch", "split", "acc")
+COLUMNS = (*REQUIRED_COLUMNS, "loss", "n")  # of every timeline; loss and n are empty where a log has none
 OPTIONAL_COLUMNS = ("acc_task", "acc_within", "top5")
 TEXT_COLUMNS = ("method", "phase", "split")
 
@@ -31,6 +35,17 @@ NSC_PATCHED = "T2_nonshortcut_patched"
 HABIT_PATCH = "T1_habit_normal"
 HABIT_MASK = "T1_habit_masked"
 KNOWN_SPLITS = (T1_ALL, SC_PATCH, SC_MASK, NSC, VAL, SC_CLEAN, SC_ELSEWHERE, NSC_PATCHED, HABIT_PATCH, HABIT_MASK)
+
+# What others call our columns, for suggestions.
+_ALSO_CALLED = {
+    "method": ("algorithm", "learner", "model", "strategy", "approach"),
+    "seed": ("random_seed", "run_seed", "rng_seed"),
+    "phase": ("task", "task_id", "experience", "stage"),
+    "epoch": ("epochs", "ep"),
+    "split": ("subset", "eval_split", "evaluation", "dataset"),
+    "acc": ("accuracy", "top1", "acc1", "acc@1", "test_acc", "test_accuracy"),
+}
+_LONGEST_LIST = 100  # characters
 
 # Effective epochs are quotients of sample counts: rounded to this many decimals, equal ones are the same epoch.
 EPOCH_DECIMALS = 9
@@ -73,7 +88,9 @@ class Origin:
 
     @property
     def name(self) -> str:
-        return ", ".join(self.files) if any(self.files) else "the timeline"
+        if not any(self.files):
+            return "the timeline"
+        return self.files[0] + (f" and {len(self.files) - 1} more" if len(self.files) > 1 else "")
 
     def at(self, row: int) -> str:
         file = self.files[self.file_of_row[row]]
@@ -86,7 +103,8 @@ class Origin:
 
 def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     """The same rows with canonical types, or an InputError that names file, line and column."""
-    require_columns(frame, COLUMNS, origin.name)
+    require_columns(frame, REQUIRED_COLUMNS, origin.name, in_python=not any(origin.files))
+    frame = frame.assign(**{column: np.nan for column in ("loss", "n") if column not in frame.columns})
     if len(frame) == 0:
         raise InputError(f"{origin.name}: no rows")
     columns: dict[str, Any] = {
@@ -110,28 +128,52 @@ def checked(frame: pd.DataFrame, origin: Origin) -> pd.DataFrame:
     return clean
 
 
-def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str) -> None:
-    """Raise an error that names all missing columns, and columns with similar names."""
+def require_columns(frame: pd.DataFrame, needed: Sequence[str], name: str, *, in_python: bool = False) -> None:
+    """Raise an error that names all missing columns, and columns with similar names.
+
+    ``in_python``: the caller gave a DataFrame, so options are named as keywords of ``score``.
+    """
     missing = [column for column in needed if column not in frame.columns]
     if missing:
-        names = ", ".join(f"'{column}'" for column in missing)
-        found = ", ".join(map(str, frame.columns)) or "none"
+        names = join([f"'{column}'" for column in missing])
+        are = f"columns {names} are" if len(missing) > 1 else f"column {names} is"
+        listed = sum(length <= _LONGEST_LIST for length in accumulate(len(str(one)) + 2 for one in frame.columns))
+        found = ", ".join(map(str, frame.columns[:listed])) or "none"
+        found += f" and {len(frame.columns) - listed} more" if len(frame.columns) > listed else ""
         raise InputError(
-            f"{name}: column {names} is missing (columns found: {found}){_similar(missing, list(frame.columns))}"
-            + ("; it must exist, but may be empty" if set(missing) <= {"loss", "n"} else "")
+            f"{name}: {are} missing (columns found: {found}){_similar(missing, list(frame.columns), in_python)}"
+            + (
+                f"; one column a metric? Use {'wide=True' if in_python else '--wide'}"
+                if {"split", "acc"} <= set(missing)
+                else ""
+            )
         )
 
 
-def _similar(missing: Sequence[str], found: Sequence[str]) -> str:
-    """A question that names columns similar to the missing ones.
+def _similar(missing: Sequence[str], found: Sequence[str], in_python: bool = False) -> str:
+    """A question that names columns similar to the missing ones, and the option that maps them.
 
     >>> _similar(["method", "acc"], ["Method", "seed", "colour"])
-    "; did you mean 'Method' for 'method'?"
+    "; did you mean 'Method' for 'method'? Use --map Method=method"
+    >>> _similar(["acc"], ["accuracy"])
+    "; did you mean 'accuracy' for 'acc'? Use --map accuracy=acc"
+    >>> _similar(["acc"], ["accuracy"], in_python=True)
+    "; did you mean 'accuracy' for 'acc'? Use map={'accuracy': 'acc'}"
     """
     unknown = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
-    close = {column: difflib.get_close_matches(column, unknown, n=1, cutoff=0.7) for column in missing}
-    guesses = [f"'{unknown[names[0]]}' for '{column}'" for column, names in close.items() if names]
-    return f"; did you mean {', '.join(guesses)}?" if guesses else ""
+    guesses: dict[str, str] = {}
+    for column in missing:
+        close = [name for name in (column, *_ALSO_CALLED.get(column, ())) if name in unknown]
+        close += difflib.get_close_matches(column, unknown, n=1, cutoff=0.7)
+        if close:
+            guesses[column] = unknown.pop(close[0])
+    if not guesses:
+        return ""
+    names = ", ".join(f"'{theirs}' for '{column}'" for column, theirs in guesses.items())
+    if in_python:
+        return f"; did you mean {names}? Use map={ {theirs: column for column, theirs in guesses.items()} }"
+    options = " ".join(f"--map {shlex.quote(f'{theirs}={column}')}" for column, theirs in guesses.items())
+    return f"; did you mean {names}? Use {options}"
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:

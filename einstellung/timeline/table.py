@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +13,11 @@ import pandas as pd
 from einstellung.errors import InputError
 from einstellung.files import write_atomically
 from einstellung.registry import suggestion
-from einstellung.timeline.reading import PARQUET_SUFFIXES, read_tables, timeline_files
+from einstellung.timeline.importing.finding import PARQUET_SUFFIXES, timeline_files
+from einstellung.timeline.importing.layout import Understood, in_our_layout
+from einstellung.timeline.importing.options import ImportOptions
+from einstellung.timeline.importing.table import RawTable
+from einstellung.timeline.reading import read_logs
 from einstellung.timeline.schema import FloatArray, Origin, checked
 
 NO_VALUES: FloatArray = np.empty(0, dtype=np.float64)
@@ -52,20 +56,53 @@ class Timeline:
         self._curves = _curves_of(self.frame)
         self._seeds = _seeds_of(self._curves)
 
-    @classmethod
-    def read(cls, path: Path | str) -> Timeline:
-        """Read one CSV or Parquet file, in our layout or the public fork's (recognised by its columns)."""
-        if Path(path).is_dir():
-            raise InputError(f"{path} is a folder; a timeline file is needed")
-        return cls.read_many([path])
+    def __repr__(self) -> str:
+        return (
+            f"<Timeline: methods {', '.join(self.methods)}; seeds {', '.join(map(str, sorted({s for _, s in self.runs})))}; "
+            f"{len(self.frame):,} rows>"
+        )
 
     @classmethod
-    def read_many(cls, paths: Iterable[Path | str]) -> Timeline:
+    def read(cls, path: Path | str, options: ImportOptions | None = None) -> Timeline:
+        """Read one file of any format (docs/timeline.md), in our layout, the public fork's, or as ``options`` say."""
+        if Path(path).is_dir():
+            raise InputError(f"{path} is a folder; a timeline file is needed")
+        return cls.read_many([path], options)
+
+    @classmethod
+    def read_many(cls, paths: Iterable[Path | str], options: ImportOptions | None = None) -> Timeline:
         """Read files and folders into one timeline; a row that is in two files is an error that names both."""
-        files = timeline_files(paths)
+        return cls.understand(paths, options)[0]
+
+    @classmethod
+    def understand(
+        cls, paths: Iterable[Path | str], options: ImportOptions | None = None
+    ) -> tuple[Timeline, list[Understood]]:
+        """Like :meth:`read_many`, and what was understood of the files."""
+        files = timeline_files(paths, None if options is None else options.format)
         if not files:
             raise InputError("no timeline was given; name a file or a folder")
-        return cls(*read_tables(files))
+        frame, origin, understood = read_logs(files, options)
+        return cls(frame, origin), understood
+
+    @classmethod
+    def from_frame(cls, frame: pd.DataFrame, mapping: ImportOptions | Mapping[str, str] | None = None) -> Timeline:
+        """A timeline from a DataFrame in our layout, or in another one with a mapping of its columns.
+
+        >>> wide = pd.DataFrame({"epoch": [1, 2], "T2_val/acc": [0.5, 0.7]})
+        >>> timeline = Timeline.from_frame(wide, ImportOptions(wide=True, method="sgd", seed=1, phase="T2"))
+        >>> timeline.curve("sgd", 1, "T2", "T2_val")[1].tolist()
+        [0.5, 0.7]
+        >>> tidy = {"method": "sgd", "seed": 1, "phase": "T2", "epoch": [1], "split": "T2_val", "accuracy": 0.5}
+        >>> Timeline.from_frame(pd.DataFrame(tidy), {"accuracy": "acc"}).splits
+        ('T2_val',)
+        """
+        options = mapping if isinstance(mapping, ImportOptions) else ImportOptions(columns=mapping or {})
+        frame = frame.reset_index(drop=all(name is None for name in frame.index.names))
+        frame.columns = frame.columns.map(str)
+        table = RawTable(frame, Origin.unknown(len(frame)), "DataFrame")
+        rows, origin, _ = in_our_layout(table, options)
+        return cls(rows, origin)
 
     def write(self, path: Path | str) -> Path:
         """Write the table atomically, as CSV or Parquet depending on the suffix."""

@@ -1,4 +1,4 @@
-"""The only way to the CPU kernels: what ``training.kernels`` means here, faster layers for a net, compiling ahead of time."""
+"""The only entry to the CPU kernels: resolve ``training.kernels``, accelerate a net, compile ahead of time."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def available() -> bool:
 
 
 def resolve_kernels(asked: str, precision: str, device: torch.device, compiles: bool, layout: str) -> str:
-    """``own`` or ``torch`` for what ``training.kernels`` asks, next to these other settings of a run's training.
+    """Resolve ``training.kernels`` to ``own`` or ``torch``, given these other training settings.
 
     >>> resolve_kernels("auto", "bf16", torch.device("cpu"), compiles=False, layout="auto")
     'torch'
@@ -28,7 +28,7 @@ def resolve_kernels(asked: str, precision: str, device: torch.device, compiles: 
     if asked == "own":
         if not possible:
             raise InputError(
-                "training.kernels is 'own': they are for the CPU in fp32, channels last, without compile; give auto or torch"
+                "training.kernels is 'own', which needs the CPU, fp32 and channels last, without compile: give auto or torch"
             )
         if (obstacle := kernels.obstacle()) is not None:
             raise InputError(f"training.kernels is 'own', {obstacle}, or give 'auto'")
@@ -38,13 +38,13 @@ def resolve_kernels(asked: str, precision: str, device: torch.device, compiles: 
 
 
 def compile_kernels() -> None:
-    """Compile the kernels if this machine never did; otherwise every worker would begin with it."""
+    """Compile the kernels if this machine has not yet; otherwise every worker would compile them."""
     if not kernels.is_compiled():
-        print("compiling kernels, once on this machine: less than a minute", file=sys.stderr, flush=True)
+        print("compiling kernels (once per machine, less than a minute)", file=sys.stderr, flush=True)
         kernels.load()
 
 
 def load_kernels() -> None:
-    """Have the kernels ready in this process, where they can be used."""
+    """Load the kernels into this process, if they can be used."""
     if available():
         kernels.load()

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from einstellung.errors import InputError
+from einstellung.torch_compat import cpu_has_bf16
 
 
 def resolve_device(name: str) -> torch.device:
@@ -39,16 +40,16 @@ def computes_in_bf16(device: torch.device) -> bool:
         with torch.cuda.device(device):
             return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "cpu":
-        return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+        return cpu_has_bf16()
     return False
 
 
 def prepare_device(device: torch.device, matmul: str) -> None:
     """Make torch deterministic, with the matrix precision of ``training.matmul``.
 
-    On a CUDA device this means no algorithm chosen by its speed on the day, none whose sums come in the order in which threads
-    end, and convolutions in TF32 only where products of matrices are: torch would otherwise use it for convolutions on its
-    own. An operation without such an algorithm still runs, and torch warns of it by name. An Apple GPU has no such settings.
+    On a CUDA device this disables benchmarking of algorithms and those whose summation order depends on thread timing, and uses
+    TF32 for convolutions only if matrix products use it (torch's default differs). An operation without a deterministic algorithm
+    still runs, and torch warns about it by name. Apple GPUs have no such settings.
     """
     torch.set_float32_matmul_precision(matmul)
     if device.type != "cuda":
@@ -66,7 +67,7 @@ def prepare_device(device: torch.device, matmul: str) -> None:
 
 
 def accelerator_facts(device: torch.device) -> dict[str, Any]:
-    """Of a CUDA device: its name, whether it computes in bf16 (why ``auto`` chose what it did), the most bytes it held.
+    """Of a CUDA device: its name, whether it supports bf16 (which decides ``auto``), and its peak memory in bytes.
 
     >>> accelerator_facts(torch.device("cpu"))
     {}

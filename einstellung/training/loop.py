@@ -1,4 +1,4 @@
-"""The training loop: a learner goes through the epochs of a phase, and callbacks follow it."""
+"""The training loop: run a learner through the epochs of a phase, with callbacks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from einstellung.streams.transfer import to_device
 class LoopSettings:
     """Epochs, batch size and learning rate of a stage of a phase.
 
-    ``epochs`` is how often the images of the learner's sources are gone through; with a broken number the last time is cut
-    short. ``before``: the epochs of the phase's earlier stages, after which its own are counted.
+    ``epochs`` is the number of passes over the images of the learner's sources; a fractional last pass is cut short.
+    ``before``: the epochs of the phase's earlier stages, after which its own are counted.
     """
 
     epochs: float
@@ -37,8 +37,8 @@ class LoopSettings:
     def lr_at(self, epoch: int) -> float:
         """The learning rate of an epoch of the stage (counted from 1): x ``decay`` after every milestone that has passed.
 
-        The first epoch has all of it, however short the stage that the milestones were scaled to. With ``cosine`` it falls from
-        ``lr`` along half a wave, to reach ``lr_end`` after the last epoch.
+        The first epoch always has the full rate, however short the stage. With ``cosine`` it decays from ``lr`` along half a
+        cosine wave and reaches ``lr_end`` after the last epoch.
 
         >>> LoopSettings(50, 32, 0.01, (35, 45)).lr_at(35)
         0.01
@@ -66,12 +66,12 @@ class LoopSettings:
 class PhaseLoop:
     """One stage of one phase of one run; most phases have only one.
 
-    Only the phase's own images count for the effective epoch, how often they were gone through so far; whatever else a learner
-    goes through does not. ``consumed``: how many of them the run had gone through before this stage, or before it was stopped.
-    ``on_evaluation(effective_epoch)`` is called within an epoch where that is asked for, ``on_epoch(epoch, effective_epoch)``
+    Only the phase's own images count for the effective epoch, the number of passes over them so far; other images that a learner
+    uses do not. ``consumed``: how many of them the run had used before this stage, or before it was interrupted.
+    ``on_evaluation(effective_epoch)`` is called within an epoch where configured, ``on_epoch(epoch, effective_epoch)``
     after each epoch, ``on_step(counts)`` after each step with the number of real images it took from each phase.
     An epoch is a function of (weights, optimiser, learner's memory, seed, phase, epoch) alone, so a run can stop between any
-    two epochs and go on as if it had not.
+    two epochs and resume with identical results.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class PhaseLoop:
             loss = learner.observe(Batch(inputs, to_device(raw.labels, inputs.device), raw))
             if loss is None:
                 raise InputError(
-                    f"{type(learner).__name__}.observe returned nothing: end it with 'return self.step(loss)'"
+                    f"{type(learner).__name__}.observe returned None: end it with 'return self.step(loss)'"
                 )
             counts = self._taken(rows)
             self.consumed += counts[phase.name]

@@ -22,7 +22,7 @@ class Precision:
 
     @staticmethod
     def resolve(name: str, device: str) -> Precision:
-        """``auto`` means bf16 where the hardware is known to compute in it, fp32 elsewhere; bf16 by name is slow there.
+        """``auto`` means bf16 where the hardware is known to support it, fp32 elsewhere, where explicit bf16 would be slow.
 
         >>> Precision.resolve("fp32", "cpu").name
         'fp32'
@@ -48,15 +48,15 @@ def _lacks_for_bf16(device: torch.device) -> str | None:
         with torch.cuda.device(device):
             return None if torch.cuda.is_bf16_supported() else f"{torch.cuda.get_device_name(device)} has no bf16"
     if device.type == "mps" and not torch.backends.mps.is_macos_or_newer(14, 0):
-        return "an Apple GPU has it from macOS 14 on"
+        return "Apple GPUs support it only from macOS 14"
     return None
 
 
 def suits_channels_last(net: nn.Module, device: torch.device | None = None) -> bool:
     """Whether the faster channels-last layout may be used: convolutions whose outputs come in groups of eight channels.
 
-    With fewer than eight channels, torch 2.13's CPU kernels write beyond their memory in this layout, and a GPU's tensor
-    cores take channels in eights. On Apple GPUs torch's convolutions have no backward pass of their own for it.
+    With fewer than eight channels, torch 2.13's CPU kernels write out of bounds in this layout, and a GPU's tensor cores take
+    channels in groups of eight. On Apple GPUs torch's convolutions have no backward pass for it.
     """
     if device is not None and device.type == "mps":
         return False

@@ -1,4 +1,4 @@
-"""Importing this loads the kernels: the server that forks workers preloads it, so that they inherit compiled code."""
+"""Load the kernels on import: the fork server preloads this module, so that workers inherit compiled code."""
 
 from einstellung.training.acceleration import load_kernels
 

@@ -13,6 +13,8 @@ from typing import Any
 
 from einstellung.diagnoses.wording import counted
 from einstellung.errors import InputError
+from einstellung.results.examination import damaged_lines
+from einstellung.results.folder import ResultsFolder
 from einstellung.view.catalogue import Catalogue, Found
 from einstellung.view.comparison import Compared, compare
 from einstellung.view.measurements import Measured, StudyMeasurements, curves, phases_of
@@ -255,12 +257,13 @@ class _Study:
     def _judge(self, snapshot: Snapshot, reader: StudyReader) -> Verdicts:
         problems: tuple[str, ...] = ()
         if not snapshot.running:
+            problems = tuple(damaged_lines(ResultsFolder(snapshot.path))) if snapshot.config is not None else ()
             try:
                 values = reader.json(snapshot.path / "score.json")
                 if values is not None:
-                    return Verdicts((stored_verdict(values, snapshot),))
+                    return Verdicts((stored_verdict(values, snapshot),), problems)
             except InputError as error:
-                problems = (_one_line(error),)
+                problems = (*problems, _one_line(error))
         if snapshot.config is None:
             return Verdicts((), problems)
         try:

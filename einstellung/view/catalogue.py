@@ -46,7 +46,7 @@ class Catalogue:
     def __init__(self, folders: Sequence[Path]) -> None:
         for folder in folders:
             if not folder.is_dir():
-                raise InputError(f"no such folder: {folder}; name a results folder or one that holds some")
+                raise InputError(f"no such folder: {folder}; give a results folder or a folder that contains some")
         self.roots = [folder.resolve() for folder in folders]
         self._found: dict[str, Found] = {}
         self._due = 0.0

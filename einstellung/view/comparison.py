@@ -14,9 +14,9 @@ from einstellung.results.config import StudyConfig
 from einstellung.view.verdict import Verdict
 
 NOTE = (
-    "Differences are the study minus the first one. Where both have two seeds or more in common: mean over the common seeds and "
-    "the paired t interval; otherwise the difference of the means and Welch's t interval. Intervals are 95 %, each for itself: "
-    "not corrected for the number of comparisons."
+    "Differences are relative to the first study. With at least two common seeds: mean over the common seeds and "
+    "paired t interval; otherwise difference of the means and Welch's t interval. 95 % intervals, not corrected for "
+    "multiple comparisons."
 )
 _MOST_SETTINGS = 40
 
@@ -64,7 +64,7 @@ def compare(studies: Sequence[Compared]) -> dict[str, Any]:
         "rows": rows,
         "note": NOTE
         if same_kind
-        else "The studies ask different questions: their numbers stand side by side, without differences.",
+        else "The studies have different diagnoses, so their numbers are shown without differences.",
         "conditions": _differing([dict(study.verdict.diagnosis.conditions(study.verdict.card)) for study in studies]),
         "settings": _differing([_flat(study.config) for study in studies])[:_MOST_SETTINGS],
     }

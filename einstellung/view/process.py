@@ -28,7 +28,7 @@ def server_beside(folder: Path) -> Iterator[str]:
             address: str = ours.recv()
         except EOFError:
             raise InputError(
-                "the server for --view did not start; run 'einstellung view' beside the study instead"
+                "the server for --view did not start; run 'einstellung view' in another terminal instead"
             ) from None
         yield address
     finally:

@@ -25,6 +25,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from einstellung.errors import InputError
 from einstellung.view.api import Api, UnknownStudyError
+from einstellung.visible import visible_data
 
 LOOPBACK = "127.0.0.1"
 _OWN_PAGE = (
@@ -67,7 +68,7 @@ class ViewServer(ThreadingHTTPServer):
         self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
         try:
             super().__init__((host, port), _Handler)
-        except (OSError, OverflowError) as error:
+        except (OSError, OverflowError, TypeError, ValueError) as error:  # the last two: no name of a host
             reason = getattr(error, "strerror", None) or error
             raise InputError(f"cannot listen on {host} port {port}: {reason}; choose another --port") from None
 
@@ -159,21 +160,19 @@ class _Handler(BaseHTTPRequestHandler):
     def _refuse_method(self) -> None:
         self.close_connection = True  # its body was not read
         self._send_text(
-            HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD: view reads, it never writes", Allow="GET, HEAD"
+            HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are allowed: the view is read-only", Allow="GET, HEAD"
         )
 
     def _respond(self) -> None:
         hosts = self.headers.get_all("Host") or []
         if len(hosts) != 1 or not host_allowed(hosts[0], self.server.host):
-            self._send_text(
-                HTTPStatus.FORBIDDEN, "this server answers to the address that 'einstellung view' printed only"
-            )
+            self._send_text(HTTPStatus.FORBIDDEN, "this server accepts only the address printed by 'einstellung view'")
             return
         address = urlsplit(self.path)
         token, slash, rest = address.path.removeprefix("/").partition("/")
         if not hmac.compare_digest(token.encode(), self.server.token.encode()):
             self._send_text(
-                HTTPStatus.FORBIDDEN, "open the address that 'einstellung view' printed: it ends in a token"
+                HTTPStatus.FORBIDDEN, "open the address printed by 'einstellung view', which ends in a token"
             )
             return
         if not slash:
@@ -210,7 +209,7 @@ class _Handler(BaseHTTPRequestHandler):
             place, _, name = rest.removeprefix("page/").rpartition("/")
             self._send_page(api.page(place, name))
         else:
-            self._send_text(HTTPStatus.NOT_FOUND, "there is nothing at this address")
+            self._send_text(HTTPStatus.NOT_FOUND, "nothing found at this address")
 
     def _send_page(self, page: Path | None) -> None:
         if page is None:
@@ -225,7 +224,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_json(self, value: Any, status: HTTPStatus = HTTPStatus.OK) -> None:
         # ASCII only: names of files may hold bytes that are no text, which JSON can escape and UTF-8 cannot write
-        self._send(status, json.dumps(value, allow_nan=False).encode("ascii"), "application/json")
+        self._send(status, json.dumps(visible_data(value), allow_nan=False).encode("ascii"), "application/json")
 
     def _send_text(self, status: HTTPStatus, text: str, **headers: str) -> None:
         self._send(status, f"{text}\n".encode(), "text/plain; charset=utf-8", **headers)

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from einstellung.errors import InputError
-from einstellung.files import digest, read_json
+from einstellung.files import digest
+from einstellung.hashes import DamagedError, is_intact, read_sealed
 from einstellung.results.config import StudyConfig
-from einstellung.results.folder import ResultsFolder
+from einstellung.results.folder import ResultsFolder, files_of
 from einstellung.results.live_files import LIVE_TIMELINE, PROGRESS, SILENT_SECONDS
 from einstellung.timeline import Run
 from einstellung.view.plain_files import FileCache, is_folder, signature
@@ -79,7 +80,8 @@ class StudyReader:
 
     def config(self, path: Path) -> StudyConfig | None:
         """None for logs that were scored without a configuration."""
-        return self._configs.get(path / "config.yaml")
+        found = self._configs.get(path / "config.yaml")
+        return found if found is not None else self._configs.get(path / "study.json")
 
     def json(self, path: Path) -> dict[str, Any] | None:
         return self._json.get(path)
@@ -127,6 +129,8 @@ class StudyReader:
         file = live if signature(live) is not None else None
         if status is not None and status.get("state") == "finished":
             whole = folder / "timeline.csv"
+            if not running and not _is_intact(whole, files_of(status).get(whole.name)):
+                return RunStatus("unreadable", reason=f"its {whole.name} is damaged")
             # progress.json follows a moment later; a run that lost a file is run again and has a live.csv
             if signature(whole) is not None and (file is None or not running):
                 return RunStatus("finished", whole, 1.0)
@@ -155,10 +159,18 @@ def _first_phases(path: Path, root: Path, jobs: Sequence[Mapping[str, Any]]) -> 
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    value = read_json(path)
-    if not isinstance(value, dict):
-        raise InputError(f"{path.name} does not hold a JSON object")
-    return value
+    try:
+        return read_sealed(path)
+    except DamagedError:
+        raise DamagedError(f"{path.name} is damaged: its content does not match its hash") from None
+
+
+def _is_intact(file: Path, facts: Mapping[str, Any] | None) -> bool:
+    """Whether a file is what its run wrote; one that is missing is another matter."""
+    try:
+        return facts is None or is_intact(file, facts)
+    except OSError:
+        return True
 
 
 def _is_progress(value: Mapping[str, Any]) -> bool:

@@ -46,7 +46,7 @@ def stored_verdict(values: Mapping[str, Any], snapshot: Snapshot) -> Verdict:
     late = [run for run in finished if not _has_run(card, run)]
     if late:
         raise InputError(
-            f"score.json does not have {counted(len(late), 'run')} that finished later: 'einstellung report' writes it again"
+            f"score.json does not have {counted(len(late), 'run')} that finished later: update it with 'einstellung report'"
         )
     return Verdict(diagnosis, card, "the study's score.json")
 
@@ -87,8 +87,8 @@ class Provisional:
         if begun:
             frame, (phase, epoch) = at_equal_training(measured.finished, begun)
             basis = (
-                f"with {counted(len(begun), 'unfinished run')}, at equal training: every run is cut at epoch {epoch:g} of "
-                f"T{phase}, which the slowest of them has reached"
+                f"with {counted(len(begun), 'unfinished run')}, at equal training: every run is truncated at epoch "
+                f"{epoch:g} of T{phase}, where the slowest one is now"
             )
             so_far = _judge(snapshot, frame, proof, basis)
         return Verdicts(
@@ -119,7 +119,7 @@ def _last_position(frame: pd.DataFrame) -> tuple[int, float]:
 
 def _judge(snapshot: Snapshot, frame: pd.DataFrame, proof: Mapping[str, Any] | None, basis: str) -> Verdicts:
     config = snapshot.config
-    assert config is not None, "a study with measurements has a configuration"
+    assert config is not None, "a study with measurements must have a configuration"
     try:
         timeline = Timeline(_in_order(frame))
         diagnosis = diagnosis_of(config, timeline.splits)

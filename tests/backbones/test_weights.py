@@ -144,7 +144,7 @@ def test_resnet_by_its_usual_names(tmp_path):
         renamed[name.replace("head.", "fc.")] = value
     net = ResNet18(5, width=4, weights=saved(tmp_path / "resnet.safetensors", renamed))
     assert_same(net, source)
-    with pytest.raises(InputError, match=r"'conv1.weight' is \(4, 3, 3, 3\), the net's \(8, 3, 3, 3\)"):
+    with pytest.raises(InputError, match=r"'conv1.weight' has shape \(4, 3, 3, 3\), but the net's is \(8, 3, 3, 3\)"):
         ResNet18(5, width=8, weights=str(tmp_path / "resnet.safetensors"))
 
 
@@ -178,10 +178,13 @@ def without(name):
     [
         (without("blocks.1.mlp.fc2.bias"), "the weight 'blocks.1.mlp.fc2.bias' of the net is missing"),
         (lambda s: {**s, "dist_token": torch.zeros(1, 1, 12)}, "the net has no weight 'dist_token'"),
-        (lambda s: {**s, "norm.bias": torch.zeros(13)}, r"'norm.bias' is \(13,\), the net's \(12,\)"),
-        (lambda s: {**s, "pos_embed": torch.zeros(1, 65, 12)}, "are for 64 patches, the net has 16"),
+        (lambda s: {**s, "norm.bias": torch.zeros(13)}, r"'norm.bias' has shape \(13,\), but the net's is \(12,\)"),
+        (lambda s: {**s, "pos_embed": torch.zeros(1, 65, 12)}, "are for 64 patches, but the net has 16"),
         (lambda s: without("vit.layers.0.attention.k_proj.weight")(hugging_face_names(s, new=True)), "attn.qkv.weight"),
-        (lambda s: {**s, "head.weight": torch.zeros(5, 9)}, r"'head.weight' is \(5, 9\), the net's \(5, 12\)"),
+        (
+            lambda s: {**s, "head.weight": torch.zeros(5, 9)},
+            r"'head.weight' has shape \(5, 9\), but the net's is \(5, 12\)",
+        ),
         (without("head.bias"), "the weight 'head.bias' of the net is missing"),
         (lambda s: {"encoder.weight": torch.zeros(1)}, r"'cls_token' of the net is missing \(and 29 more\)"),
     ],

@@ -7,11 +7,18 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from benchmarks.audit import exact
+from benchmarks.audit import pictures
 from benchmarks.audit.cues import KINDS
-from benchmarks.audit.judging import TrueCue, located, null_of
-from benchmarks.audit.zoo import Member, members, truth
+from benchmarks.audit.images_alone import alarms_of
+from benchmarks.audit.intervals import exact, shown
+from benchmarks.audit.judging import TrueCue, located, null_of, route_of
+from benchmarks.audit.nets import CONV, RESNET, fresh_net
+from benchmarks.audit.rows import alarm_rows
+from benchmarks.audit.zoo import CUE_CLASS, Member, classes_of, members, truth
+from einstellung.composites.build import CompositeSpec, build_composites, find_sources
 from einstellung.results.audit_files import BearingImage, Beats, Finding, ModelAudit
+from einstellung.streams.composites.table import CompositeTable
+from einstellung.streams.shapes import OUTLINES
 
 
 def finding(strength: float, *, beats: bool = True, box=(0, 0, 4, 4), images=()) -> Finding:
@@ -39,7 +46,7 @@ def finding(strength: float, *, beats: bool = True, box=(0, 0, 4, 4), images=())
 
 
 def audit(*found: Finding) -> ModelAudit:
-    return ModelAudit(findings=found, suspicions=(), accuracy=0.9, per_class={}, looks=0, seconds=0.0)
+    return ModelAudit(findings=found, suspicions=(), accuracy=0.9, per_class={}, images_evaluated=0, seconds=0.0)
 
 
 @pytest.mark.parametrize(("count", "of"), [(0, 50), (3, 72), (72, 72)])
@@ -54,7 +61,14 @@ def test_only_candidates_that_beat_all_controls_make_the_null():
     scale = float(np.quantile(np.arange(1, 31), 0.9))
     assert null.scale["fixed"] == pytest.approx(scale, abs=1e-4)
     assert null.largest[-1] == pytest.approx(30 / scale, abs=1e-4)
-    assert null.scale["moving"] == 0.5  # no candidate at all
+    assert null.scale["moving"] == 1.0  # no candidate at all
+
+
+def test_a_box_that_the_images_suggest_has_a_null_of_its_own():
+    plain = finding(3.0)
+    assert route_of(plain) == "fixed"
+    assert route_of(plain.model_copy(update={"found_by": ("data", "replacement")})) == "recurring"
+    assert route_of(plain.model_copy(update={"box": None, "moves": True})) == "moving"
 
 
 def test_places_and_rankings_by_hand():
@@ -72,8 +86,59 @@ def test_places_and_rankings_by_hand():
 def test_the_zoo_has_what_it_says():
     every = members()
     assert len({one.name for one in every}) == len(every)
-    assert sum(one.kind is None for one in every) == 72
+    assert len({one.seed for one in every if one.kind}) == sum(one.kind is not None for one in every)
+    assert sum(one.kind is None for one in every) == 91
+    assert sum(one.kind is None and one.net == RESNET for one in every) == 3
     assert {one.kind for one in every if one.kind} == set(KINDS)
+    for kind in KINDS:
+        assert {one.share for one in every if one.kind == kind} == {0.2, 0.5, 0.8, 1.0}
+
+
+def test_the_class_of_the_cue_has_a_twin():
+    pairs = {frozenset(classes_of(Member("shapes", None, 0.0, seed))[CUE_CLASS:]) for seed in range(1, 40)}
+    outlines = list(OUTLINES)
+    assert {frozenset(outlines[place] for place in pair) for pair in pairs} == {
+        frozenset(pair) for pair in (("ring", "disc"), ("saltire", "cross"), ("square", "frame"), ("lens", "disc"))
+    }
+    for seed in range(1, 40):
+        assert len(set(classes_of(Member("shapes", None, 0.0, seed)))) == 8
+
+
+@pytest.mark.parametrize("name", [CONV, RESNET])
+def test_nets_start_from_their_seed(name):
+    images = torch.zeros(2, 3, 32, 32)
+    one, same, other = (fresh_net(name, 8, seed).eval() for seed in (1, 1, 2))
+    assert torch.equal(one(images), same(images))
+    assert one(images).shape == (2, 8)
+    assert not torch.equal(next(one.parameters()), next(other.parameters()))
+
+
+def test_alarms_are_counted_by_kind_of_net():
+    alarms = {
+        Member("shapes", None, 0.0, 1): True,
+        Member("shapes", None, 0.0, 2): False,
+        Member("shapes", None, 0.0, 3, net=RESNET): False,
+    }
+    measured = [one["measured"] for one in alarm_rows(alarms, [False, True])]
+    assert measured == [shown(2, 5), shown(1, 2), shown(0, 1), shown(1, 2)]
+
+
+def test_the_images_alone_show_a_fixed_patch():
+    assert alarms_of(Member("shapes", "patch", 1.0, 3)) == {CUE_CLASS}
+    assert alarms_of(Member("shapes", None, 0.0, 3)) == set()
+
+
+def test_a_scene_behind_animals_is_swapped_and_nothing_else(monkeypatch):
+    procedural = CompositeSpec(32, ((0.5, 0.5),), {"train": 20, "val": 4, "test": 20}, False, 0)
+    table = CompositeTable(build_composites(find_sources("procedural", None, procedural, ()), procedural))
+    monkeypatch.setattr(pictures, "_table", lambda: table)
+    cued = pictures.pictures_of(pictures.Pictured(pictures.BACKGROUND, 1, 1.0))
+    assert cued.twins is not None
+    own = cued.audit[0][cued.audit[1] == pictures.CUE_CLASS]
+    assert torch.equal(cued.twins.images, own)  # every image of the class has the common scene
+    changed = (cued.twins.images != cued.twins.without).any(dim=1).float().mean()
+    assert 0.3 < changed < 0.95  # the animal stays
+    assert pictures.pictures_of(pictures.Pictured(pictures.BACKGROUND, 1, 0.5)).twins is None
 
 
 def test_a_cue_is_where_the_truth_says():

@@ -66,17 +66,17 @@ def test_what_was_measured_stays_when_a_later_verb_fails(bench, tmp_path, monkey
     ("words", "said"),
     [
         (["frist"], "benchmarks: unknown verb 'frist': did you mean 'first'?"),
-        (["second", "--short"], "benchmarks: 'second' has no short form: leave out --short"),
+        (["second", "--short"], "benchmarks: 'second' has no short form: omit --short"),
         (["--mammoth", "/no/such/folder"], "benchmarks: --mammoth: there is no /no/such/folder"),
         (["--avalanche-python", "/no/python"], "benchmarks: --avalanche-python: there is no /no/python"),
-        (["--mammoth", "/dev/null"], "benchmarks: --mammoth: /dev/null is no folder: give a checkout of Mammoth"),
+        (["--mammoth", "/dev/null"], "benchmarks: --mammoth: /dev/null is not a folder: give a checkout of Mammoth"),
         (
             ["--mammoth-python", "/dev"],
             "benchmarks: --mammoth-python: /dev is a folder: give the interpreter itself, such as bin/python in it",
         ),
         (
             ["--avalanche-python", "/dev/null"],
-            "benchmarks: --avalanche-python: /dev/null may not be run: give an interpreter",
+            "benchmarks: --avalanche-python: /dev/null is not executable: give an interpreter",
         ),
     ],
 )

@@ -30,6 +30,7 @@ def noisy_run(
         (reached,) * 7,
         12.0,
         1.0,
+        1.0,
         12.0,
         found,
         nothing,

@@ -208,7 +208,7 @@ def test_what_goes_wrong_ends_the_run(mammoth, tmp_path):
     with pytest.raises(InputError, match="are the model's outputs finite"):
         run(arguments(model="diverging"), results=tmp_path)
     assert moments(Timeline.read(tmp_path / "diverging-seed1" / "timeline.csv")) == [("T1", 0.0)]
-    with pytest.raises(InputError, match="exists already"):
+    with pytest.raises(InputError, match="already exists"):
         enable_einstellung_integration(arguments(model="diverging"), results=tmp_path)
     with pytest.raises(InputError, match="'task-aware' needs the task of every image"):
         run(arguments(model="task-aware"))

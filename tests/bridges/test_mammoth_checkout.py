@@ -119,4 +119,4 @@ def test_a_method_and_its_baseline_end_in_timelines_that_can_be_scored(tmp_path:
     card = score(Timeline.read_many(files))
     assert set(card.methods) >= {"sgd"}
     refused = in_mammoths_python(*launch, "--", "--model", "sgd", *own, expect=2)
-    assert f"{files[0]} exists already" in refused
+    assert f"{files[0]} already exists" in refused

@@ -279,13 +279,13 @@ def test_a_failed_measurement_leaves_the_file_as_it_was(tmp_path):
 
 def test_resuming_keeps_the_rows_and_replaces_what_is_measured_again(tmp_path):
     recorded(tmp_path, "mine")
-    with pytest.raises(InputError, match=r"mine-seed1/timeline.csv exists already.*resume=True"):
+    with pytest.raises(InputError, match=r"mine-seed1/timeline.csv already exists.*resume=True"):
         Recorder("mine", 1, tmp_path)
     again = Recorder("mine", 1, tmp_path, resume=True)
     with again.phase("T2", samples=100):
         again.record("T2_val", 0.5, epoch=3, n=50)
         again.record("T2_val", 0.75, epoch=5, n=50)
-        with pytest.raises(InputError, match="'T2_val' was recorded at epoch 5 of T2 already"):
+        with pytest.raises(InputError, match="'T2_val' was already recorded at epoch 5 of T2"):
             again.record("T2_val", 0.75, epoch=5)
     timeline = Timeline.read(again.path)
     epochs, accuracies = timeline.curve("mine", 1, "T2", "T2_val")
@@ -428,4 +428,4 @@ def test_a_misspelt_split_is_pointed_out_once(recwarn):
             recorder.record("T2_shortcut_masked", 0.5, epoch=epoch)
             recorder.record("my_own_split", 0.5, epoch=epoch)
     said = [str(warning.message) for warning in recwarn]
-    assert said == ["split 'T2_shortcut_norml' is none of the index's: did you mean 'T2_shortcut_normal'?"]
+    assert said == ["split 'T2_shortcut_norml' is not used by the index: did you mean 'T2_shortcut_normal'?"]

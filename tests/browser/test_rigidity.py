@@ -304,7 +304,7 @@ def test_cards_open_on_demand_and_follow(browser: Browser, share: PageFile):
     card = "details.card[data-method=derpp]"
     assert browser.run(f"return document.querySelector('{card}').checkVisibility()")
     own = browser.run(f"return document.querySelector('{card} .body').innerText")
-    assert "What a red flag would need".upper() in own.upper()
+    assert "Conditions for a red flag".upper() in own.upper()
     browser.set("tau-range", 0.5)
     sentence = scored(share, tau=0.5).methods["derpp"].verdict
     changed = browser.run(f"return document.querySelector('{card} .body').innerText")

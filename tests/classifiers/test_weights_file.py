@@ -19,7 +19,7 @@ from .tiny import write_net
         ({"head.weight": torch.zeros(5, 3), "head.bias": torch.zeros(5)}, r"'head.weight' is \(5, 3\).*\(5, 2\)"),
         (
             {"head.weight": torch.zeros(5, 2), "head.bias": torch.zeros(5), "z": torch.zeros(1)},
-            "has 'z', which the net has not",
+            "has 'z', which the net lacks",
         ),
         (None, "cannot be read as weights"),
     ],

@@ -37,7 +37,7 @@ def pictures(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(auditing, "audit_model", fake_audit)
     monkeypatch.setattr(auditing, "relative_rows", fake_relative)
-    monkeypatch.setattr(auditing, "told_windows", lambda *_: ())  # takes seconds, and is tested elsewhere
+    monkeypatch.setattr(auditing, "predictive_windows", lambda *_: ())  # takes seconds, and is tested elsewhere
     (tmp_path / "net.py").write_text(PLUGIN)
     images, labels = patched_images(per_class=10)
     lines = ["file,label,name"]
@@ -107,24 +107,30 @@ def test_weights_are_read_safely_and_the_head_is_sized_by_them(pictures, monkeyp
 
 
 BAD = {
-    "nothing": ((), "give a results folder, or --model with --data"),
-    "both": (("folder", "--model", "net.py:reader"), "give a results folder, or --model with --data"),
+    "nothing": ((), "give either a results folder, or --model with --data"),
+    "both": (("folder", "--model", "net.py:reader"), "give either a results folder, or --model with --data"),
     "no data": (("--model", "net.py:reader"), "--model needs images: give --data FOLDER"),
     "no labels": (("--model", "net.py:reader", "--data", "pictures"), "no class number at the start of its name"),
-    "one class": (("--model", "net.py:reader", "--data", "pictures", "--labels", "one.csv"), "are of one class ('a')"),
+    "one class": (
+        ("--model", "net.py:reader", "--data", "pictures", "--labels", "one.csv"),
+        "belong to one class ('a')",
+    ),
     "outputs": (("--model", "net.py:small", *ON_PICTURES), "its class is 2, but net.py:small has 2 classes"),
     "plug-in": (
         ("--model", "net.py:failing", *ON_PICTURES),
         "net.py:failing fails (RuntimeError: out of): fix the file",
     ),
-    "no backbone": (("--model", "net.pt", *ON_PICTURES), "net.pt is a weights file: name its net with --backbone"),
-    "no mean": (("--model", "x.pt", "--backbone", "resnet18", *ON_PICTURES), "give --mean and --std"),
+    "no backbone": (
+        ("--model", "net.pt", *ON_PICTURES),
+        "net.pt is a weights file: name its architecture with --backbone",
+    ),
+    "no mean": (("--model", "x.pt", "--backbone", "resnet18", *ON_PICTURES), "give the --mean and --std"),
     "broken weights": (
         ("--model", "labels.csv.pt", "--backbone", "resnet18", "--mean", "0,0,0", "--std", "1,1,1", *ON_PICTURES),
         "labels.csv.pt cannot be read as weights",
     ),
-    "not its options": (("--model", "net.py:reader", "--size", "8", *ON_PICTURES), "--size is for a weights file"),
-    "not a folder's": (("somewhere", "--labels", "labels.csv"), "--labels is for --model"),
+    "not its options": (("--model", "net.py:reader", "--size", "8", *ON_PICTURES), "--size is for weights files ("),
+    "not a folder's": (("somewhere", "--labels", "labels.csv"), "--labels goes with --model"),
     "no such folder": (("somewhere",), "no such folder: somewhere"),
     "no nets": (("pictures",), "is not a results folder"),
     "probes": (("--model", "net.py:reader", *ON_PICTURES, "--probes", "oclusion"), "unknown proxy 'oclusion'"),
@@ -151,5 +157,5 @@ def test_pictures_of_other_sizes_need_a_size(pictures, monkeypatch, capsys):
     save_file(build_backbone("resnet18", {"width": 4}, 3, 1).state_dict(), "net.safetensors")
     words = ("--model", "net.safetensors", "--backbone", "resnet18", "--backbone-option", "width=4", "--mean", "0,0,0")
     assert typed(monkeypatch, *words, "--std", "1,1,1", *ON_PICTURES) == 2
-    assert "of different sizes or not square (16x16, 24x20): give --size" in capsys.readouterr().err
+    assert "the images differ in size or are not square (16x16, 24x20): give --size" in capsys.readouterr().err
     assert typed(monkeypatch, *words, "--std", "1,1,1", "--size", "16", *ON_PICTURES, "--json") == 0

@@ -7,7 +7,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from einstellung.cli.composites import composites as command
+from einstellung.cli import cli
 from einstellung.composites.published import read_published
 from einstellung.errors import InputError
 from tests.composites.small import source_folder
@@ -18,7 +18,7 @@ GROUP = "bg-0.75_co_occur_obj-0.75/train/obj-round_bg-blocks_co_occur_obj-plant"
 
 
 def run(*arguments):
-    return CliRunner().invoke(command, ["make", *map(str, arguments)])
+    return CliRunner().invoke(cli, ["data", "composites", "make", *map(str, arguments)])
 
 
 def test_the_command_makes_a_folder(tmp_path):
@@ -48,6 +48,7 @@ def test_the_command_makes_a_folder(tmp_path):
         (("--correlations", "0.9,1.1"), "a correlation is 1.1"),
         (("--sources", "nobody"), "no sources 'nobody'"),
         (("--sources", "no/where"), "no such folder"),
+        (("--data", "no/where"), "--data no/where: no such folder"),
         (("--train", "3"), "3 images per class are too few for 4 groups"),
     ],
 )

@@ -34,11 +34,11 @@ def typed(*words: str) -> Result:
 def test_get_and_get_again(server):
     first = typed("get", "cifar100", "--url", server.url)
     assert first.exit_code == 0
-    assert first.stdout == f"data/{NAME} is complete, and its md5 is right\n"
+    assert first.stdout == f"data/{NAME} is complete, with the right md5\n"
     assert f"{NAME}: 1 of 1 MB" in first.stderr
     assert (Path("data") / NAME).read_bytes() == CONTENT
     again = typed("get", "cifar100", "--url", server.url)
-    assert again.stdout == f"data/{NAME} is there already, and its md5 is right\n"
+    assert again.stdout == f"data/{NAME} already exists, with the right md5\n"
     assert again.stderr == ""
     assert len(server.asked) == 1
 
@@ -65,11 +65,19 @@ def test_check_where_nothing_lies():
     shown = typed("check")
     assert shown.exit_code == 2
     assert shown.stdout.splitlines() == [
-        "cifar100: not usable: run 'einstellung data get cifar100'",
-        "  ./data: nothing there",
+        "cifar100: no usable copy: run 'einstellung data get cifar100'",
+        "  ./data: no copy",
         "  ./data/CIFAR100: no such folder",
         f"cache: {Path('cache').absolute()}, 0 bytes",
     ]
+
+
+def test_check_takes_the_names_that_get_takes(files, published):
+    write_archive(Path("data") / f"{FOLDER}.zip", files)
+    assert typed("check", "cifar100").stdout == typed("check").stdout
+    wrong = typed("check", "cifar10")
+    assert wrong.exit_code == 2
+    assert "'cifar10' is not 'cifar100'" in wrong.output
 
 
 def test_check_names_every_copy_and_the_one_that_is_used(files, published):
@@ -80,7 +88,7 @@ def test_check_names_every_copy_and_the_one_that_is_used(files, published):
     lines = shown.stdout.splitlines()
     assert lines[0] == f"cifar100: usable, from data/{FOLDER}.zip"
     assert lines[2].startswith(f"    data/{FOLDER}: 'meta' in data/{FOLDER} is not the published file (md5 ")
-    assert lines[3] == f"    data/{FOLDER}.zip: md5 of every file right"
+    assert lines[3] == f"    data/{FOLDER}.zip: intact (md5 of every file)"
 
 
 def test_check_as_json(files, published):

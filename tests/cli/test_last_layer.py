@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from einstellung.cli.last_layer import last_layer as command
+from einstellung.cli import cli
 from tests.classifiers.tiny import grey, write_net
 
 FONT = Path("/usr/share/fonts/opentype/noto/NotoSerifCJK-ExtraLight.ttc")
@@ -38,7 +38,7 @@ def run(tmp_path, *arguments):
         "--rates",
         "1,10",
     )
-    return CliRunner().invoke(command, [*map(str, ("--model", model, *folders, *arguments))])
+    return CliRunner().invoke(cli, ["probe", "last-layer", *map(str, ("--model", model, *folders, *arguments))])
 
 
 def test_the_command_keeps_features_and_repeats_itself(tmp_path, monkeypatch):

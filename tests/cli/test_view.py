@@ -21,7 +21,12 @@ from tests.experiments import in_process  # noqa: F401 (registers a launcher)
 from tests.experiments.conftest import SMALL
 from tests.view.studies import write_study
 
-COMMAND = [sys.executable, "-c", "from einstellung.cli import main; main()"]
+# a background job inherits that Ctrl-C is ignored
+COMMAND = [
+    sys.executable,
+    "-c",
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from einstellung.cli import main; main()",
+]
 
 
 def fetch(address: str) -> bytes:
@@ -75,7 +80,9 @@ def test_another_interface_needs_a_flag_and_comes_with_a_warning(tmp_path, typed
     assert capsys.readouterr().err == ""
     assert typed(tmp_path, "--host", "0.0.0.0")[0] == 0
     told = capsys.readouterr()
-    assert told.err.startswith("warning: 0.0.0.0 can be reached by others")
+    assert told.err.startswith(
+        "warning: 0.0.0.0 may be reachable by others: anyone who learns the address below can read"
+    )
     assert "http://0.0.0.0:" in told.out
 
 

@@ -78,7 +78,7 @@ def test_without_whole_backgrounds_they_are_filled_in(folder):
     for path in folder.rglob("*_bg_only.png"):
         path.unlink()
     filled = read_published(folder, (PHASE,), 32)
-    assert "filled in from the sides" in filled.words
+    assert "with hidden background pixels interpolated from the sides" in filled.words
     parts = whole.plans[0].parts
     assert np.array_equal(whole.layers.compose(parts), filled.layers.compose(parts))
     hidden = whole.layers.target_masks(parts) | whole.layers.object_masks(parts)
@@ -155,7 +155,7 @@ def spoil(folder, what):
         ("empty mask", r"000.jpg: the mask of its target is empty"),
         ("stranger", r"cats is not a group folder"),
         ("record", r"made.json has other labels"),
-        ("split", r"lacks bg-0.5_co_occur_obj-0.5/val or bg-0.75_co_occur_obj-0.75/val; there is bg-0.5"),
+        ("split", r"lacks bg-0.5_co_occur_obj-0.5/val or bg-0.75_co_occur_obj-0.75/val \(found: bg-0.5"),
     ],
 )
 def test_what_is_wrong_is_named(folder, what, words):
@@ -169,10 +169,10 @@ def test_what_a_folder_cannot_give_is_named(folder):
     assert not is_published(folder / "contact_sheets")
     inside = folder / "bg-0.75_co_occur_obj-0.75"
     assert is_published(inside)
-    with pytest.raises(InputError, match="there is nothing of the kind: give the parent folder"):
+    with pytest.raises(InputError, match=r"\(found: none\): give the parent folder"):
         read_published(inside, (PHASE,), 32)
     with pytest.raises(
-        InputError, match=r"lacks bg-0.95_co_occur_obj-0.95/train; there is bg-0.5_co_occur_obj-0.5, bg-0.75"
+        InputError, match=r"lacks bg-0.95_co_occur_obj-0.95/train \(found: bg-0.5_co_occur_obj-0.5, bg-0.75"
     ):
         read_published(folder, ((0.95, 0.95),), 32)
     with pytest.raises(InputError, match="two cues: give two correlations"):

@@ -103,7 +103,7 @@ def test_composites_of_a_folder_show_its_pictures(tmp_path):
         ),
         (lambda rows: [{**rows[0], "kind": "thing"}, *rows[1:]], "line 2: kind is 'thing', not one of target"),
         (lambda rows: [{**rows[0], "split": "dev"}, *rows[1:]], "line 2: split is 'dev'"),
-        (lambda rows: [{**rows[0], "file": "../other.png"}, *rows[1:]], r"'../other.png' is outside of the folder"),
+        (lambda rows: [{**rows[0], "file": "../other.png"}, *rows[1:]], r"'../other.png' leads out of"),
         (lambda rows: [{**rows[0], "file": "targets/none.png"}, *rows[1:]], "line 2: .*none.png is missing"),
         (lambda rows: [rows[0], *rows], "lists 'backgrounds/country/country0.png' twice"),
     ],

@@ -46,7 +46,7 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_finished(made, tmp_path, 
 
     with pytest.raises((InputError, KeyboardInterrupt)) as raised:
         write_composites(tmp_path / "out", made, SETTINGS, on_progress)
-    assert isinstance(error, KeyboardInterrupt) or "free some space, nothing is left behind" in str(raised.value)
+    assert isinstance(error, KeyboardInterrupt) or "free some space (nothing was written)" in str(raised.value)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -65,4 +65,4 @@ def test_sheets_and_datasheet(written, made):
     text = (written / "datasheet.md").read_text()
     assert "40 pictures of 32x32 pixels" in text
     assert "| train | 7 | 2 | 2 | 1 | 7 | 2 | 2 | 1 |" in text
-    assert "round goes with blocks backgrounds and sign objects" in text
+    assert "round: common with blocks backgrounds and sign objects" in text

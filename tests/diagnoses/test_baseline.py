@@ -29,7 +29,7 @@ def test_a_default_may_be_absent_and_a_name_may_not():
 
 
 def test_two_that_are_alike_are_refused():
-    with pytest.raises(InputError, match="baseline 'NAIVE' may be any of Naive, naive: write it exactly"):
+    with pytest.raises(InputError, match="baseline 'NAIVE' matches Naive, naive: give the exact name"):
         resolve_baseline(timeline("Naive", "naive"), "NAIVE", "scratch")
 
 

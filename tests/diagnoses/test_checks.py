@@ -97,7 +97,7 @@ def test_seeds_without_partner_are_found():
     table = frame(seeds=(1, 2, 3))
     kept = table[~among(table, method="b", seed=3)].reset_index(drop=True)
     check = seeds_are_paired(Timeline(kept), "a")
-    assert (check.passed, check.detail) == (False, "b: only there none, only in a 3")
+    assert (check.passed, check.detail) == (False, "b: only in b none, only in a 3")
     assert seeds_are_paired(Timeline(kept), None).passed is None
     assert seeds_are_paired(Timeline(frame(methods=("a",))), "a").passed is None
 
@@ -108,9 +108,9 @@ def test_twins_that_are_missing_or_measured_otherwise_are_found():
     missing = twins_are_paired(Timeline(table[~twin].reset_index(drop=True)), PAIRS)
     assert (missing.passed, missing.detail) == (False, "a seed 1, T1: T1_twin is missing")
     late = twins_are_paired(Timeline(table.assign(epoch=table["epoch"].where(~twin, table["epoch"] + 1))), PAIRS)
-    assert (late.passed, late.detail) == (False, "a seed 1, T1: T1_twin was measured at other epochs")
+    assert (late.passed, late.detail) == (False, "a seed 1, T1: T1_twin was evaluated at different epochs")
     fewer = twins_are_paired(Timeline(table.assign(n=table["n"].where(~twin, 49))), PAIRS)
-    assert (fewer.passed, fewer.detail) == (False, "a seed 1, T1: T1_twin holds 49 images, its originals are 50")
+    assert (fewer.passed, fewer.detail) == (False, "a seed 1, T1: T1_twin has 49 images, its originals 50")
     assert twins_are_paired(Timeline(table), []).passed is None
 
 
@@ -121,5 +121,5 @@ def test_equal_accuracies_are_no_fault_and_equal_losses_are_copies():
     copies = pd.concat([table[table["split"] != "T1_twin"], originals.assign(split="T1_twin")], ignore_index=True)
     check = twins_change_something(Timeline(copies), PAIRS)
     assert check.passed is False
-    assert check.detail.startswith("a seed 1, T1: T1_twin has every loss of T1_paired; ")
+    assert check.detail.startswith("a seed 1, T1: T1_twin has the same losses as T1_paired; ")
     assert twins_change_something(Timeline(frame(loss=None)), PAIRS).passed is None

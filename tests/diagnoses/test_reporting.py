@@ -22,6 +22,7 @@ from einstellung.diagnoses.reporting import (
 )
 from einstellung.errors import InputError
 from einstellung.files import write_json
+from einstellung.hashes import unsealed
 from einstellung.results.config import build_config
 from einstellung.results.family import write_family
 from einstellung.results.folder import ResultsFolder
@@ -45,7 +46,8 @@ def toys(monkeypatch):
 def write_study(folder: Path, methods: dict[str, int], diagnosis: str = "toy", **config: Any) -> ResultsFolder:
     """A results folder with so many finished seeds of every method, as the configuration orders them."""
     results = ResultsFolder(folder)
-    results.write_config(build_config({"diagnosis": diagnosis, "methods": list(methods), **config}))
+    planned = {"diagnosis": diagnosis, "methods": list(methods), "seeds": list(range(max(1, *methods.values())))}
+    results.write_config(build_config({**planned, **config}))
     for method, seeds in methods.items():
         for seed in range(seeds):
             run = folder / "runs" / f"{method}-seed{seed}"
@@ -69,7 +71,7 @@ def test_methods_stand_in_the_order_of_the_configuration_and_the_baseline_first_
 
 def test_runs_that_failed_are_among_the_warnings_of_a_study_and_of_its_family(tmp_path):
     for name in ("one", "two"):
-        write_study(tmp_path / name, {"base": 3}).note_failure("runs/base-seed9", "out of memory", "Traceback ...")
+        write_study(tmp_path / name, {"base": 3}).note_failure("runs/base-seed9", "out of memory")
     write_family(tmp_path, ["one", "two"])
     family = report_family(tmp_path, ["one", "two"])
     assert [scored.card.warnings for scored in family.studies.values()] == [("base-seed9 failed: out of memory",)] * 2
@@ -83,7 +85,7 @@ def test_a_companion_has_its_own_card_and_tables(tmp_path):
     stored = json.loads((tmp_path / "score.json").read_text())
     assert (stored["kind"], stored["level"]) == ("toy", 0.5)
     assert (stored["loner"]["kind"], stored["loner"]["level"]) == ("loner", 0.9)
-    assert stored == reported.scored.to_json()
+    assert unsealed(stored) == reported.scored.to_json()
     assert (tmp_path / "tables" / "loner_seeds.csv").is_file()
 
 
@@ -101,9 +103,9 @@ def test_a_study_is_of_the_diagnosis_that_it_names_else_of_that_which_its_splits
 
 def test_a_folder_without_a_finished_run_has_nothing_to_report(tmp_path):
     write_study(tmp_path, {"base": 0})
-    with pytest.raises(InputError, match="holds no finished run yet"):
+    with pytest.raises(InputError, match="has no finished run yet"):
         report_study(ResultsFolder(tmp_path))
-    with pytest.raises(InputError, match="holds no finished run yet"):
+    with pytest.raises(InputError, match="has no finished run yet"):
         report_family(tmp_path.parent, [tmp_path.name])
 
 
@@ -136,19 +138,21 @@ def test_a_sweep_knows_its_key_and_the_value_of_every_study(tmp_path):
 
 @pytest.mark.parametrize("group", ["family", "sweep"])
 def test_two_kinds_in_one_group_are_refused_whichever_comes_first(group):
-    with pytest.raises(InputError, match=f"study a is of toys and study b of loners: a {group} has one diagnosis"):
+    with pytest.raises(
+        InputError, match=f"study a measures toys, but study b measures loners: a {group} needs a single diagnosis"
+    ):
         common_diagnosis({"a": Toy(), "b": Loner()}, group)
-    with pytest.raises(InputError, match="study a is of loners and study b of toys"):
+    with pytest.raises(InputError, match="study a measures loners, but study b measures toys"):
         common_diagnosis({"a": Loner(), "b": Toy()}, group)
     assert common_diagnosis({"a": Toy(), "b": Toy()}, group).name == "toy"
 
 
 @pytest.mark.parametrize(
-    ("group", "advice"), [("family", "run each by itself"), ("sweep", "name the studies under 'studies'")]
+    ("group", "advice"), [("family", "run each separately"), ("sweep", "list the studies under 'studies'")]
 )
 def test_a_kind_without_a_page_together_is_refused(group, advice):
     with pytest.raises(
-        InputError, match=f"a is a study of loners, and such studies have no page as a {group}: {advice}"
+        InputError, match=f"study a measures loners, a diagnosis that has no page for a {group}: {advice}"
     ):
         common_diagnosis({"a": Loner(), "b": Loner()}, group)
 
@@ -157,7 +161,7 @@ def test_nothing_of_a_mixed_family_is_reported(tmp_path):
     write_study(tmp_path / "a", {"base": 3})
     write_study(tmp_path / "b", {"base": 3}, "loner")
     write_family(tmp_path, ["a", "b"])
-    with pytest.raises(InputError, match="study a is of toys and study b of loners"):
+    with pytest.raises(InputError, match="study a measures toys, but study b measures loners"):
         report_family(tmp_path, ["a", "b"])
     assert not (tmp_path / "a" / "report.html").exists()
 
@@ -165,8 +169,8 @@ def test_nothing_of_a_mixed_family_is_reported(tmp_path):
 def test_a_root_with_studies_of_another_kind_is_refused_before_anything_is_trained(tmp_path):
     write_family(tmp_path, ["old", "never_run"])
     report_study(write_study(tmp_path / "old", {"base": 3}, "loner"))
-    with pytest.raises(InputError, match="study new is of toys and study old of loners"):
+    with pytest.raises(InputError, match="study new measures toys, but study old measures loners"):
         FamilyGroup(tmp_path, ("new",)).check_diagnoses({"new": Toy()})
     FamilyGroup(tmp_path, ("old",)).check_diagnoses({"old": Toy()})  # it is made anew
-    with pytest.raises(InputError, match="such studies have no page as a sweep"):
+    with pytest.raises(InputError, match="measures loners, a diagnosis that has no page for a sweep"):
         SweepGroup(tmp_path, Sweep("cue.size", (2, 4))).check_diagnoses({"cue.size=2": Loner()})

@@ -45,8 +45,11 @@ def test_text_and_values_mean_the_same():
         ({"tau": "high"}, r"^score\.tau is high: input should be a valid number"),
         ({"tau": float("nan")}, r"^score\.tau is nan: input should be a finite number$"),
         ({"final": "best"}, r"^score\.final is best: input should be 'last' or 'best-val'$"),
-        ({"grid": "0.3:0.1:0.1"}, r"^score\.grid is 0\.3:0\.1:0\.1: write first:last:step with at most 200 steps"),
-        ({"grid": "0:1"}, r"^score\.grid is 0:1: write first:last:step, e\.g\. 0\.3:0\.6:0\.05, or numbers"),
+        ({"grid": "0.3:0.1:0.1"}, r"^score\.grid is 0\.3:0\.1:0\.1: give first:last:step with at most 200 steps"),
+        (
+            {"grid": "0:1"},
+            r"^score\.grid is 0:1: give first:last:step, e\.g\. 0\.3:0\.6:0\.05, or comma-separated numbers$",
+        ),
         ({"grid": "0:1:0.0001"}, r"at most 200 steps"),
         ({"margins": "1,x"}, r"^score\.margins is 1,x: input should be a valid number"),
         ({"grids": "1"}, r"^score\.grids is not a setting of the diagnosis 'toy': did you mean 'grid'\?$"),

@@ -87,7 +87,7 @@ def test_own_logs(tmp_path, capsys):
                 lines.append(f"{method},1,T2,{epoch},{split},{level * min(5, epoch + lead * (epoch > 0)):.2f}")
     (tmp_path / "my_table.csv").write_text("\n".join(lines))
     exec(blocks("python")[2], {})
-    assert capsys.readouterr().out.startswith("Shared shortcut: mine leans on the cue (Delta = +0.300")
+    assert capsys.readouterr().out.startswith("Shared shortcut: mine relies on the cue (Delta = +0.300")
     assert Timeline.read(tmp_path / "timeline.csv").methods == ("scratch_t2", "mine")
 
 

@@ -78,6 +78,8 @@ def fake_audit(
     names: Mapping[int, str],
     settings: AuditSettings = SETTINGS,
     on_progress: Callable[[int, int], object] = lambda done, total: None,
+    baseline: AuditedModel | None = None,
+    objects: Tensor | None = None,
 ) -> ModelAudit:
     """Look at the known box only: a finding where covering it takes more than a tenth of a class's accuracy."""
     right = model.logits(images).argmax(1) == labels
@@ -110,7 +112,7 @@ def fake_audit(
         per_class={label: float(right[labels == label].float().mean()) for label in labels.unique().tolist()},
         proxies=tuple(proxies),
         left_out=() if model.differentiable(images) else ("attribution is left out: no gradient reaches the input",),
-        looks=model.looks,
+        images_evaluated=model.images_seen,
         seconds=0.1,
     )
 

@@ -71,10 +71,10 @@ def test_they_are_used_only_where_channels_lie_innermost():
 @pytest.mark.parametrize(
     ("training", "message"),
     [
-        ({"kernels": "own", "precision": "bf16"}, "they are for the CPU in fp32"),
+        ({"kernels": "own", "precision": "bf16"}, "which needs the CPU, fp32 and channels last, without compile"),
         (
             {"kernels": "own", "precision": "fp32", "layout": "contiguous"},
-            "they are for the CPU in fp32, channels last",
+            "which needs the CPU, fp32 and channels last",
         ),
     ],
 )

@@ -128,7 +128,7 @@ def test_fewer_images_and_other_splits(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"backbone": {"name": "resnet18", "width": 8}}, "attention: .*ResNet18.*leave the attention section out"),
+        ({"backbone": {"name": "resnet18", "width": 8}}, "attention: .*ResNet18.*remove the attention section"),
         ({"attention": {"splits": ["T2_shortcut_norml"]}}, "did you mean 'T2_shortcut_normal'"),
         ({"attention": {"epochs": [3]}}, "no phase has more than 2"),
     ],

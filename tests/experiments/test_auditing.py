@@ -20,7 +20,7 @@ from einstellung.experiments.audit_plans import Chosen, plan_folder
 from einstellung.experiments.audited_images import images_of_arrays, images_of_stream
 from einstellung.experiments.audited_models import weights_outputs
 from einstellung.experiments.auditing import run_audit
-from einstellung.experiments.data_maps import describe_phase, told_windows
+from einstellung.experiments.data_maps import describe_phase, predictive_windows
 from einstellung.probes.audit import AuditSettings
 from einstellung.results.audit_files import read_audit
 from einstellung.results.folder import ResultsFolder
@@ -37,10 +37,10 @@ NAMES = ["zero", "one", "two"]
 
 @pytest.fixture(autouse=True)
 def finder(monkeypatch):
-    """An audit that looks at the known box: the finder has tests of its own."""
+    """An audit that tries only the known box: the finder has tests of its own."""
     monkeypatch.setattr(auditing, "audit_model", fake_audit)
     monkeypatch.setattr(auditing, "relative_rows", fake_relative)
-    monkeypatch.setattr(auditing, "told_windows", lambda *_: ())  # takes seconds; below it is asked directly
+    monkeypatch.setattr(auditing, "predictive_windows", lambda *_: ())  # takes seconds; below it is asked directly
 
 
 def audited(**options):
@@ -85,7 +85,7 @@ def test_what_is_saved_can_be_scored_and_reported_again(tmp_path):
     with np.load(tmp_path / "audit" / "audit_pictures.npz", allow_pickle=False) as pictures:
         assert pictures["0_0_images"].shape == (7, 16, 16, 3)
         top, left, height, width = BOX
-        mapped = pictures["0_0_map"]
+        mapped = pictures["0_map_1"]
         inside = mapped[top : top + height, left : left + width].mean()
         assert inside > 5 * abs(mapped[10:, 10:]).mean()
 
@@ -110,7 +110,7 @@ def test_classes_and_numbers_of_images_are_chosen():
     assert sorted(some.labels.tolist()) == [1] * 10 + [2] * 10
     fewest = Chosen(("one", "2"), 4).of(images)  # an audit needs eight of each
     assert sorted(fewest.labels.tolist()) == [1] * 8 + [2] * 8
-    with pytest.raises(InputError, match="'on', which no image is labelled with: did you mean 'one'"):
+    with pytest.raises(InputError, match="'on', but no image has this label: did you mean 'one'"):
         Chosen(("on",)).of(images)
 
 
@@ -127,11 +127,11 @@ class Hazy(nn.Module):
 BROKEN = {
     "outputs": (PatchReader(2), IMAGES, LABELS, "has 2 outputs, but the labels go up to 2"),
     "nan": (lambda inputs: torch.full((len(inputs), 3), torch.nan), IMAGES, LABELS, "returns NaN"),
-    "random": (Hazy(), IMAGES, LABELS, "answers differently when the same images are shown twice"),
+    "random": (Hazy(), IMAGES, LABELS, "is not deterministic: its probabilities for the same images differ"),
     "size": (Stretched(), IMAGES, LABELS, "model fails on images of 3 x 16 x 16 "),
     "no labels": (PatchReader(), IMAGES, None, "labels are missing"),
     "few labels": (PatchReader(), IMAGES, LABELS[:5], "one class number for each of 60 images"),
-    "one class": (PatchReader(), IMAGES[:20], LABELS[:20], "all 20 images are of one class"),
+    "one class": (PatchReader(), IMAGES[:20], LABELS[:20], "all 20 images belong to one class"),
     "normalised": (PatchReader(), IMAGES.float() / 128 - 1, LABELS, "floats outside 0..1"),
     "layout": (PatchReader(), IMAGES[0], LABELS, r"give \[N, C, H, W\]"),
     "no model": (3, IMAGES, LABELS, "model is int"),
@@ -177,7 +177,7 @@ def test_every_test_image_of_a_stream_is_audited_once_as_its_first_split_shows_i
 
 def test_a_folder_without_nets_is_refused(tmp_path):
     study = Path(__file__).parents[2] / "studies" / "cifar100-two-phase"
-    with pytest.raises(InputError, match=r"holds no nets \(runs/\*/model.safetensors\)"):
+    with pytest.raises(InputError, match=r"has no stored nets \(runs/\*/model.safetensors\)"):
         plan_folder(ResultsFolder(study), Chosen())
     with pytest.raises(InputError, match="is not a results folder"):
         plan_folder(ResultsFolder(tmp_path), Chosen())
@@ -187,14 +187,14 @@ def test_one_window_that_tells_a_class_stands_out_from_the_images_alone():
     draws = np.random.default_rng(0)
     images = torch.from_numpy(draws.integers(0, 255, (90, 3, 16, 16)).astype(np.uint8))
     labels = torch.arange(90) % 3
-    rows = told_windows(images, labels)
+    rows = predictive_windows(images, labels)
     assert not any(row.alarm for row in rows)
     assert "shuffled labels" in describe_phase("T1", rows, NAMES)
     images[labels == 1, :, :4, :4] = 255
-    alarms = [row for row in told_windows(images, labels, phase="T1") if row.alarm]
+    alarms = [row for row in predictive_windows(images, labels, phase="T1") if row.alarm]
     assert {row.label for row in alarms} == {1}
     assert alarms[0].box == (0, 0, 4, 4)
-    assert describe_phase("T1", alarms, NAMES).startswith("T1, the images alone: one window tells 'one' in 100 %")
+    assert describe_phase("T1", alarms, NAMES).startswith("T1, images alone: one window identifies 'one' in 100 %")
 
 
 @pytest.fixture(scope="module")
@@ -202,7 +202,7 @@ def study(tmp_path_factory) -> Path:
     return run(tmp_path_factory.mktemp("audited") / "study", methods=["scratch_t2", "sgd"], seeds=[1])
 
 
-def test_every_net_of_a_study_is_audited_beside_its_baseline(study):
+def test_every_net_of_a_study_is_audited_with_its_baseline(study):
     plan = plan_folder(ResultsFolder(study), Chosen())
     assert [(one.name, one.baseline) for one in plan.models] == [
         ("scratch_t2-seed1", None),
@@ -218,7 +218,7 @@ def test_every_net_of_a_study_is_audited_beside_its_baseline(study):
     some = plan_folder(ResultsFolder(study), Chosen(), methods=["sgd"])
     assert [one.name for one in some.models] == ["sgd-seed1"]
     assert some.models[0].baseline in some.loaders
-    with pytest.raises(InputError, match=r"--seeds names 9, of which .* has no net; there are 1"):
+    with pytest.raises(InputError, match=r"--seeds names 9, for which .* has no net; there are 1"):
         plan_folder(ResultsFolder(study), Chosen(), seeds=[9])
 
 
@@ -232,5 +232,5 @@ def test_validate_has_a_line_for_every_phase(monkeypatch, capsys, study):
     monkeypatch.setattr("sys.argv", ["einstellung", "validate", str(study / "config.yaml")])
     with pytest.raises(SystemExit):
         main()
-    lines = [line for line in capsys.readouterr().out.splitlines() if ", the images alone: " in line]
+    lines = [line for line in capsys.readouterr().out.splitlines() if ", images alone: " in line]
     assert [line[6:8] for line in lines] == ["T1", "T2"]

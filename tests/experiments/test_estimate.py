@@ -73,7 +73,7 @@ def test_a_dry_run_writes_nothing_and_names_what_is_shared(small_config, tmp_pat
     assert not out.exists()
     assert "4 runs, 2 first phases" in done.stdout
     assert "once for sgd, ewc_on" in done.stdout
-    assert "images a second" in done.stdout
+    assert "images per second" in done.stdout
 
 
 def test_what_is_finished_costs_nothing_more(small_config, tmp_path, monkeypatch):

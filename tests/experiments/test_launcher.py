@@ -60,7 +60,9 @@ def test_failures_are_recorded_and_stop_only_what_needs_them(small_config, tmp_p
     assert reasons["sgd seed 1 T1"].startswith("FloatingPointError: the loss is ")
     status = json.loads((tmp_path / "out/runs/scratch_t2-seed1/status.json").read_text())
     assert status["state"] == "failed"
-    assert "FloatingPointError" in status["traceback"]
+    trace = (tmp_path / "out/runs/scratch_t2-seed1" / status["traceback"]).read_text().splitlines()
+    assert trace[0] == "Traceback (most recent call last):"
+    assert trace[-1].startswith("FloatingPointError: ")
 
 
 def test_the_launcher_is_no_part_of_a_runs_key():

@@ -256,7 +256,7 @@ def test_a_stream_without_a_cue_takes_none_and_brings_its_own_checks(named):
     proof = prove(build_stream(config))
     assert [check.name for check in proof.checks] == ["noise is noise"]
     assert "cue" not in proof.facts
-    with pytest.raises(InputError, match="cue: the stream 'noise' plants none; leave it out"):
+    with pytest.raises(InputError, match="cue: the stream 'noise' plants no cue; leave it out"):
         resolve(build_config({**VALUES, "cue": {"name": "patch", "size": 2}}))
     with pytest.raises(InputError, match="cue is null, but the stream 'shapes' needs one"):
         resolve(build_config({"cue": None}))
@@ -268,7 +268,9 @@ def test_a_method_that_needs_groups_is_refused_where_nobody_knows_them(named):
         needs_groups = True
 
     config = resolve(build_config({**VALUES, "methods": ["needy"]}))
-    with pytest.raises(InputError, match="needy needs to know which spurious features"):
+    with pytest.raises(
+        InputError, match="needy needs the spurious features of every image, which the stream 'noise' does not provide"
+    ):
         check_groups(config, build_stream(config))
 
 

@@ -122,10 +122,11 @@ def test_a_stage_without_replay_is_not_charged_for_it():
     assert phase_work(config, "bgs", [40, 40], 1) == pytest.approx(2 * 40 * 1.5 + 10 * 12)
 
 
-SHARES = "cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm naive scratch sgd sgd-then-fromp"
+SHARES = "agem cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm lwf naive scratch sgd sgd-then-fromp"
 OWN = (
-    "augmix bg_aug bgs cff_aug cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle er~large fromp gdro "
-    "gdro~background gdumb gdumb-then-naive jtt jtt~2 lff lle mixup sd subg txt_aug wtm_aug"
+    "augmix bg_aug bgs cbp cff_aug coda_prompt cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle "
+    "er_ace er~large fromp gdro gdro~background gdumb gdumb-then-naive jtt jtt~2 l2p lff lle mixup sd si subg txt_aug "
+    "wtm_aug xder"
 )
 ALONE = "interleaved joint scratch_t2"
 
@@ -137,10 +138,10 @@ ALONE = "interleaved joint scratch_t2"
         (
             {
                 "bgs": {"last_layer_epochs": 0},
-                **{name: {"replay": "earlier"} for name in ("er", "der", "derpp")},
+                **{name: {"replay": "earlier"} for name in ("er", "der", "derpp", "er_ace")},
                 "fromp": {"clip": None},
             },
-            "bgs er der derpp er~large fromp",
+            "bgs er er_ace der derpp er~large fromp",
             "",
         ),
     ],

@@ -99,11 +99,11 @@ def test_attention_depends_on_every_plugin_because_any_may_hold_its_adapter(tmp_
     ("text", "words"),
     [
         (None, "cannot read"),
-        ("import nowhere_to_be_found", "cannot be run: ModuleNotFoundError"),
-        ("def broken(:", "cannot be run: SyntaxError"),
+        ("import nowhere_to_be_found", "cannot be executed: ModuleNotFoundError"),
+        ("def broken(:", "cannot be executed: SyntaxError"),
         (LEARNER.replace("{name}", "sgd"), "two learners are named 'sgd'"),
-        ("raise ValueError('one\\ntwo')", "cannot be run: ValueError: one$"),
-        ("raise SystemExit(0)", "cannot be run: SystemExit"),
+        ("raise ValueError('one\\ntwo')", "cannot be executed: ValueError: one$"),
+        ("raise SystemExit(0)", "cannot be executed: SystemExit"),
     ],
 )
 def test_a_wrong_plugin_gets_one_line(tmp_path, text, words):
@@ -138,7 +138,7 @@ def test_plugins_of_runs_that_are_there_stay_on_record(tmp_path):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (("return self.step(loss)", "self.step(loss)"), "Lazy.observe returned nothing: end it with 'return self.step"),
+        (("return self.step(loss)", "self.step(loss)"), "Lazy.observe returned None: end it with 'return self.step"),
         (
             ("return self.step(loss)", "return self.step(loss.missing)"),
             r"AttributeError: .*missing.* \(\w+\.py, line 14\)",
@@ -148,7 +148,7 @@ def test_plugins_of_runs_that_are_there_stay_on_record(tmp_path):
                 "    def observe",
                 "    def state_dict(self):\n        return {'old': [self.net.head.bias]}\n\n    def observe",
             ),
-            "'old' of a state is a list of tensors: use a dict of them, or torch.stack",
+            "'old' in a state is a list of tensors: use a dict of them, or torch.stack",
         ),
     ],
 )
@@ -172,4 +172,4 @@ def test_a_learner_that_fails_in_training_is_named_with_its_line(tmp_path):
     outcome = study(tmp_path / "mine.yaml", tmp_path / "out")
     first = outcome.failures[0]
     assert "ZeroDivisionError" in first.reason
-    assert "(lazy_late.py, line 8); the trace is in " in first.reason
+    assert "(lazy_late.py, line 8); traceback: " in first.reason

@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
 from einstellung.diagnoses.reporting import score_folder
 from einstellung.errors import InputError
 from einstellung.experiments.probing import probe_folder
 from einstellung.experiments.study import prepare_study, run_study
+from einstellung.hashes import read_sealed, write_sealed
 from einstellung.results.config import build_config, merged
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.probe_files import read_probe
 from einstellung.results.probe_names import PROBES
 
 from . import in_process  # noqa: F401 (registers a launcher)
-from .conftest import SMALL, results, typed
+from .conftest import SMALL, recorded_again, results, typed
 
 TINY = merged(
     SMALL,
@@ -95,8 +95,7 @@ def test_probes_of_the_same_nets_are_measured_once(copy, monkeypatch):
     said: list[str] = []
     probe_folder(ResultsFolder(copy), ("flips",), copy, said.append)
     assert said == []
-    status = copy / "runs/sgd-seed1/status.json"
-    status.write_text(status.read_text().replace(json.loads(status.read_text())["key"], "another"))
+    recorded_again(copy / "runs/sgd-seed1", key="another")
     probe_folder(ResultsFolder(copy), ("flips",), copy, said.append)
     assert len(said) == 9
 
@@ -187,7 +186,7 @@ def test_a_single_seed_has_no_intervals_and_says_so(copy):
     assert {line.speaks for line in found.lines} == {"neither"}
     assert all("n = 1: no interval" in line.text for line in found.lines)
     shown = " ".join(one.text for one in scored.diagnosis.overview(scored.card).paragraphs)
-    assert "fewer than three seeds" in shown
+    assert "Too few seeds to judge certainty (n = 1; at least 3 needed)" in shown
 
 
 def contents(folder: Path) -> dict[Path, bytes]:
@@ -212,27 +211,26 @@ def test_what_is_refused_leaves_nothing_behind(copy, tmp_path, monkeypatch, caps
     logs = tmp_path / "logs"
     logs.mkdir()
     shutil.copyfile(copy / "timeline.csv", logs / "timeline.csv")
-    assert "probes need stored nets, log files have none" in refused(logs, monkeypatch, capsys)
+    assert "probes need stored nets, which log files do not have" in refused(logs, monkeypatch, capsys)
     assert not (logs / ".lock").exists()
     (copy / "runs/sgd-seed2/model.safetensors").write_bytes(b"cut short")
-    assert "is damaged or cut short" in refused(copy, monkeypatch, capsys)
+    assert "is damaged or truncated" in refused(copy, monkeypatch, capsys)
     for file in copy.rglob("model.safetensors"):
         file.unlink()
-    assert "holds no nets (runs/*/model.safetensors)" in refused(copy, monkeypatch, capsys)
+    assert "has no stored nets (runs/*/model.safetensors) of finished runs" in refused(copy, monkeypatch, capsys)
 
 
 def test_other_data_are_refused(copy):
-    text = (copy / "provenance.json").read_text()
-    first = next(iter(json.loads(text)["data"].values()))
-    (copy / "provenance.json").write_text(text.replace(first, "0" * 16))
-    with pytest.raises(InputError, match="the data differ from those that were proved"):
+    record = read_sealed(copy / "provenance.json")
+    write_sealed(copy / "provenance.json", {**record, "data": dict.fromkeys(record["data"], "0" * 16)})
+    with pytest.raises(InputError, match="the data differ from those checked"):
         probe_folder(ResultsFolder(copy), ("flips",), copy, lambda _: None)
     assert not (copy / "probes").exists()
 
 
 def test_a_folder_of_another_diagnosis_is_refused(copy, monkeypatch, capsys):
-    config = copy / "config.yaml"
-    config.write_text(yaml.safe_dump({**yaml.safe_load(config.read_text()), "diagnosis": "guide", "score": {}}))
+    results = ResultsFolder(copy)
+    results.write_config(results.config().model_copy(update={"diagnosis": "guide", "score": {}}))
     assert "which has no probe 'cka'" in refused(copy, monkeypatch, capsys)
 
 
@@ -249,6 +247,7 @@ def test_cka_of_equal_nets_is_one(copy):
     """With the baseline's own net in place of sgd's, nothing differs."""
     for name in ("model.safetensors", "predictions.csv"):
         shutil.copyfile(copy / f"runs/scratch_t2-seed1/{name}", copy / f"runs/sgd-seed1/{name}")
+    recorded_again(copy / "runs/sgd-seed1")
     found = probe_folder(ResultsFolder(copy), ("cka", "flips"), copy, lambda _: None)
     same = [one.value for one in found["cka"].readings(("sgd", 1)) if one.change == "baseline"]
     np.testing.assert_allclose(same, 1, atol=1e-9)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 from itertools import chain
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 
 import pytest
 
@@ -68,3 +71,24 @@ def test_a_workers_libraries_are_loaded_without_spinning_and_without_threads_of_
         worker.stop()
         assert not worker.process.is_alive()
     assert {**os.environ, "EINSTELLUNG_DATA": None} == {**before, "EINSTELLUNG_DATA": None}
+
+
+def test_a_worker_does_not_import_the_caller_s_script(monkeypatch):
+    """A new process runs the main module again, unless it cannot find one."""
+    seen = []
+    main = sys.modules["__main__"]
+    start = BaseProcess.start
+
+    def noting(process):
+        seen.append(getattr(sys.modules["__main__"], "__file__", None))
+        return start(process)
+
+    monkeypatch.setattr(BaseProcess, "start", noting)
+    worker = start_worker(_nothing, name="nothing")
+    worker.close()
+    assert seen == [None]
+    assert sys.modules["__main__"] is main
+
+
+def _nothing(pipe: Connection) -> None:
+    """Ends at once."""

@@ -15,7 +15,7 @@ from einstellung.experiments.study import prepare_study, run_study
 from einstellung.results.config import build_config, merged
 from einstellung.results.folder import ResultsFolder
 
-from .conftest import SMALL
+from .conftest import SMALL, recorded_again
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +60,7 @@ def test_a_difference_is_named_with_both_numbers(finished, tmp_path, measure):
     was = float(table.loc[row, measure].iloc[0])
     table.loc[row, measure] = now = was + (2e-6 if was < 0.5 else -2e-6)
     table.to_csv(file, index=False)
+    recorded_again(file.parent)
     with pytest.raises(InputError, match=f"T2_shortcut_masked at epoch {epoch:g} of T2: {measure} is") as error:
         remeasure(prepared, copy, job)
     assert f"{measure} is {was:.6f} now, but {now:.6f} in" in str(error.value)
@@ -71,6 +72,7 @@ def test_a_split_without_a_row_is_named(finished, tmp_path):
     file = copy / job.folder / "timeline.csv"
     table = pd.read_csv(file)
     table[table.split != "T1_all"].to_csv(file, index=False)
+    recorded_again(file.parent)
     with pytest.raises(InputError, match="has no row of T1_all at epoch"):
         remeasure(prepared, copy, job)
 
@@ -83,5 +85,6 @@ def test_another_net_does_not_pass(finished, tmp_path):
     copy = shutil.copytree(out, tmp_path / "out")
     state = load_state(copy / job.folder / "model.safetensors")
     save_state(copy / job.folder / "model.safetensors", {name: -value for name, value in state.items()})
+    recorded_again(copy / job.folder)
     with pytest.raises(InputError, match=r"is .* now, but"):
         remeasure(prepared, copy, job)

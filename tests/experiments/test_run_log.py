@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.experiments.run_log import RunLog, require_tensorboard
+from einstellung.experiments.run_log import RunLog, require_log_targets
 
 from .conftest import study
 
@@ -70,7 +70,7 @@ def test_a_missing_tensorboard_is_named_before_anything_is_trained(monkeypatch, 
 
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(InputError, match=r"pip install 'einstellung\[tensorboard\]'"):
-        require_tensorboard()
+        require_log_targets(["tensorboard"])
     with pytest.raises(InputError, match="tensorboard"):
         study(small_config, tmp_path / "out", logging=["tensorboard"])
     assert not list((tmp_path / "out").glob("runs/*"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,8 +15,6 @@ import pytest
 import torch
 import yaml
 
-from einstellung.diagnoses.reporting import report_study
-from einstellung.errors import InputError
 from einstellung.results.folder import ResultsFolder
 from einstellung.timeline import Timeline
 
@@ -92,7 +89,7 @@ def test_two_workers_give_the_same_bytes(finished, small_config, tmp_path):
 def test_a_second_run_trains_nothing(finished):
     before = {path: path.stat().st_mtime_ns for path in finished.glob("runs/*/*")}
     done = einstellung("run", finished.parent / "small.yaml", "--out", finished, "--json")
-    assert "4 finished runs were reused, 0 were run" in done.stderr
+    assert "reused 4 finished runs, ran 0" in done.stderr
     assert {path: path.stat().st_mtime_ns for path in finished.glob("runs/*/*")} == before
     assert json.loads(done.stdout)["methods"]["sgd"]["n_seeds"] == 1
 
@@ -143,7 +140,8 @@ def test_an_epoch_is_not_trained_twice_after_a_kill(small_config, tmp_path):
     again = JobExecution(job, config, tmp_path, stream, lambda work, where: None)
     again._report = lambda where, force=False: places.append(where)
     again.run()
-    assert set(places) == {"T2 epoch 3/3"}
+    assert set(places[:-1]) == {"T2 epoch 3/3"}
+    assert places[-1] == "saving"
     assert again.samples["T2"] == 3 * len(stream.phases[1].train)
 
 
@@ -176,7 +174,7 @@ def test_a_worker_that_is_killed_is_named(small_config, tmp_path):
     out = tmp_path / "out"
     words = ("run", small_config, "--out", out, "--seeds", 1, "--methods", "scratch_t2,sgd")
     done = einstellung(*words, expect=1, PYTHONPATH=f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
-    assert "scratch_t2 seed 1 failed: its process was ended by signal 9" in done.stderr
+    assert "scratch_t2 seed 1 failed: its process was killed by signal 9" in done.stderr
     assert json.loads((out / "runs/sgd-seed1/status.json").read_text())["state"] == "finished"
     mended = study(small_config, out, seeds=[1], methods=["scratch_t2", "sgd"])
     assert (mended.reused, mended.ran, mended.failures) == (1, 1, ())
@@ -215,18 +213,6 @@ def test_a_folder_in_use_is_refused(finished):
             assert done.stderr.count("\n") == 1
 
 
-def test_a_checkpoint_that_is_cut_short_stops_the_study_before_it_starts(finished, small_config, tmp_path):
-    out = tmp_path / "out"
-    study(small_config, out, seeds=[1], methods=["sgd", "scratch_t2"])
-    state = next(out.glob("first_phases/*/state.safetensors"))
-    state.write_bytes(state.read_bytes()[:-100])
-    before = results(out)
-    done = einstellung("run", small_config, "--out", out, "--seeds", 1, "--methods", "ewc_on", expect=2)
-    assert "state.safetensors is damaged or cut short" in done.stderr
-    assert done.stderr.count("\n") == 1
-    assert results(out) == before
-
-
 def test_a_finished_run_that_lost_a_file_is_run_again(small_config, tmp_path):
     out = tmp_path / "out"
     study(small_config, out, methods=["scratch_t2"])
@@ -235,25 +221,6 @@ def test_a_finished_run_that_lost_a_file_is_run_again(small_config, tmp_path):
     outcome = study(small_config, out, methods=["scratch_t2"])
     assert (outcome.reused, outcome.ran) == (0, 1)
     assert results(out) == before
-
-
-def test_a_finished_run_whose_timeline_was_cut_is_not_scored(finished, tmp_path):
-    copy = tmp_path / "copy"
-    shutil.copytree(finished, copy)
-    timeline = copy / "runs/sgd-seed1/timeline.csv"
-    timeline.write_bytes(timeline.read_bytes()[:-9])
-    done = einstellung("run", finished.parent / "small.yaml", "--out", copy, expect=2)
-    assert "sgd-seed1/timeline.csv is damaged or cut short; delete it to train that part again" in done.stderr
-
-
-@pytest.mark.parametrize("broken", ["config.yaml", "proof.json", "provenance.json", "runs/sgd-seed1/status.json"])
-@pytest.mark.parametrize("content", ["", "[]", "{"])
-def test_a_broken_file_of_a_results_folder_is_one_line(finished, tmp_path, broken, content):
-    copy = tmp_path / "copy"
-    shutil.copytree(finished, copy)
-    (copy / broken).write_text(content)
-    with pytest.raises(InputError, match=Path(broken).name):
-        report_study(ResultsFolder(copy))
 
 
 def test_the_folder_holds_the_resolved_configuration(finished):
@@ -354,7 +321,7 @@ def test_a_strangers_folder_is_left_alone(small_config, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine/thesis.tex").write_text("chapter 1")
     done = einstellung("run", small_config, "--out", tmp_path / "mine", expect=2)
-    assert "holds other files (thesis.tex" in done.stderr
+    assert "contains other files (thesis.tex" in done.stderr
     assert sorted(path.name for path in (tmp_path / "mine").iterdir()) == ["thesis.tex"]
 
 

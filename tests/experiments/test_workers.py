@@ -105,16 +105,16 @@ def test_never_more_workers_than_memory_allows():
     found = decided(options, jobs(40), amdahl, 1340 * megabyte, 260 * megabyte, messages.append)
     assert pairs(trial.candidate for trial in found.trials) == [(8, 1), (4, 2), (2, 3), (1, 3)]
     assert found.candidate == Candidate(2, 4)
-    assert found.limit == "at most 3 workers: each needs 260 MB of the 1340 MB that are free"
+    assert found.limit == "at most 3 workers: each needs 260 MB of 1340 MB of free memory"
     assert messages.count(f"  {found.limit}") == 1
-    assert "  1 worker with 8 threads: 333 images a second, all runs in about 2 min 00 s" in messages
+    assert "  1 worker with 8 threads: 333 images per second, all runs in about 2 min 00 s" in messages
 
 
 def test_more_workers_than_can_be_run_are_left_out_and_none_at_all_is_an_error():
     def timed(most):
         def of(option):
             if option.workers > most:
-                raise TrialFailedError("a worker was ended while it was timed")
+                raise TrialFailedError("a worker was killed while it was timed")
             return PoolMeasurement(Throughput(1.0, 1.0), None)
 
         return of
@@ -122,8 +122,8 @@ def test_more_workers_than_can_be_run_are_left_out_and_none_at_all_is_an_error()
     options, messages = candidates(8, 1, "auto", 8), list[str]()
     found = measure(options, timed(2), lambda option, rate: 1 / option.workers, None, messages.append)
     assert found.candidate == Candidate(2, 1)
-    assert messages[-1] == "  4 workers with 1 thread each: a worker was ended while it was timed"
-    with pytest.raises(InputError, match="a worker was ended"):
+    assert messages[-1] == "  4 workers with 1 thread each: a worker was killed while it was timed"
+    with pytest.raises(InputError, match="a worker was killed"):
         measure(options, timed(0), lambda option, rate: 1.0, None, messages.append)
 
 
@@ -133,7 +133,7 @@ def machine(monkeypatch):
     timed: list[tuple[int, int]] = []
 
     class FakePool:
-        def __init__(self, config):
+        def __init__(self, config, planning):
             pass
 
         def __enter__(self):
@@ -178,7 +178,7 @@ def test_one_measurement_for_all_studies_of_a_sweep(machine, tmp_path):
     assert machine == [(4, 1), (1, 2), (2, 2)]  # no more than two runs can go on at once
     assert found["small"] == found["large"]
     assert {study.config.training.threads for study in ready.values()} == {found["small"].threads}
-    assert messages[0] == "measuring 3 ways to share the machine, about 14 s"
+    assert messages[0] == "measuring 3 combinations of workers and threads, about 14 s"
     assert messages[-1] == f"chosen: {found['small'].candidate}"
 
 
@@ -222,10 +222,10 @@ def test_a_dry_run_reports_the_trials(machine, auto_config, tmp_path, monkeypatc
     fastest = seen["tried"][2]
     assert fastest["images_per_second"] == pytest.approx(200 * 2**0.2)
     assert seen["seconds"] == pytest.approx(fastest["seconds"])  # as fast as it was measured among the other workers
-    assert "  2 workers with 2 threads each: 230 images a second" in said.err
+    assert "  2 workers with 2 threads each: 230 images per second" in said.err
     assert typed(monkeypatch, *words, "--workers", 1) == 0
     said = capsys.readouterr()
-    assert "on 1 worker with 4 threads, if the machine stays as it is; nothing was run" in said.out
+    assert "on 1 worker with 4 threads at the current load; nothing was run" in said.out
     assert not (tmp_path / "out").exists()
 
 

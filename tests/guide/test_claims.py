@@ -92,9 +92,9 @@ def test_missing_evidence_is_undecided_with_a_reason():
 
 def test_fewer_than_three_seeds_give_only_a_tendency():
     two = claim(card(sgd=method(0.7, 0.8)), "SGD")
-    assert (two.holds, two.why) == ("cannot be told", "2 seeds: at least 3 are needed (the mean speaks for it)")
+    assert (two.holds, two.why) == ("cannot be told", "2 seeds: at least 3 are needed (the mean is for it)")
     one = claim(card(sgd=method(0.5)), "SGD")
-    assert one.why == "1 seed: at least 3 are needed (the mean speaks against it)"
+    assert one.why == "1 seed: at least 3 are needed (the mean is against it)"
     assert one.measured == "score 0.500 (1 seed)"
     some = claim(card(sgd=method(0.70, None, 0.71, 0.72)), "SGD")
     assert (some.holds, some.n) == ("yes", 3)
@@ -120,7 +120,7 @@ def test_accuracies_are_compared_seed_by_seed():
     assert got[DEGRADES, "derpp"].holds == "cannot be told"  # +.01, 0, -.01
     assert (DEGRADES, "scratch_t2") not in got
     assert got[DEGRADES, "sgd"].compared == "T1_all at the end of T2 minus T1_all at the end of T1"
-    assert "not told apart" in got[DEGRADES, "sgd"].note
+    assert "cannot be attributed to the cue" in got[DEGRADES, "sgd"].note
     assert got[MASKED, "sgd"].note is None
 
 
@@ -207,7 +207,7 @@ def test_a_study_whose_own_diagnosis_it_is(tmp_path):
 def test_the_table_gives_a_reason_for_everything_undecided():
     table = claims_table(full_card())
     assert table.head == ("method", "claim", "compared", "measured", "holds")
-    assert table.note.count("not told apart") == 1
+    assert table.note.count("cannot be attributed to the cue") == 1
     for row in table.rows:
         assert (row[-1].why is not None) == (row[-1].text == "cannot be told")
     degrade = next(row for row in table.rows if (row[0].text, row[1].text) == ("sgd", DEGRADES))

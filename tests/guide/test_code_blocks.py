@@ -119,7 +119,7 @@ def test_overview(compared):
     before = weights.stat().st_mtime_ns
     said = run_command(*words, f"--results_root={root}", *SMALL, *NARROW)
     assert said.code == 0, said.err
-    assert "derpp seed 42: finished already, used as it is" in said.err
+    assert "derpp seed 42: already finished, reused" in said.err
     assert weights.stat().st_mtime_ns == before
 
 
@@ -128,7 +128,7 @@ def test_quick_start_basic(tmp_path, compared):
     assert said.code == 0, said.err
     assert (tmp_path / "derpp_resnet18_seed42" / "einstellung_final_results.json").exists()
     again = run_command(*BASIC, f"--results_root={tmp_path}", *SMALL, *NARROW)
-    assert "--auto_checkpoint uses it, --force_retrain trains it anew" in again.error
+    assert "--auto_checkpoint reuses it, --force_retrain retrains it" in again.error
 
 
 def test_quick_start_vit_with_attention_analysis(tmp_path):
@@ -364,7 +364,7 @@ def test_runner_covers_scenarios_strategies_and_seeds(compared):
         EinstellungExperimentRunner=lambda config: runner_of(config, messages.append),
     )
     results = run(blocks.RUNNER.replace("runner.run", "results = runner.run"), namespace)["results"]
-    assert sum("finished already" in line for line in messages) == 5  # the very runs of the comparative command
+    assert sum("already finished" in line for line in messages) == 5  # the very runs of the comparative command
     assert results == json.loads((compared[0] / "comprehensive_results.json").read_text())
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from einstellung.guide import command as module
 from einstellung.guide import experiment, flags
 from einstellung.guide.experiment import Performed, study_folder
 from einstellung.results.folder import ResultsFolder
+from einstellung.results.merging import merge_timelines
 from einstellung.sources import cifar100, load_cifar100
 from einstellung.sources.cache import cache_folder
 from tests.experiments.conftest import typed
@@ -108,10 +110,10 @@ def test_the_report_verb_renews_the_guides_files_where_they_are(root, monkeypatc
 def test_a_finished_run_stops_the_command(root):
     before = written(root)
     said = run_command("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
-    assert said.error.startswith("sgd seed 1 is finished already in ")
-    assert "--auto_checkpoint uses it" in said.error
-    assert "--force_retrain trains it anew" in said.error
-    assert "--skip_training measures it anew" in said.error
+    assert said.error.startswith("sgd seed 1 is already finished in ")
+    assert "--auto_checkpoint reuses it" in said.error
+    assert "--force_retrain retrains it" in said.error
+    assert "--skip_training re-evaluates it" in said.error
     assert written(root) == before
 
 
@@ -119,7 +121,7 @@ def test_auto_checkpoint_uses_what_is_finished(root):
     before = written(root)
     said = run_command("--model=sgd,scratch_t2", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
     assert said.code == 0
-    assert "sgd seed 1: finished already, used as it is" in said.err
+    assert "sgd seed 1: already finished, reused" in said.err
     assert "start" not in said.err
     assert written(root) == before
 
@@ -128,7 +130,7 @@ def test_force_retrain_trains_what_is_asked_for_and_no_more(root):
     before, files = written(root), run_files(root, "sgd-seed1")
     said = run_command("--model=sgd", "--seed=1", "--force_retrain", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
-    assert "sgd seed 1 T1: deleted, to be trained anew" in said.err
+    assert "sgd seed 1 T1: deleted for retraining" in said.err
     assert "start  sgd seed 1\n" in said.err
     after = written(root)
     changed = {path.parent.name.partition("-")[0] for path in after if after[path] != before.get(path)}
@@ -157,8 +159,8 @@ def test_an_interrupted_run_is_continued(root, monkeypatch):
     assert (study / "runs/sgd-seed1/checkpoint.safetensors").exists()
     said = run_command("--model=sgd", "--seed=1", f"--results_root={root}", *TINY)
     assert said.code == 0, said.err
-    assert "sgd seed 1: continued from where it was interrupted" in said.err
-    assert "sgd seed 1 T1: trained already, used as it is" in said.err
+    assert "sgd seed 1: resumed" in said.err
+    assert "sgd seed 1 T1: already trained, reused" in said.err
     assert run_files(root, "sgd-seed1") == whole
 
 
@@ -226,7 +228,7 @@ def test_without_the_baseline_it_says_what_is_missing(root):
     (study,) = root.glob("studies/*")
     shutil.rmtree(study / "runs/scratch_t2-seed1")
     said = run_command("--model=sgd", "--seed=1", "--auto_checkpoint", f"--results_root={root}", *TINY)
-    assert "it needs scratch_t2; add it to --model, or use --comparative" in said.out
+    assert "no verdict: the triplet needs scratch_t2; add it to --model, or use --comparative" in said.out
 
 
 def test_verbose_shows_settings_and_every_measurement(root):
@@ -246,18 +248,19 @@ def test_verbose_shows_settings_and_every_measurement(root):
     assert not (run.parent / "sgd-seed1" / "log.csv").exists()
 
 
-def test_verbose_shows_where_an_unexpected_error_was(monkeypatch, tmp_path):
+def test_an_unexpected_error_is_one_line_that_names_its_trace(monkeypatch, tmp_path):
     def broken(*_: object) -> Performed:
         raise ZeroDivisionError("by hand")
 
     monkeypatch.setattr(experiment, "perform", broken)
-    short = run_command(f"--results_root={tmp_path}", *TINY)
-    assert short.code == 1
-    assert (
-        short.err
-        == "run_einstellung_experiment: unexpected error, ZeroDivisionError: by hand (--verbose shows where)\n"
+    said = run_command(f"--results_root={tmp_path}", *TINY)
+    assert said.code == 70
+    found = re.fullmatch(
+        r"run_einstellung_experiment: unexpected error, its trace is in (\S+): ZeroDivisionError: by hand\n", said.err
     )
-    assert "Traceback" in run_command("--verbose", f"--results_root={tmp_path}", *TINY).err
+    assert found is not None, said.err
+    assert 'raise ZeroDivisionError("by hand")' in Path(found[1]).read_text()
+    Path(found[1]).unlink()
 
 
 def test_model_and_backbone():
@@ -280,6 +283,7 @@ def test_model_and_backbone():
         (["--model=derp"], "unknown learner 'derp': did you mean 'derpp'?"),
         (["--backbone=resnet81"], "unknown backbone 'resnet81': did you mean 'resnet18'?"),
         (["--modle", "sgd"], "unknown flag '--modle': did you mean '--model'?"),
+        (["--output_dir", "x"], "unknown flag '--output_dir': "),
         (["--skip_training", "--force_retrain"], "--skip_training and --force_retrain contradict each other"),
         (["--auto_checkpoint", "--force_retrain"], "--auto_checkpoint and --force_retrain contradict each other"),
         (["--enable_cache", "--disable_cache"], "argument --disable_cache: not allowed with argument --enable_cache"),
@@ -290,7 +294,10 @@ def test_model_and_backbone():
         (["--code_optimization=4"], "argument --code_optimization: invalid choice: 4"),
         (["--workers=0"], "workers is 0: give a number from 1"),
         (["--set=dataset=[1]"], "Integration not enabled: dataset '[1]' is none of the guide's"),
-        (["--set=logging=5", "--set=csv_log=true"], "logging.0: input should be 'csv' or 'tensorboard' (got 5)"),
+        (
+            ["--set=logging=5", "--set=csv_log=true"],
+            "logging.0: input should be 'csv', 'tensorboard', 'mlflow' or 'wandb' (got 5)",
+        ),
         (["--data=nowhere"], "--data nowhere: no such file or folder"),
         (["--set=cue.sise=4"], "unknown key 'cue.sise': did you mean 'size'?"),
         (
@@ -332,7 +339,7 @@ def test_debug():
     assert "train_per_class" not in config().stream.options
     assert config("--debug", "--backbone=vit").backbone.options == {"dim": 24, "depth": 2}
     assert config("--debug", "--backbone=vit_base_patch16_224").stream.options["train_per_class"] == 5
-    with pytest.raises(InputError, match="--debug names its study 'guide-debug': leave name=mine out"):
+    with pytest.raises(InputError, match="--debug names its study 'guide-debug': remove name=mine"):
         config("--debug", "--set=name=mine")
 
 
@@ -341,7 +348,7 @@ def test_debug():
     [
         ((), "10 training images per class, 2 + 2 epochs, width 8"),
         (("--epochs=3",), "10 training images per class, 3 + 3 epochs, width 8"),
-        (("--set=backbone=vit",), "10 training images per class, 2 + 2 epochs, the net as it is set"),
+        (("--set=backbone=vit",), "10 training images per class, 2 + 2 epochs, the net as configured"),
         (("--backbone=vit",), "10 training images per class, 2 + 2 epochs, 2 blocks of 24 channels"),
     ],
 )
@@ -351,7 +358,7 @@ def test_debug_says_what_it_makes_smaller(words, small, monkeypatch):
 
     monkeypatch.setattr(experiment, "perform", enough)
     said = run_command("--debug", *words)
-    assert said.err.splitlines()[0] == f"--debug: {small}; the numbers mean nothing"
+    assert said.err.splitlines()[0] == f"--debug: {small}; the results are meaningless"
 
 
 @pytest.mark.parametrize("words", ["--backbone=resnet81", "--model=derp", "--workers=0"])
@@ -366,7 +373,7 @@ def test_debug_marks_its_results(tmp_path, monkeypatch, without_figures, in_proc
     assert run_command(*words).code == 0
     (study,) = tmp_path.glob("studies/*")
     run = tmp_path / "sgd_resnet18_seed1"
-    warning = "--debug: 8 training images per class, 1 + 2 epochs: the numbers mean nothing"
+    warning = "--debug: 8 training images per class, 1 + 2 epochs: the results are meaningless"
     for renewed in (False, True):
         if renewed:
             shutil.rmtree(run)
@@ -447,7 +454,7 @@ def test_cache(tmp_path, monkeypatch):
     run_command("--disable_cache")
     assert len(opened) == 3
     assert not (tmp_path / "cache").exists()
-    with pytest.raises(InputError, match="switched off"):
+    with pytest.raises(InputError, match="disabled by EINSTELLUNG_CACHE=off"):
         cache_folder()
 
 
@@ -455,7 +462,7 @@ def test_stopped_by_hand(monkeypatch):
     monkeypatch.setattr(module, "configured", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     said = run_command()
     assert said.code == 130
-    assert "the same command with --auto_checkpoint goes on from here" in said.err
+    assert "interrupted; rerun with --auto_checkpoint to resume" in said.err
 
 
 def test_the_study_is_one_of_ours(finished):
@@ -463,7 +470,7 @@ def test_the_study_is_one_of_ours(finished):
     (study,) = finished[0].glob("studies/*")
     results = ResultsFolder(study)
     assert "guide" in results.config().companions
-    assert results.merge_timelines().methods == ("scratch_t2", "sgd")
+    assert merge_timelines(results).methods == ("scratch_t2", "sgd")
 
 
 def test_the_script_at_the_root():

@@ -73,11 +73,11 @@ def test_a_comprehensive_experiment(config, without_figures, in_process):
     assert test["p"] == paired_t_test(pairs).p
     assert test["p_holm"] == holm([test["p"]])[0]
 
-    with pytest.raises(InputError, match="finished already"):
+    with pytest.raises(InputError, match="already finished"):
         EinstellungExperimentRunner(config).run_comprehensive_experiment()
     again = EinstellungExperimentRunner({**config, "checkpoints": "auto_checkpoint"}, said.append)
     assert again.run_comprehensive_experiment() == results
-    assert sum("used as it is" in line for line in said) == 4
+    assert sum("already finished, reused" in line for line in said) == 4
 
 
 def test_the_guides_grid():

@@ -139,7 +139,7 @@ def test_subsets_at_the_end_only_give_no_delay():
     )
     seen = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {3: 0.9}))).methods["sgd"].per_seed["1"]
     assert (seen.adaptation_delay, seen.eri_score) == (None, None)
-    assert seen.why_undefined == "T1_all was measured at the end of T1 only"
+    assert seen.why_undefined == "T1_all was measured only at the end of T1"
     assert seen.performance_deficit == pytest.approx(4 / 9)
     one_epoch = guide_score(timeline(t2, rows("sgd", 1, "T1", "T1_all", {1: 0.9}))).methods["sgd"].per_seed["1"]
     assert one_epoch.adaptation_delay == 1.0  # nothing was missed

@@ -87,7 +87,7 @@ def test_the_guides_own_file_on_the_real_images(raw_cifar100, tmp_path, monkeypa
     assert typed(monkeypatch, "validate", file, *few) == 0
     seen = capsys.readouterr()
     assert "FAIL" not in seen.out
-    assert "1 runs, 1 first phases to train" in seen.out
+    assert "1 run and 1 first phase to train" in seen.out
     assert "none is extracted" in seen.err
 
 
@@ -179,7 +179,7 @@ def test_dataset():
 
 @pytest.mark.parametrize("stream", ["shapes", {"name": "shapes", "size": 16}])
 def test_a_dataset_that_contradicts_the_stream_is_refused(stream, tmp_path, monkeypatch, capsys):
-    line = "dataset 'seq-cifar100-einstellung' and stream.name 'shapes' contradict each other: leave one of them out"
+    line = "dataset 'seq-cifar100-einstellung' and stream.name 'shapes' contradict each other: remove one of them"
     file = tmp_path / "both.yaml"
     file.write_text(yaml.safe_dump({"dataset": "seq-cifar100-einstellung", "stream": stream}))
     assert typed(monkeypatch, "validate", file) == 2
@@ -331,7 +331,7 @@ def test_attention():
     assert study(backbone="vit").attention is not None  # as in the guide, unless it is switched off
     assert study(backbone="vit", einstellung_extract_attention=False).attention is None
     assert study(backbone="resnet18", einstellung_extract_attention=True).attention is None
-    with pytest.raises(InputError, match="leave one of them out"):
+    with pytest.raises(InputError, match="remove one of them"):
         study(backbone="vit", einstellung_extract_attention=False, einstellung_attention_epochs=[1])
 
 

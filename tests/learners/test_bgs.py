@@ -191,5 +191,5 @@ def test_wrong_options_are_named(options):
 
 def test_a_net_without_a_linear_layer_is_refused_at_once(make, tasks):
     context = make("sgd", phases=tasks).context
-    with pytest.raises(InputError, match="trains the last linear layer of a net, and this one has none"):
+    with pytest.raises(InputError, match="trains the last linear layer of a net, but this net has none"):
         make_learner("bgs", {}, nn.Sequential(nn.Conv2d(3, 2, 12), nn.Flatten()), context)

@@ -55,7 +55,7 @@ def test_replay_joins_before_the_method_gets_the_batch(make, through, own_names)
 
     through(make("er+counting", er=REPLAY))
     assert seen == [(6, 6, True)] * 2 + [(10, 10, True)] * 3
-    with pytest.raises(InputError, match=r"counting is more than one loss.*take er\+counting"):
+    with pytest.raises(InputError, match=r"counting is more than one loss.*use er\+counting"):
         Methods()["derpp+counting"]
 
 

@@ -155,9 +155,9 @@ def test_memory_survives_a_round_trip(make, stream):
     assert all(torch.equal(value, other.anchor[name]) for name, value in learner.anchor.items())
 
 
-@pytest.mark.parametrize("options", [{"fisher": "exact"}, {"fisher_images": 0}])
+@pytest.mark.parametrize("options", [{"fisher": "exact"}, {"fisher_images": 0}, {"e_lambda": -1.0}, {"gamma": -0.5}])
 def test_wrong_options_are_named(options):
-    with pytest.raises(InputError, match=r"learners\.ewc_on\.fisher"):
+    with pytest.raises(InputError, match=rf"^learners\.ewc_on\.{next(iter(options))} is"):
         EWCOptions(**options)
 
 

@@ -42,10 +42,10 @@ def test_a_layer_deep_within_is_replaced_where_it_is():
     [
         (
             nn.Sequential(nn.Conv2d(3, 2, 12), nn.Flatten()),
-            "learners.di trains the last linear layer .* this one has none",
+            "learners.di trains the last linear layer of a net, but this net has none",
         ),
-        (nn.Sequential(nn.Linear(4, 3), nn.Conv1d(3, 2, 1)), "gives its 2 outputs, and this net's is 0 with 3"),
-        (nn.Linear(4, 2), "this net's is all of it"),
+        (nn.Sequential(nn.Linear(4, 3), nn.Conv1d(3, 2, 1)), "must have its 2 outputs; this net's is 0 with 3"),
+        (nn.Linear(4, 2), "this net's is the whole net"),
     ],
 )
 def test_a_net_without_such_a_layer_is_refused(net, words):

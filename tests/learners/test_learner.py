@@ -23,6 +23,9 @@ SHARING = {
     "gpm": {},
     "dgr": {},
     "fromp": {"clip": None},
+    "lwf": {},
+    "agem": {},
+    "er_ace": {"replay": "earlier"},
     "bgs": {"last_layer_epochs": 0},
     "er": {"replay": "earlier"},
     "der": {"replay": "earlier"},
@@ -63,7 +66,7 @@ def test_a_shared_first_phase_is_the_learners_own_bit_for_bit(make, tasks, metho
 def test_every_built_in_learner_that_shares_is_tested_above():
     sharing = {name for name in learners if learners[name].shares_first_phase(learner_options(name, {}))}
     assert sharing <= SHARING.keys()
-    assert {"er", "der", "derpp", "bgs"}.isdisjoint(sharing)
+    assert {"er", "der", "derpp", "bgs", "er_ace", "si"}.isdisjoint(sharing)
 
 
 class Doubled:

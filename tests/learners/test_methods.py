@@ -141,9 +141,9 @@ def test_a_run_is_known_by_what_its_name_means():
 @pytest.mark.parametrize(
     ("methods", "words"),
     [
-        ([{"name": "sgd", "of": "erm"}], "combinations.sgd: a learner has that name already"),
+        ([{"name": "sgd", "of": "erm"}], "combinations.sgd: a learner already has that name"),
         ([{"name": "er+sd", "of": "erm"}], r"combinations.er\+sd: that name is short for {'parts': \['er', 'sd'\]}"),
-        ([{"name": "a", "of": "b"}, {"name": "b", "of": "a"}], "combinations.a is made of itself: a -> b -> a"),
+        ([{"name": "a", "of": "b"}, {"name": "b", "of": "a"}], "combinations.a contains itself: a -> b -> a"),
         ([{"name": "mine", "of": "erm"}, "mien"], "unknown learner 'mien': did you mean 'mine'"),
         ([{"name": "mine", "parts": ["sgd", "erm"]}], "'mine': the first part must be a replay method"),
         ([{"name": "mine"}], r"combinations.mine: give one of parts: \[REPLAY, METHOD\]"),
@@ -151,7 +151,7 @@ def test_a_run_is_known_by_what_its_name_means():
         ([{"name": "mine", "pats": ["er", "sd"]}], "unknown key 'combinations.mine.pats': did you mean 'parts'"),
         ([{"name": "../mine", "of": "sd"}], "combinations"),
         ([{"of": "sd"}], "methods.0"),
-        ([{"name": "mine", "of": "sd"}, "mine"], "names something twice"),
+        ([{"name": "mine", "of": "sd"}, "mine"], "contains a duplicate"),
     ],
 )
 def test_a_wrong_definition_is_named(methods, words):

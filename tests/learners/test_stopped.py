@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 import torch
@@ -21,6 +23,15 @@ OPTIONS = {
     "bgs": {"buffer": 16, "draw": 4, "last_layer_epochs": 2},
     "gdumb": {"buffer": 16},
     "scratch": {},
+    "lwf": {},
+    "si": {"c": 1.0},
+    "agem": {"buffer": 12, "draw": 4},
+    "er_ace": {"buffer": 12, "draw": 4},
+    "cbp": {"replacement": 0.05, "maturity": 2},
+    "l2p": {"pool": 4, "length": 2, "top": 2},
+    "sgd-then-l2p": {"l2p": {"pool": 4, "length": 2, "top": 2}},
+    "coda_prompt": {"pool": 6, "length": 4, "layers": 1},
+    "xder": {"buffer": 12, "draw": 4, "views": 2, "consistency_draw": 4},
     "er+erm": {"er": {"buffer": 12, "draw": 4}},
     "derpp+erm": {"derpp": {"buffer": 12, "draw": 4}},
     "erm-then-bgs": {"bgs": {"buffer": 16, "draw": 4, "last_layer_epochs": 2}},
@@ -32,11 +43,22 @@ STOPS = {
     "bgs": ("T1 epoch 3", "T2 epoch 2", "T2 epoch 3", "T3 epoch 1"),  # the third epoch is that of the last layer
     "gdumb": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
     "scratch": ("T2 epoch 2", "T3 epoch 1"),
+    "lwf": ("T2 epoch 2", "T3 epoch 1"),
+    "si": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
+    "agem": ("T2 epoch 2", "T3 epoch 1"),
+    "er_ace": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
+    "cbp": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
+    "l2p": ("T1 epoch 2", "T3 epoch 1"),
+    "sgd-then-l2p": ("T2 epoch 2", "T3 epoch 1"),
+    "coda_prompt": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
+    "xder": ("T1 epoch 2", "T2 epoch 2", "T3 epoch 1"),
     "er+erm": ("T2 epoch 2", "T3 epoch 1"),
     "derpp+erm": ("T2 epoch 2", "T3 epoch 1"),
     "erm-then-bgs": ("T2 epoch 2", "T2 epoch 3", "T3 epoch 1"),
     "bgs-then-er": ("T1 epoch 3", "T2 epoch 2", "T3 epoch 1"),
 }
+TRANSFORMER = {"name": "vit", "dim": 8, "depth": 1, "heads": 2, "patch": 4, "image": 12}
+OWN_CLASSES = {"xder"}  # methods for phases that share no class
 
 
 class StoppedError(Exception):
@@ -46,20 +68,23 @@ class StoppedError(Exception):
 @pytest.fixture
 def config(own_names, tasks):
     @streams.register("tasks")
-    def three() -> Stream:
+    def three(own_classes: bool = False) -> Stream:
+        return stream_of(with_own_classes(tasks) if own_classes else tasks)
+
+    def stream_of(tasks) -> Stream:
         held_out = torch.arange(6)
         splits = tuple(EvaluationSplit(f"{p.name}_val", p.name, p.train.take(held_out), always=True) for p in tasks)
-        names = ("negative", "positive")
+        names = tuple(map(str, sorted({label for task in tasks for label in task.classes})))
         grey = (0.5, 0.5, 0.5)
-        return Stream("tasks", tasks, splits, (), None, None, 2, names, grey, grey, crop_padding=1)
+        return Stream("tasks", tasks, splits, (), None, None, len(names), names, grey, grey, crop_padding=1)
 
     backbones.add("small", SmallNet)
 
     def build(method):
         values = {
             "name": "three",
-            "stream": {"name": "tasks"},
-            "backbone": {"name": "small"},
+            "stream": {"name": "tasks", "own_classes": method in OWN_CLASSES},
+            "backbone": TRANSFORMER if method.endswith(("l2p", "coda_prompt")) else {"name": "small"},
             "training": {
                 "epochs": [2, 2, 2],
                 "batch_size": 8,
@@ -75,6 +100,16 @@ def config(own_names, tasks):
         return resolve(build_config(values))
 
     return build
+
+
+def with_own_classes(tasks):
+    """The same images, with two classes of its own in every phase."""
+    return tuple(
+        replace(
+            task, classes=(2 * number, 2 * number + 1), train=replace(task.train, labels=task.train.labels + 2 * number)
+        )
+        for number, task in enumerate(tasks)
+    )
 
 
 def ran(folder, config, stop=None):

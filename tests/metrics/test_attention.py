@@ -140,7 +140,7 @@ def test_without_boxes_there_is_no_share_and_one_image_has_no_diversity():
     statistics.add([[[0.5, 0.5]]])
     assert statistics.share is None
     assert statistics.diversity is None
-    with pytest.raises(InputError, match="some have none"):
+    with pytest.raises(InputError, match="some batches have a region and others do not"):
         statistics.add([[[0.5, 0.5]]], box=[[[1, 0]]])
     with pytest.raises(InputError, match="at least two"):
         diversity([[[0.5, 0.5]]])
@@ -148,5 +148,5 @@ def test_without_boxes_there_is_no_share_and_one_image_has_no_diversity():
 
 @pytest.mark.parametrize("broken", [0.0, np.nan])
 def test_a_map_without_direction_is_refused(broken):
-    with pytest.raises(InputError, match="no direction"):
+    with pytest.raises(InputError, match="its direction is undefined"):
         map_similarity([[broken, broken]], [[0.5, 0.5]])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from itertools import product
 
 import numpy as np
@@ -51,9 +52,8 @@ def test_its_spread_is_the_cluster_robust_standard_error():
 def test_with_single_images_it_is_scipys_bootstrap():
     values = DRAWS.normal(0.4, 1, 80)
     drawn = cluster_bootstrap(values, np.arange(80), resamples=9000)
-    reference = stats.bootstrap(
-        (values,), np.mean, n_resamples=9000, method="percentile", rng=np.random.default_rng(1)
-    ).confidence_interval
+    draws = {"rng" if "rng" in signature(stats.bootstrap).parameters else "random_state": np.random.default_rng(1)}
+    reference = stats.bootstrap((values,), np.mean, n_resamples=9000, method="percentile", **draws).confidence_interval
     assert percentile_interval(drawn) == pytest.approx((reference.low, reference.high), abs=0.02)
 
 

@@ -26,9 +26,12 @@ def test_a_split_that_was_not_stored_makes_no_pair():
 @pytest.mark.parametrize(
     ("masked", "message"),
     [
-        (split(SC_MASK, [0, 0, 0], first=101), "do not hold the same images (3 and 3, 2 of them in one only"),
-        (split(SC_MASK, [0, 0]), "do not hold the same images (3 and 2, 1 of them in one only, e.g. image 102)"),
-        (split(SC_MASK, [0, 0]) + split(SC_MASK, [0]), "T2_shortcut_masked holds image 100 twice"),
+        (
+            split(SC_MASK, [0, 0, 0], first=101),
+            "do not contain the same images (3 and 3, 2 in only one of them, e.g. image 100)",
+        ),
+        (split(SC_MASK, [0, 0]), "do not contain the same images (3 and 2, 1 in only one of them, e.g. image 102)"),
+        (split(SC_MASK, [0, 0]) + split(SC_MASK, [0]), "T2_shortcut_masked contains image 100 twice"),
         (split(SC_MASK, [0, 0, 0], [0, 3, 0]), "image 101 has one label in T2_shortcut_normal and another in"),
     ],
 )

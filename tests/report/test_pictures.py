@@ -33,5 +33,5 @@ def test_a_strip_shows_the_same_scenes_in_every_row():
 
 def test_a_file_that_holds_no_samples_is_refused(tmp_path):
     (tmp_path / "samples.npz").write_bytes(b"no archive")
-    with pytest.raises(InputError, match="cannot be read as sample images"):
+    with pytest.raises(InputError, match="is damaged: it is not a complete"):
         read_samples(tmp_path / "samples.npz")

@@ -45,5 +45,5 @@ def test_a_diagnosis_own_code_runs_after_what_all_pages_share_and_before_the_sta
 def test_code_that_would_end_its_tag_is_refused(tmp_path, text):
     own = tmp_path / "own.js"
     own.write_text(text)
-    with pytest.raises(ValueError, match="end its tag"):
+    with pytest.raises(ValueError, match="close its tag"):
         page_script([own])

@@ -13,6 +13,7 @@ import yaml
 from einstellung.cli import cli
 from einstellung.diagnoses import diagnoses
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
+from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.study import prepare_study
@@ -71,7 +72,7 @@ def test_the_protocols_defaults():
         ({"training": {"lr": -1}}, "training.lr: input should be greater than 0"),
         ({"training": {"precision": "fp16"}}, "training.precision"),
         ({"methods": []}, "methods"),
-        ({"methods": ["sgd", "sgd"]}, "names something twice"),
+        ({"methods": ["sgd", "sgd"]}, "contains a duplicate"),
         ({"seeds": ["a"]}, "seeds.0"),
         ({"seeds": [2**53]}, "seeds.0"),
         ({"seeds": [1.5]}, "seeds.0"),
@@ -88,7 +89,10 @@ def test_the_protocols_defaults():
         ),
         ({"training": {"milestones": [[1], [0]]}}, r"milestones: give epochs as a list .* \(got \[\[1\], \[0\]\]"),
         ({"training": {"milestones": 5}}, r"training\.milestones: give epochs as a list"),
-        ({"training": {"milestones": [[1], [2], [3]]}}, "a list for each phase, but not as many as epochs"),
+        (
+            {"training": {"milestones": [[1], [2], [3]]}},
+            "one list per phase, but epochs has a different number of entries",
+        ),
     ],
 )
 def test_a_wrong_key_or_value_is_named(values, words):
@@ -124,12 +128,58 @@ def test_a_wrong_key_or_value_is_named(values, words):
         ),
         ({"stream": "shape"}, "unknown stream 'shape': did you mean 'shapes'"),
         ({"stream": {"name": "shapes", "noize": 1}}, "unknown key 'stream.noize': did you mean 'noise'"),
-        ({"training": {"epochs": [1]}}, "training.epochs has 1 entries, the stream 'shapes' 2 phases"),
+        ({"training": {"epochs": [1]}}, "training.epochs has 1 entry, but the stream 'shapes' has 2 phases"),
     ],
 )
 def test_a_wrong_name_is_met_with_a_suggestion(values, words):
     with pytest.raises(InputError, match=words):
         build_stream(resolve(build_config(values)))
+
+
+def test_all_problems_of_a_configuration_are_reported_at_once():
+    wrong = {"trainng": {}, "training": {"lr": -1, "optimizer": "sgd"}, "methods": [], "stream": {"sees": "slots"}}
+    with pytest.raises(InputError) as raised:
+        build_config(wrong, "mine.yaml")
+    assert sorted(raised.value.problems) == sorted(
+        [
+            "mine.yaml: 'stream.sees' is now called 'stream.input_modality': rename the key",
+            "mine.yaml: unknown key 'trainng': did you mean 'training'?",
+            "mine.yaml: training.lr: input should be greater than 0 (got -1)",
+            "mine.yaml: unknown key 'training.optimizer': did you mean 'optimiser'?",
+            "mine.yaml: methods: give at least 1 (got [])",
+        ]
+    )
+    assert str(raised.value) == "; ".join(raised.value.problems)
+
+
+def test_all_problems_of_names_and_options_are_reported_at_once():
+    wrong = {
+        "methods": ["sgd", "derp"],
+        "learners": {"ewc_on": {"e_lamda": 1, "fisher_images": "many"}},
+        "cue": {"size": "big", "colr": 1},
+        "cover": "blak",
+        "backbone": {"name": "resnet18", "widht": 3},
+    }
+    with pytest.raises(InputError) as raised:
+        resolve(build_config(wrong))
+    assert list(raised.value.problems) == [
+        "unknown learner 'derp': did you mean 'derpp'?",
+        "unknown key 'learners.ewc_on.e_lamda': did you mean 'e_lambda'?",
+        "learners.ewc_on.fisher_images is 'many': it should be int | None",
+        "cue.size is 'big': input should be a valid integer",
+        "unknown key 'cue.colr': did you mean 'colour'?",
+        "unknown cover 'blak': did you mean 'black'?",
+        "unknown key 'backbone.widht': did you mean 'width'?",
+    ]
+
+
+def test_all_problems_of_a_diagnosis_settings_are_reported_at_once():
+    settings = diagnoses["rigidity"].Settings
+    with pytest.raises(InputError) as raised:
+        parse_settings(settings, {"taau": 1, "tau": 2, "window": 0}, "rigidity")
+    problems = raised.value.problems
+    assert [problem.split(" is ")[0] for problem in problems] == ["score.taau", "score.tau", "score.window"]
+    assert "did you mean 'tau'?" in problems[0]
 
 
 def test_assignments_reach_any_depth_and_know_yaml():
@@ -160,7 +210,7 @@ def test_a_configuration_survives_its_own_file(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("- a\n- b\n", "must hold 'key: value' lines"),
+        ("- a\n- b\n", "must contain 'key: value' lines"),
         ("a: [", "not valid YAML"),
         ("!!python/object:os.system {}", "YAML"),
     ],
@@ -188,7 +238,7 @@ def test_broken_files_are_named(tmp_path, text, words):
             "diagnosis names 'shortcuts', but the stream '.*' has no splits of several shortcuts",
         ),
         ({"companions": {"confounding": {}}}, "companions names 'confounding', but the stream '.*' has no splits of"),
-        ({"companions": {"rigidity": {}}}, "companions names 'rigidity', which is the study's own diagnosis"),
+        ({"companions": {"rigidity": {}}}, "companions names 'rigidity', the study's own diagnosis: leave it out"),
     ],
 )
 def test_what_would_fail_late_is_found_early(values, words):
@@ -199,7 +249,7 @@ def test_what_would_fail_late_is_found_early(values, words):
 def test_the_command_line_has_every_setting_and_names_its_defaults():
     """The help of an option says where kinds differ, and which of them have it."""
     score = cli.commands["score"]
-    said = {option.name: option.help or "" for option in score.get_params(click.Context(score))}
+    said = {option.name: getattr(option, "help", None) or "" for option in score.get_params(click.Context(score))}
     for name in diagnoses:
         for key in diagnoses[name].Settings.model_fields:
             assert f"setting_{key}" in said

@@ -42,7 +42,7 @@ def test_the_command_line_has_the_last_word_in_every_member():
         ({"a": {}, "b/c": {}}, "studies.b/c: choose a plain name"),
         ({"a": {}, "Tables": {}}, "studies.Tables: this name is reserved"),
         ({1: {}, 2: {}}, "studies.1: choose a plain name"),
-        ({"a": {}, "b": 3}, "studies.b must hold 'key: value' lines"),
+        ({"a": {}, "b": 3}, "studies.b must contain 'key: value' lines"),
     ],
 )
 def test_a_wrong_family_is_named(members, words):
@@ -64,7 +64,7 @@ def test_a_root_remembers_its_studies_and_refuses_what_is_not_its_own(tmp_path):
     assert read_family(root) == ["a", "b", "c"]
     check_family_root(root)
     (tmp_path / "mine.txt").write_text("")
-    with pytest.raises(InputError, match="holds other files"):
+    with pytest.raises(InputError, match="contains other files"):
         check_family_root(tmp_path)
     with pytest.raises(InputError, match="is a file"):
         check_family_root(tmp_path / "mine.txt")

@@ -21,6 +21,7 @@ def older(tmp_path):
     values = yaml.safe_load(folder.config_file.read_text())
     assert values.pop("format") == FORMAT
     folder.config_file.write_text(yaml.safe_dump(values))
+    folder.record_file.unlink()
     return folder
 
 

@@ -45,10 +45,10 @@ def test_where_the_last_epoch_counts_its_predictions_are_read(tmp_path):
     [
         (None, "is missing"),
         ("", "cannot be read (No columns to parse from file)"),
-        (HEAD, "holds no predictions"),
+        (HEAD, "has no predictions"),
         ("split,index,label\nT2_val,1,2\n", "has no column 'prediction'"),
-        (HEAD + "T2_val,1,2,3.5\n", "has something else than whole numbers in column 'prediction'"),
-        (HEAD + "T2_val,1,,3\n", "has something else than whole numbers in column 'label'"),
+        (HEAD + "T2_val,1,2,3.5\n", "has values other than whole numbers in column 'prediction'"),
+        (HEAD + "T2_val,1,,3\n", "has values other than whole numbers in column 'label'"),
         (HEAD + "T2_val,1,2,3\nT2_val,1,2,3,4,5\n", "cannot be read (Error tokenizing data"),
         (b"\xff\xfe\x00", "cannot be read"),
     ],
@@ -90,9 +90,9 @@ class Trap:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"no archive", "is not a whole .npz file of plain arrays"),
-        (archive(generated=np.zeros((2, 8, 8, 3), np.uint8))[:-30], "is not a whole .npz file of plain arrays"),
-        (archive(generated=np.array([Trap()], dtype=object)), "is not a whole .npz file of plain arrays"),
+        (b"no archive", "is not a complete .npz file of plain arrays"),
+        (archive(generated=np.zeros((2, 8, 8, 3), np.uint8))[:-30], "is not a complete .npz file of plain arrays"),
+        (archive(generated=np.array([Trap()], dtype=object)), "is not the plain array that it claims to be"),
         (archive(), "pictures.npz is empty"),
         (archive(z=np.zeros((2, 8, 8, 3))), "'z' in pictures.npz is float64 [2, 8, 8, 3], not uint8 [N, H, W, 3]"),
         (archive(z=np.zeros((2, 3, 8, 8), np.uint8)), "is uint8 [2, 3, 8, 8], not uint8 [N, H, W, 3]"),
@@ -123,9 +123,9 @@ def test_the_sources_that_test_images_share_are_read_by_image(tmp_path):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (SOURCES, "holds no sources"),
+        (SOURCES, "has no sources"),
         ("index,source\n1,2\n", "has no column 'value'"),
-        (SOURCES + "1,a,0\n", "has something else than whole numbers"),
+        (SOURCES + "1,a,0\n", "has values other than whole numbers"),
         (SOURCES + "1,2,0\n1,3,0\n", "has image 1 twice"),
     ],
 )
@@ -133,4 +133,4 @@ def test_an_odd_file_of_sources_is_a_warning(tmp_path, content, words):
     (tmp_path / "sources.csv").write_text(content)
     frame, (problem,) = read_sources(tmp_path)
     assert frame is None
-    assert problem == f"sources.csv {words}; test images are drawn one by one"
+    assert problem == f"sources.csv {words}; test images are resampled individually"

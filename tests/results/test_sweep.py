@@ -52,7 +52,7 @@ def test_a_root_takes_more_values_of_the_same_key_and_refuses_the_rest(tmp_path)
         check_root(root, Sweep.parse("cue.opacity=0.5,1.0"))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("hello")
-    with pytest.raises(InputError, match="holds other files"):
+    with pytest.raises(InputError, match="contains other files"):
         check_root(tmp_path / "mine", sizes)
 
 
@@ -134,7 +134,7 @@ def test_a_sweep_from_the_command_line(tmp_path, monkeypatch, capsys):
         assert (root / "figures" / f"sweep.{ending}").stat().st_size > 1000
 
     assert typed(monkeypatch, *words) == 0
-    assert capsys.readouterr().err.count("2 finished runs were reused, 0 were run") == 2
+    assert capsys.readouterr().err.count("reused 2 finished runs, ran 0") == 2
     (root / "sweep.html").unlink()
     assert typed(monkeypatch, "report", root) == 0
     assert (root / "sweep.html").read_text() == page
@@ -143,7 +143,7 @@ def test_a_sweep_from_the_command_line(tmp_path, monkeypatch, capsys):
 def test_a_sweep_whose_runs_all_fail_says_why(small_config, tmp_path, monkeypatch, capsys):
     broken = Failure(Job("run", "sgd", 1, "runs/sgd-seed1", "k", None, 1.0), "it broke", by_input=False)
 
-    def run_study(prepared, out, *_):
+    def run_study(prepared, out, *_, closing):
         return Outcome(ResultsFolder(out), prepared.config, None, (broken,), 1, 0)
 
     monkeypatch.setattr("einstellung.experiments.study.run_study", run_study)

@@ -63,7 +63,7 @@ def test_scenes_of_tasks_that_the_rules_do_not_have_are_not_called_clean(tmp_pat
     write_records(tmp_path / "strict" / "val" / "scenes.jsonl", replace(scenes, tasks=scenes.tasks + 3))
     done = CliRunner().invoke(audit_command, [str(tmp_path)], catch_exceptions=False)
     assert "40 positives of t3 break the rule of their class" in done.stdout
-    assert "nothing compared: the rules have none of these tasks" in done.stdout
+    assert "nothing was compared: the rules have none of these tasks" in done.stdout
     assert "no unintended rule found" not in done.stdout
 
 
@@ -124,7 +124,7 @@ def test_a_positional_cue_that_no_predicate_shows_is_found(tmp_path, monkeypatch
     assert cues[2, "areas"]["expected_auc"] > 0.9  # 'large' is the confounder: the rules explain it
     assert not cues[2, "areas"]["found"]
     spoken = CliRunner().invoke(audit_command, [str(tmp_path)], catch_exceptions=False)
-    assert "positions alone tell the label of t1" in spoken.stdout
+    assert "positions alone predict the label of t1" in spoken.stdout
 
 
 @pytest.mark.parametrize(

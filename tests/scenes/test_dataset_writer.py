@@ -207,7 +207,7 @@ def test_a_repair_that_gives_other_bytes_is_refused(folder, monkeypatch):
     cut(folder / "unconfounded" / "train" / "images" / "t0" / "1" / "000000.png")
     monkeypatch.setattr(dataset_writer, "_COMPRESSION", 9)
     with pytest.raises(
-        InputError, match=r"t0/1/00000\d\.png was rendered to other bytes than before: make the folder again"
+        InputError, match=r"t0/1/00000\d\.png was rendered differently than before: make the folder again"
     ):
         write_dataset(SPEC, folder, 1, silent)
 

@@ -214,7 +214,7 @@ def records_of_a_lost_task(root: Path) -> None:
         (no_picture, r"_000000\.png is not a readable image"),
         (another_size, r"t1/0/img_conf_taskid_1_000001\.png is 9x9 pixels, .* is 8x8: all must have the same size"),
         (not_square, "is 8x6 pixels: images must be square"),
-        (not_finished, "case_strict_main is incomplete: run the command that makes it again"),
+        (not_finished, "case_strict_main is incomplete: rerun the command that makes it to resume"),
         (no_record_of_the_folder, r"made\.json is not the manifest of a folder of scenes"),
         (a_task_of_another_size, "t1: images are 9 pixels wide, those of t0 8: all must have the same size"),
         (a_picture_too_large_to_be_one, r"_000000\.png is not a readable image"),

@@ -17,6 +17,12 @@ def test_the_time_left_is_that_of_the_work_done_since_the_start(monkeypatch):
     assert messages == ["drawn: 600 of 1,000 images, about 24 s left", "drawn: 1,000 of 1,000 images"]
 
 
+def test_what_is_counted_is_named():
+    messages = list[str]()
+    progress.progress_logger("predicted", messages.append, unit="models")(2, 2)
+    assert messages == ["predicted: 2 of 2 models"]
+
+
 def test_long_times_are_in_minutes(monkeypatch):
     clock = [0.0]
     monkeypatch.setattr(progress.time, "monotonic", lambda: clock[0])

@@ -88,7 +88,7 @@ def own(**changes):
         (own(objects=True), "objects is True: it must be an integer"),
         (
             own(ground_truth=[{"shape": "sphere"}, {"shape": "cube"}], objects=1),
-            r"g \(sphere and cube\) is a contradiction: no scene of 1 objects obeys it",
+            r"g \(sphere and cube\) is a contradiction: no scene of 1 objects satisfies it",
         ),
         (json.dumps({"0": TRUTH}), "name the pair NAME-gt.json and NAME-conf.json"),
     ],
@@ -121,10 +121,12 @@ def test_wrong_pairs_are_named(pair):
 def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(InputError, match="no such file of rules"):
         read_rules(tmp_path / "none.json")
-    for text in ("a: [", "objects: 2024-13-45"):  # the second looks like a date, and there is no such month
-        (tmp_path / "broken.yaml").write_text(text)
-        with pytest.raises(InputError, match="is not valid YAML"):
-            read_rules(tmp_path / "broken.yaml")
+    (tmp_path / "broken.yaml").write_text("a: [")
+    with pytest.raises(InputError, match=r"broken\.yaml, line 1, column 5: not valid YAML"):
+        read_rules(tmp_path / "broken.yaml")
+    (tmp_path / "broken.yaml").write_text(own(objects="2024-13-45"))  # looks like a date, and there is no such month
+    with pytest.raises(InputError, match="objects is '2024-13-45': it must be an integer"):
+        read_rules(tmp_path / "broken.yaml")
 
 
 def test_impossible_file_names_are_named():

@@ -149,7 +149,7 @@ def test_without_a_cache_nothing_is_written(tmp_path, monkeypatch, drawings):
 def test_a_folder_that_cannot_be_written_costs_a_warning(tmp_path, monkeypatch):
     (tmp_path / "a file").touch()
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "a file"))
-    with pytest.warns(UserWarning, match="without a cache"):
+    with pytest.warns(UserWarning, match="not cached, so the data are decoded on every run: cannot write"):
         assert cached_once("entry", lambda: {"numbers": np.arange(2)}, "numbers", print)["numbers"].tolist() == [0, 1]
 
 

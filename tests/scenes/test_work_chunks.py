@@ -68,7 +68,7 @@ def _fate(number: int) -> int:
 
 
 def test_a_process_that_is_ended_from_outside_is_one_clear_line():
-    with pytest.raises(InputError, match="was killed: run the same command again"):
+    with pytest.raises(InputError, match="was killed: rerun the command"):
         list(map_in_processes(_fate, [1, 2, 3], workers=2))
 
 

@@ -46,7 +46,7 @@ def test_the_same_with_and_without_a_cache(files, published, monkeypatch):
     with_cache = load_cifar100(published)
     Path("a file").touch()
     monkeypatch.setenv("EINSTELLUNG_CACHE", "a file")
-    with pytest.warns(UserWarning, match="read without a cache"):
+    with pytest.warns(UserWarning, match="not cached, so the data are decoded on every run"):
         without = load_cifar100(published)
     for part in ("train", "test"):
         for name in ("images", "fine", "coarse"):
@@ -125,7 +125,7 @@ def test_an_unwritable_cache_costs_a_warning_and_no_more(files, published, monke
         for _ in range(2):
             assert len(load_cifar100(published).train.fine) == 200
     assert len(caught) == 1  # said once
-    assert "read without a cache" in str(caught[0].message)
+    assert "not cached, so the data are decoded on every run" in str(caught[0].message)
     assert "cannot write a file" in str(caught[0].message)
 
 

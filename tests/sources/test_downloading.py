@@ -36,7 +36,7 @@ def test_a_whole_download_and_a_second_one(server):
 
 def test_a_cut_connection_then_the_rest(server):
     server.hang_up_after = 600_000
-    with pytest.raises(InputError, match=r"stopped after 0.6 MB \(.*\); run the same command again to resume"):
+    with pytest.raises(InputError, match=r"stopped after 0.6 MB \(.*\); rerun the command to resume"):
         download(PUBLISHED, Path("data"), server.url)
     assert PART.read_bytes() == CONTENT[:600_000]
     assert not TARGET.exists()
@@ -162,7 +162,7 @@ def test_a_full_disk(server):
     PART.parent.mkdir()
     PART.symlink_to("/dev/full")
     with pytest.raises(
-        InputError, match=r"no space left while writing .*: free some space and run the same command again to resume"
+        InputError, match=r"no space left while writing .*: free some space and rerun the command to resume"
     ):
         download(PUBLISHED, Path("data"), server.url)
 
@@ -177,3 +177,16 @@ def test_two_at_once_do_not_write_into_one_part(server):
     Path("data").mkdir()
     with FileLock(Path("data") / f".{NAME}.lock"), pytest.raises(InputError, match="another einstellung process"):
         download(PUBLISHED, Path("data"), server.url)
+
+
+def test_a_server_that_sends_a_byte_now_and_then(server, monkeypatch):
+    """Patience is for a rate, not for each byte: otherwise a megabyte may take a month."""
+    monkeypatch.setattr(downloading, "_PATIENCE", 0.3)
+    server.pause = 0.05
+    with pytest.raises(
+        InputError, match=r"stopped after 0\.0 MB \(it has become too slow\); rerun the command to resume"
+    ):
+        download(PUBLISHED, Path("data"), server.url)
+    server.pause = 0.0
+    assert download(PUBLISHED, Path("data"), server.url).path.read_bytes() == CONTENT
+    assert server.asked[-1] is not None  # it resumed

@@ -99,7 +99,7 @@ def test_other_content_than_the_published_one(layout, files, published):
     message = str(caught.value)
     assert f"no usable CIFAR-100: 'test' in {path} is not the published file (md5 " in message
     assert f"should be {published.md5['test']}" in message
-    assert "looked in ./data, ./data/CIFAR100" in message
+    assert "searched ./data, ./data/CIFAR100" in message
     assert "run 'einstellung data get cifar100'" in message
 
 

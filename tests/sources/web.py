@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import time
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -23,6 +24,7 @@ class Server(ThreadingHTTPServer):
     length = True
     hang_up_after: int | None = None
     status = 200
+    pause = 0.0  # seconds after each byte
     location: str | None = None
 
     def __init__(self) -> None:
@@ -62,6 +64,11 @@ class Handler(BaseHTTPRequestHandler):
         if server.length:
             self.send_header("Content-Length", str(len(body)))
         self.end_headers()
+        while server.pause and body:
+            self.wfile.write(body[:1])
+            self.wfile.flush()
+            body = body[1:]
+            time.sleep(server.pause)
         self.wfile.write(body[: server.hang_up_after])
 
     def log_message(self, *_: object) -> None:

@@ -7,7 +7,7 @@ import torch
 from einstellung.cues import PatchCue
 from einstellung.streams import Stream
 from einstellung.streams.duplicates import Duplicates
-from einstellung.streams.two_phase import LabelledImages, Split, two_phase
+from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
 # A source of six fine classes in three superclasses: the fine ids are not in the order of the superclasses.
 SUPERCLASS_OF = [2, 0, 1, 0, 1, 2]
@@ -26,7 +26,16 @@ def build(
     train: LabelledImages, test: LabelledImages, cue: PatchCue, known: Duplicates | None = None, **split
 ) -> Stream:
     chosen = Split(t1=(1,), t2=(2, 0), shortcut=(2,), **split)
-    names = (SUPERCLASS_OF, FINE_NAMES, SUPERCLASS_NAMES)
     return two_phase(
-        "six", train, test, *names, chosen, cue, "noise", (0.5,) * 3, (0.2,) * 3, crop_padding=1, duplicates=known
+        "six",
+        train=train,
+        test=test,
+        taxonomy=Taxonomy(SUPERCLASS_OF, FINE_NAMES, SUPERCLASS_NAMES),
+        split=chosen,
+        cue=cue,
+        cover="noise",
+        mean=(0.5,) * 3,
+        std=(0.2,) * 3,
+        crop_padding=1,
+        duplicates=known,
     )

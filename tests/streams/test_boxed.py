@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from einstellung.sources.geometry import scaled_box
 from einstellung.sources.pictures import read_pictures
-from einstellung.streams.boxed import scaled_box
 
 
 @pytest.mark.parametrize(
@@ -20,7 +20,7 @@ from einstellung.streams.boxed import scaled_box
     ],
 )
 def test_a_box_at_another_size_holds_every_pixel_that_it_touched(box, size, expected):
-    assert scaled_box(box, 10, 10, size) == expected
+    assert scaled_box(box, 10, 10, size, size) == expected
 
 
 def test_no_pixel_outside_a_scaled_box_knows_what_is_in_it(tmp_path, monkeypatch):
@@ -38,7 +38,7 @@ def test_no_pixel_outside_a_scaled_box_knows_what_is_in_it(tmp_path, monkeypatch
             files.append(tmp_path / f"{case}-{shade}.png")
             Image.fromarray(pixels).save(files[-1])
         one, other = read_pictures(files, size, ["", ""]).images
-        row, col, high, wide = scaled_box(box, height, width, size)
+        row, col, high, wide = scaled_box(box, height, width, size, size)
         differs = (one != other).any(axis=0)
         differs[row : row + high, col : col + wide] = False
         assert not differs.any()

@@ -143,7 +143,7 @@ def test_the_default_stream_proves_itself(default):
     assert sizes.pop("T1_all") == 4000
     assert set(sizes.values()) == {1000}
     assert proof.facts["duplicates"] == (
-        "evaluation images that are also training images, pixel for pixel: 7 (7 in T1_all), measured like the others"
+        "evaluation images that are also training images, pixel for pixel: 7 (7 in T1_all), evaluated like the others"
     )
 
 
@@ -268,7 +268,7 @@ def test_the_same_stream_from_the_cache_and_without_one(small, monkeypatch, tmp_
     first, from_cache = data_digests(cifar100(PatchCue())), data_digests(cifar100(PatchCue()))
     (tmp_path / "a file").touch()
     monkeypatch.setenv("EINSTELLUNG_CACHE", str(tmp_path / "a file"))
-    with pytest.warns(UserWarning, match="read without a cache"):
+    with pytest.warns(UserWarning, match="not cached, so the data are decoded on every run"):
         without = data_digests(cifar100(PatchCue()))
     assert first == from_cache == without
 

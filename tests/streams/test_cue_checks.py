@@ -17,20 +17,20 @@ from tests.streams.broken import failed, with_split, with_train
 def test_the_cue_left_out_of_training(small_stream):
     train = small_stream.phases[1].train
     broken = with_train(small_stream, 1, replace(train, has_cue=torch.zeros_like(train.has_cue)))
-    assert failed(broken) == ["the cue is where training should see it"]
+    assert failed(broken) == ["training shows the cue where configured"]
 
 
 def test_the_cue_on_a_class_without_it(small_stream):
     train = small_stream.phases[1].train
     broken = with_train(small_stream, 1, replace(train, has_cue=torch.ones_like(train.has_cue)))
-    assert failed(broken) == ["the cue is where training should see it"]
+    assert failed(broken) == ["training shows the cue where configured"]
 
 
 def test_the_cue_in_the_first_phase(small_stream):
     train = small_stream.phases[0].train
     has_cue = train.has_cue.clone()
     has_cue[3] = True
-    assert "the cue is where training should see it" in failed(
+    assert "training shows the cue where configured" in failed(
         with_train(small_stream, 0, replace(train, has_cue=has_cue))
     )
 
@@ -97,7 +97,7 @@ def test_a_displaced_cue_that_is_not_where_it_should_be(small_stream, kind):
     if kind == "another order":
         broken = moved.take(torch.arange(len(moved) - 1, -1, -1))
     assert failed(with_split(small_stream, "T2_shortcut_elsewhere", broken)) == [
-        "the displaced cue is there, and not at its usual place"
+        "the displaced cue is present and clear of its usual place"
     ]
 
 
@@ -117,9 +117,9 @@ class ShrinksElsewhere(PatchCue):
 
 def test_a_cue_that_is_another_one_elsewhere(small_stream):
     broken = shapes(ShrinksElsewhere(), train_per_class=10, test_per_class=2)
-    assert failed(broken) == ["the displaced cue is there, and not at its usual place"]
+    assert failed(broken) == ["the displaced cue is present and clear of its usual place"]
     at_home = with_split(small_stream, "T2_shortcut_elsewhere", small_stream.split("T2_shortcut_normal").images)
-    assert failed(replace(at_home, cue=NeverMoves())) == ["the displaced cue is there, and not at its usual place"]
+    assert failed(replace(at_home, cue=NeverMoves())) == ["the displaced cue is present and clear of its usual place"]
 
 
 def test_masked_images_in_another_order(small_stream):
@@ -128,7 +128,7 @@ def test_masked_images_in_another_order(small_stream):
     assert "the mask covers exactly the cue, on the same image" in failed(broken)
 
 
-SEEN = "the cue is where training should see it"
+SEEN = "training shows the cue where configured"
 COVERED = "the mask covers exactly the cue, on the same image"
 
 
@@ -199,7 +199,7 @@ def test_a_mask_of_the_habit_at_the_place_of_t2s_cue():
 def test_what_no_split_shows_is_not_checked_and_does_not_fail(small_stream):
     large = shapes(PatchCue(size=17), train_per_class=10, test_per_class=2)
     moved = cue_elsewhere(large)
-    assert (moved.passed, moved.detail) == (None, "not checked: no split shows the cue elsewhere")
+    assert (moved.passed, moved.detail) == (None, "not checked: no split shows the cue displaced")
     proof = prove(large)
     assert proof.holds
     proof.require()

@@ -34,7 +34,7 @@ def test_known_duplicates_are_reported():
     stream = build(doubled.train, doubled.test, CUE, Duplicates(*doubled.pairs))
     assert (stream.duplicates_allowed, stream.phase_duplicates_allowed, stream.left_out) == (2, 1, 0)
     assert stream.facts["duplicates"] == (
-        "evaluation images that are also training images, pixel for pixel: 2 (1 in T1_all, 1 in T2_val), measured like the "
+        "evaluation images that are also training images, pixel for pixel: 2 (1 in T1_all, 1 in T2_val), evaluated like the "
         "others; training images of T2 that are also in T1: 1, trained on in both"
     )
     prove(stream).require()
@@ -51,7 +51,7 @@ def test_known_duplicates_are_left_out():
     assert doubled.t2_row not in stream.phases[1].train.index
     assert doubled.t1_row in stream.phases[0].train.index
     assert doubled.t2_other in stream.phases[1].train.index
-    assert stream.facts["duplicates"].endswith("left out; training images of T2 that are also in T1: 1, left out of T2")
+    assert stream.facts["duplicates"].endswith("removed; training images of T2 that are also in T1: 1, removed from T2")
     prove(stream).require()
 
 

@@ -67,7 +67,7 @@ def test_images_left_out_as_duplicates_and_no_more(small_stream):
     all_images = small_stream.split("T1_all").images
     two_short = with_split(small_stream, "T1_all", all_images.take(torch.arange(2, len(all_images))))
     assert failed(replace(two_short, left_out=2)) == []
-    assert failed(replace(two_short, left_out=1)) == ["every class weighs the same, so the chance levels hold"]
+    assert failed(replace(two_short, left_out=1)) == ["classes have equal weight, so the chance levels hold"]
 
 
 def test_a_shared_image_that_is_known(small_stream):
@@ -110,18 +110,18 @@ def test_a_validation_image_copied_from_training_under_another_identity(small_st
 
 def test_uneven_classes(small_stream):
     broken = with_split(small_stream, "T1_all", small_stream.split("T1_all").images.take(torch.arange(71)))
-    assert failed(broken) == ["every class weighs the same, so the chance levels hold"]
+    assert failed(broken) == ["classes have equal weight, so the chance levels hold"]
 
 
 def test_an_empty_split(small_stream):
     nothing = small_stream.split("T2_val").images.take(torch.arange(0))
     broken = with_split(small_stream, "T2_val", nothing)
-    assert failed(broken) == ["labels belong to their phase", "every class weighs the same, so the chance levels hold"]
+    assert failed(broken) == ["labels belong to their phase", "classes have equal weight, so the chance levels hold"]
 
 
 def test_frozen_augmentation(small_stream, monkeypatch):
     monkeypatch.setattr("einstellung.streams.presentation.crop_and_flip", lambda images, *_: images)
-    assert failed(small_stream) == ["augmentation is new every epoch and repeatable"]
+    assert failed(small_stream) == ["augmentation changes every epoch and is reproducible"]
 
 
 def test_a_failed_proof_names_its_reason(small_stream):

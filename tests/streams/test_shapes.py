@@ -79,6 +79,12 @@ def test_colour_says_nothing_about_the_class():
         ({"train_per_class": 1}, "train_per_class"),
         ({"size": 4}, "stream.size"),
         ({"noise": -1}, "stream.noise"),
+        (
+            {"validation": 0.99, "train_per_class": 8},
+            "stream.validation 0.99 holds out all 8 training images of a class",
+        ),
+        ({"size": 10**6}, "stream.size 1000000 with 100 images per class needs .* MiB while it is drawn"),
+        ({"train_per_class": 10**9}, "stream.size 32 with 1000000000 images"),
     ],
 )
 def test_wrong_options_are_named(options, words):

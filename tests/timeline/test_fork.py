@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.timeline import Timeline
+from einstellung.timeline import ImportOptions, Timeline
 
 OLD = "method,seed,epoch_eff,split,acc"
 
@@ -161,9 +161,12 @@ def test_columns_in_another_case_are_still_asked_for_as_the_fork_s(tmp_path):
     with pytest.raises(InputError) as caught:
         Timeline.read(write(tmp_path, ["sgd,1,0,T1_all,0.5"], header=header))
     assert str(caught.value).endswith(
-        "column 'method', 'seed', 'epoch_eff' is missing (columns found: Method, Seed, Epoch_Eff, split, acc); "
-        "did you mean 'Method' for 'method', 'Seed' for 'seed', 'Epoch_Eff' for 'epoch_eff'?"
+        "columns 'method', 'seed' and 'epoch_eff' are missing (columns found: Method, Seed, Epoch_Eff, split, acc); "
+        "did you mean 'Method' for 'method', 'Seed' for 'seed', 'Epoch_Eff' for 'epoch_eff'? "
+        "Use --map Method=method --map Seed=seed --map Epoch_Eff=epoch_eff"
     )
+    renamed = ImportOptions(columns={"Method": "method", "Seed": "seed", "Epoch_Eff": "epoch_eff"})
+    assert Timeline.read(tmp_path / "timeline_a.csv", renamed).runs == (("sgd", 1),)
 
 
 def test_a_wrong_accuracy_is_named(tmp_path):

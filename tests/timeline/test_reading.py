@@ -86,7 +86,7 @@ def test_the_file_among_many_is_named(tmp_path):
     with pytest.raises(InputError, match=f"^{bad} has a header but no rows"):
         Timeline.read_many([tmp_path])
     write(bad, "sgd,1", header="method,seed")
-    with pytest.raises(InputError, match=f"^{bad}: column 'phase', 'epoch'"):
+    with pytest.raises(InputError, match=f"^{bad}: columns 'phase', 'epoch', 'split' and 'acc' are missing"):
         Timeline.read_many([tmp_path])
 
 
@@ -126,7 +126,7 @@ def test_unknown_columns_are_kept(tmp_path):
         (b"\xff\xfe\xfa,\x81\n", "is not a CSV file in UTF-8"),
         (b"method;seed;phase\n1;2;3\n", 'the columns are separated by ";": save it with commas'),
         (b"method\tseed\tphase\n1\t2\t3\n", "the columns are separated by tabs: save it with commas"),
-        (b"hello\nworld\n", "is missing (columns found: hello)"),
+        (b"hello\nworld\n", "are missing (columns found: hello)"),
     ],
 )
 def test_what_is_no_timeline_is_said_in_one_line(tmp_path, content, words):
@@ -152,10 +152,10 @@ def test_missing_things(tmp_path):
 def test_a_file_that_may_not_be_read(tmp_path, monkeypatch):
     path = write(tmp_path / "timeline.csv", row())
 
-    def refuse(_):
+    def refuse(*_):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    monkeypatch.setattr("os.open", refuse)
     with pytest.raises(InputError, match=f"cannot read {path}: Permission denied"):
         Timeline.read(path)
 

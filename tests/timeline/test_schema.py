@@ -72,20 +72,34 @@ def test_blank_lines_keep_their_numbers(tmp_path):
     assert message.startswith("DIR/log.csv, line 5, column 'acc'")
 
 
-@pytest.mark.parametrize("column", HEADER.split(","))
+@pytest.mark.parametrize("column", HEADER.split(",")[:6])
 def test_each_missing_column_is_named(tmp_path, column):
     keep = [i for i, name in enumerate(HEADER.split(",")) if name != column]
     header = ",".join(HEADER.split(",")[i] for i in keep)
     line = ",".join(GOOD.split(",")[i] for i in keep)
     message = error_of(tmp_path, line, header=header)
-    hint = "; it must exist, but may be empty" if column in ("loss", "n") else ""
-    assert message == f"DIR/log.csv: column '{column}' is missing (columns found: {header.replace(',', ', ')}){hint}"
+    assert message == f"DIR/log.csv: column '{column}' is missing (columns found: {header.replace(',', ', ')})"
+
+
+def test_loss_and_n_may_be_left_out(tmp_path):
+    frame = read(tmp_path, "sgd,1,T2,1,T1_all,0.5", header="method,seed,phase,epoch,split,acc").frame
+    assert list(frame.columns) == HEADER.split(",")
+    assert frame[["loss", "n"]].isna().all(axis=None)
+    assert read(tmp_path, "sgd,1,T2,1,T1_all,0.5,7", header="method,seed,phase,epoch,split,acc,n").frame["n"][0] == 7
 
 
 def test_a_column_under_another_name_is_pointed_at(tmp_path):
     message = error_of(tmp_path, GOOD, header="Method,seed,phase,epochs,split,Acc ,loss,n")
-    assert message.startswith("DIR/log.csv: column 'method', 'epoch', 'acc' is missing (columns found: Method, ")
-    assert message.endswith("; did you mean 'Method' for 'method', 'epochs' for 'epoch', 'Acc' for 'acc'?")
+    assert message.startswith("DIR/log.csv: columns 'method', 'epoch' and 'acc' are missing (columns found: Method, ")
+    assert message.endswith(
+        "; did you mean 'Method' for 'method', 'epochs' for 'epoch', 'Acc' for 'acc'? "
+        "Use --map Method=method --map epochs=epoch --map Acc=acc"
+    )
+
+
+def test_what_others_call_accuracy_is_pointed_at(tmp_path):
+    message = error_of(tmp_path, GOOD, header="method,seed,phase,epoch,split,accuracy,loss,n")
+    assert message.endswith("; did you mean 'accuracy' for 'acc'? Use --map accuracy=acc")
 
 
 @pytest.mark.parametrize("column", ["acc_task", "acc_within", "top5"])

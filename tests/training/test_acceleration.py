@@ -33,7 +33,7 @@ def test_they_are_for_the_cpu_in_fp32_channels_last_without_compile(setting, mon
     assert resolved("auto") == resolved("own") == "own"
     assert resolved("torch") == "torch"
     assert resolved("auto", **setting) == resolved("torch", **setting) == "torch"
-    with pytest.raises(InputError, match=r"training\.kernels is 'own': they are for the CPU in fp32, channels last"):
+    with pytest.raises(InputError, match=r"training\.kernels is 'own', which needs the CPU, fp32 and channels last"):
         resolved("own", **setting)
 
 
@@ -56,7 +56,7 @@ def test_they_are_compiled_once_on_a_machine_with_a_message(monkeypatch, capsys)
     monkeypatch.setattr(kernels, "is_compiled", lambda: False)
     compile_kernels()
     assert calls == ["load"]
-    assert "compiling kernels, once on this machine" in capsys.readouterr().err
+    assert "compiling kernels (once per machine" in capsys.readouterr().err
 
 
 def test_importing_the_preload_module_loads_them():

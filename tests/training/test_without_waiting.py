@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from einstellung.backbones.vit import VisionTransformer
 from einstellung.errors import InputError
 from einstellung.learners import Batch, Context, Learner, Stage, learners, make_learner
 from einstellung.learners.methods import learner_options
@@ -28,6 +29,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "er": {"buffer": 20, "draw": 4},
     "der": {"buffer": 20, "draw": 4},
     "derpp": {"buffer": 20, "draw": 4},
+    "er_ace": {"buffer": 20, "draw": 4},
+    "xder": {"buffer": 40, "draw": 4, "views": 2, "consistency_draw": 4},
+    "l2p": {"pool": 4, "top": 2},
+    "coda_prompt": {"pool": 4, "layers": 1},
+    "cbp": {"replacement": 0.1, "maturity": 0},
+    "agem": {"buffer": 20, "draw": 4},
     "ewc_on": {"fisher_images": 20},
     "ewc": {"fisher_images": 20},
     "fromp": {"buffer": 8, "curvature_images": 4},
@@ -38,10 +45,14 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "eiil": {"ascent_steps": 5},
     "dfr": {"last_layer_epochs": 2},
 }
+TRANSFORMER = {"dim": 8, "depth": 1, "heads": 2, "patch": 4, "image": 12}
 VARIANTS = [
     ("derpp", {"replay": "earlier"}),
     ("derpp", {"joined": True}),
     ("dgr", {"targets": "soft"}),
+    ("lwf", {"warm_up": 1.0}),
+    ("si", {"clip": 1.0}),
+    ("coda_prompt", {"ortho": 0.1}),
     ("fromp", {"draw": 4}),
 ]
 
@@ -60,7 +71,8 @@ class SmallNet(nn.Module):
 
 
 def build(method: str, options: dict[str, Any], stream: Stream, device: torch.device) -> Learner:
-    net = SmallNet(stream.n_outputs)
+    needs_transformer = method in ("l2p", "coda_prompt")
+    net = VisionTransformer(stream.n_outputs, **TRANSFORMER) if needs_transformer else SmallNet(stream.n_outputs)
     start = copy.deepcopy(net.state_dict())
     context = Context(
         seed=0,

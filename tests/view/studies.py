@@ -56,6 +56,12 @@ def write_study(
     return folder
 
 
+def configure(folder: Path, seeds: tuple[int, ...]) -> None:
+    """The same study with other seeds."""
+    results = ResultsFolder(folder)
+    results.write_config(results.config().model_copy(update={"seeds": seeds}))
+
+
 def everything_in(folder: Path) -> dict[str, tuple[bytes, int]]:
     """Every file with its bytes and the time of its last change; every folder with its own."""
     found = {}

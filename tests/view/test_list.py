@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from einstellung.files import read_json, write_json, write_text
+from einstellung.files import write_json, write_text
+from einstellung.hashes import read_sealed
 from einstellung.results.folder import ResultsFolder
 from einstellung.results.live_files import SILENT_SECONDS
 from einstellung.timeline import Timeline
@@ -16,7 +17,7 @@ from einstellung.view import study as study_module
 from einstellung.view.api import Api
 from einstellung.view.verdict import Provisional
 
-from .studies import everything_in, write_run, write_study
+from .studies import configure, everything_in, write_run, write_study
 
 
 def rows_of(client) -> dict[str, dict]:
@@ -66,10 +67,10 @@ def test_a_study_can_be_the_given_folder_and_a_sweep_has_a_page(tmp_path, serve)
 DAMAGE = {
     "config.yaml": (b"\xff\xfe garbage", "config.yaml"),
     "config.yaml ": (b"a: [", "config.yaml"),
-    "config.yaml  ": (b"- 1\n- 2\n", "does not hold a configuration"),
+    "config.yaml  ": (b"- 1\n- 2\n", "is not a configuration"),
     "config.yaml   ": (b"methods: 7\nformat: 2\n", "methods"),
     "config.yaml    ": (b"methods: [sgd]\nshown: 1\n", "older version"),
-    "config.yaml     ": (b"[" * 1500, "cannot be read"),
+    "config.yaml     ": (b"[" * 1500, "nests more than 40 levels"),
     "config.yaml      ": (None, "config.yaml is missing"),
 }
 
@@ -80,6 +81,7 @@ def test_a_damaged_folder_is_one_line_with_the_reason(tmp_path, serve, name):
     write_study(tmp_path / "a good", seeds=(1,))
     broken = write_study(tmp_path / "broken", seeds=(1,), scored=False)
     (broken / name.strip()).unlink()
+    (broken / "study.json").unlink()  # which holds the configuration again
     if content is not None:
         (broken / name.strip()).write_bytes(content)
     rows = rows_of(serve(tmp_path))
@@ -135,7 +137,8 @@ def test_hostile_names_are_text_and_work_as_keys(tmp_path, serve):
     write_study(tmp_path / os.fsdecode(b"\xff\xfe"), seeds=(1,))
     client = serve(tmp_path)
     rows = client.json("api/studies")["studies"]
-    assert {row["label"].split("/", 1)[1] for row in rows} == {name, "\\udcff\\udcfe"}
+    shown = name.replace("\u202e", "[U+202E]")  # which would turn the reading direction of the page
+    assert {row["label"].split("/", 1)[1] for row in rows} == {shown, "\\udcff\\udcfe"}
     for row in rows:
         assert not set(row["key"]) & set("<>\"'&#?; ,")
         assert client.get(row["page"])[0].status == 200
@@ -146,8 +149,7 @@ def test_a_verdict_that_lacks_finished_runs_is_not_shown_as_the_study_s(tmp_path
     study = write_study(tmp_path / "one", seeds=(1, 2))
     client = serve(tmp_path)
     assert client.json("api/verdict?study=0/one")["verdicts"][0]["stored"] is True
-    text = (study / "config.yaml").read_text()
-    (study / "config.yaml").write_text(text.replace("- 2\n", "- 2\n- 3\n"))
+    configure(study, (1, 2, 3))
     write_run(study, "sgd", 3)
     write_run(study, "scratch_t2", 3)
     verdict = client.json("api/verdict?study=0/one")
@@ -158,7 +160,8 @@ def test_a_verdict_that_lacks_finished_runs_is_not_shown_as_the_study_s(tmp_path
 
 def test_logs_that_were_scored_without_a_study_are_listed(tmp_path, serve):
     study = write_study(tmp_path / "report", seeds=(1,))
-    (study / "config.yaml").unlink()
+    for name in ("config.yaml", "study.json"):
+        (study / name).unlink()
     (row,) = rows_of(serve(tmp_path)).values()
     assert (row["state"], row["name"]) == ("scored", None)
     assert "sgd" in row["verdict"]
@@ -204,7 +207,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path, monkeypatch):
     monkeypatch.setattr(
         Timeline, "read_many", classmethod(lambda cls, paths: (read.extend(paths), read_many(cls, paths))[1])
     )
-    monkeypatch.setattr(study_module, "read_json", lambda path: (read.append(path), read_json(path))[1])
+    monkeypatch.setattr(study_module, "read_sealed", lambda path: (read.append(path), read_sealed(path))[1])
 
     def ask():
         read.clear()
@@ -216,8 +219,7 @@ def test_what_did_not_change_is_not_read_again(tmp_path, monkeypatch):
     assert ask() == []
     write_run(study, "sgd", 3, epochs=5)  # replaced: all finished runs are read again
     assert ask().count("timeline.csv") == 6
-    text = (study / "config.yaml").read_text()
-    (study / "config.yaml").write_text(text.replace("- 3\n", "- 3\n- 4\n"))
+    configure(study, (1, 2, 3, 4))
     write_run(study, "sgd", 4)  # one more run: it alone is read
     assert ask() == ["status.json", "timeline.csv"]
 

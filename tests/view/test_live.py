@@ -87,7 +87,7 @@ def test_a_running_study_is_seen_within_two_seconds(begun, serve, capsys):
             assert shown == {"scratch_t2": list(range(epoch + 1)), "sgd": list(range(epoch + 1))}
         (verdict,) = client.json("api/verdict?study=0/live")["verdicts"]
         assert verdict["stored"] is False
-        assert "2 unfinished runs, at equal training: every run is cut at epoch 3 of T2" in verdict["basis"]
+        assert "2 unfinished runs, at equal training: every run is truncated at epoch 3 of T2" in verdict["basis"]
         assert [row[0]["text"] for row in verdict["table"]["rows"]] == ["scratch_t2", "sgd"]
 
         display.ended(sgd, "diverged")

@@ -42,7 +42,7 @@ def test_the_token_opens_every_address(client, path):
 @pytest.mark.parametrize("path", ["", "api/studies", "view.js", "page/0/one/report.html"])
 def test_without_the_token_nothing_is_said(client, token, path):
     answer, content = client.ask(f"/{token.replace('{}', client.server.token)}/{path}")
-    assert (answer.status, content) == (403, b"open the address that 'einstellung view' printed: it ends in a token\n")
+    assert (answer.status, content) == (403, b"open the address printed by 'einstellung view', which ends in a token\n")
 
 
 def test_tokens_differ_from_start_to_start(tmp_path):

@@ -31,7 +31,7 @@ class TrainingImages:
             if bool(self.images.has_cue[first] != self.images.has_cue[row]):
                 raise InputError(
                     f"training images {int(self.images.index[first])} and {int(self.images.index[row])} of {stream.name} are "
-                    "identical, and only one has the cue: replay cannot tell them apart"
+                    "identical, but only one has the cue: replay cannot distinguish them"
                 )
 
     def known(self, pixels: Tensor) -> tuple[Tensor, ImageSet]:
@@ -58,7 +58,7 @@ class MammothPresentation:
         if not bool(is_known.all()):
             raise InputError(
                 "Mammoth's transform got an image that is not a training image of the stream, so the place of its cue is "
-                "unknown: this method changes images before it replays them, which this bridge does not support"
+                "unknown: methods that change images before replay are not supported"
             )
         draws = torch.default_generator
         return _like(images, self.presentation.training(known, draws, draws))

@@ -12,9 +12,9 @@ _MOST = 8  # models that are named one by one
 _SUMMARY: dict[VerdictName, str] = {
     "localised cue": "a localised cue was found in {}",
     "global cue suspected": "a global cue (colour, texture) is suspected in {}",
-    "cue suspected": "there is no more than a suspicion in {}",
+    "cue suspected": "cues are suspected but not confirmed in {}",
     "nothing found": "nothing was found in {}",
-    "cannot tell": "nothing can be said of {}",
+    "cannot tell": "no conclusion is possible for {}",
 }
 
 
@@ -34,7 +34,7 @@ def answer(card: AuditCard) -> list[str]:
             f"'{card.class_name(row.label)}' ({percent(row.value)} of its images, box {list(row.box or ())})"
             for row in alarms
         ]
-        said.append(f"The images alone, without any model: one window tells {listed(words, most=3)}.")
+        said.append(f"From the images alone, without any model, a single window identifies {listed(words, most=3)}.")
     return said
 
 

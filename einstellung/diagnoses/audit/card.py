@@ -37,7 +37,7 @@ class AuditedRecord(MethodRecord):
     cannot_tell: str | None
     proxies: tuple[ProxyRow, ...]
     left_out: tuple[str, ...]
-    looks: int
+    images_evaluated: int
     seconds: float
     verdict: AuditVerdict
 
@@ -61,6 +61,7 @@ class AuditCard(Card):
     class_names: Mapping[int, str]
     n_images: int
     image_size: tuple[int, int]
+    stored_size: tuple[int, int] | None
     settings: Mapping[str, Any]
     error_rates: ErrorRates
 

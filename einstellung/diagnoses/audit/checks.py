@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from einstellung.checks import Check
 from einstellung.diagnoses.checks import same_images
 from einstellung.diagnoses.wording import counted, listed, percent
@@ -31,7 +33,7 @@ def _without_findings(timeline: Timeline) -> Timeline:
 
 def _same_accuracy(audit: AuditFile, timeline: Timeline, runs: Mapping[str, Run]) -> Check:
     """The timeline measured models in a pass of its own."""
-    name = "a second pass over the images gives the accuracy that the audit rests on"
+    name = "a second pass over the images reproduces the audit's accuracy"
     odd = []
     for model, run in runs.items():
         measured = float(timeline.curve(*run, "T1", NORMAL_SPLIT)[1][-1])
@@ -56,11 +58,12 @@ def _findings_beat_controls(audit: AuditFile) -> Check:
 def _classes_have_images(audit: AuditFile, timeline: Timeline) -> Check:
     """A class of few images hides its cue: no interval excludes anything."""
     name = "every class has at least 10 images"
-    counts = {
-        label: int(timeline.frame.loc[timeline.frame["split"] == f"{NORMAL_SPLIT}_class{label}", "n"].max())
-        for label in audit.class_names
-        if (timeline.frame["split"] == f"{NORMAL_SPLIT}_class{label}").any()
-    }
+    largest = timeline.frame.groupby("split")["n"].max()
+    splits = {label: f"{NORMAL_SPLIT}_class{label}" for label in audit.class_names}
+    measured = {label: largest[split] for label, split in splits.items() if split in largest.index}
+    if any(np.isnan(count) for count in measured.values()):
+        return Check(name, None, "the numbers of images were not recorded")
+    counts = {label: int(count) for label, count in measured.items()}
     few = [f"'{audit.class_names[label]}' has {count}" for label, count in counts.items() if count < 10]
     return Check(
         name, not few, listed(few) or f"{len(counts)} classes, {min(counts.values(), default=0)} images or more"

@@ -38,7 +38,9 @@ class Audit(Diagnosis[AuditDiagnosisSettings, AuditCard]):
     def score(self, evidence: Evidence, settings: AuditDiagnosisSettings) -> AuditCard:
         folder = evidence.runs.log_folder
         if folder is None:
-            raise InputError("an audit is more than its timeline: give the folder that 'einstellung audit --out' wrote")
+            raise InputError(
+                "an audit needs more than its timeline: give the folder written by 'einstellung audit --out'"
+            )
         return score_audit(read_audit(folder), evidence.timeline)
 
     def answer(self, card: AuditCard) -> list[str]:

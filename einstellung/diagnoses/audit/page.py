@@ -6,7 +6,7 @@ from typing import Any
 
 from einstellung.diagnoses.audit.card import AuditCard
 from einstellung.diagnoses.audit.error_rates import describe_alarms, describe_detection
-from einstellung.diagnoses.wording import percent
+from einstellung.diagnoses.wording import listed, percent
 
 #: The class of a verdict's pill; it is a word in any case.
 PILLS = {"localised cue": "red-flag", "global cue suspected": "shared-shortcut", "cue suspected": "shared-shortcut"}
@@ -24,12 +24,19 @@ def model_cards(card: AuditCard) -> list[dict[str, Any]]:
                 ("accuracy", percent(record.accuracy)),
                 ("findings", str(len(record.findings))),
                 ("suspicions", str(len(record.suspicions))),
-                ("images shown to it", f"{record.looks:,}"),
+                ("images evaluated", f"{record.images_evaluated:,}"),
                 ("seconds", f"{record.seconds:.0f}"),
             ],
         }
         for name, record in card.methods.items()
     ]
+
+
+def _classes(card: AuditCard) -> str:
+    if not (groups := card.settings.get("groups")):
+        return str(len(card.class_names))
+    words = listed([f"{name} ({size})" for name, size in groups.items()], most=12)
+    return f"{len(card.class_names)} groups of classes, whose probabilities are summed: {words}"
 
 
 def conditions(card: AuditCard) -> dict[str, str]:
@@ -39,11 +46,11 @@ def conditions(card: AuditCard) -> dict[str, str]:
     return {
         "images": f"{card.n_images:,} of {card.settings.get('images_available', card.n_images):,}, "
         f"{card.image_size[0]} x {card.image_size[1]} pixels",
-        "classes": str(len(card.class_names)),
+        "classes": _classes(card),
         "proxies": ", ".join(card.settings.get("proxies", ())),
         "budgets": f"{budgets} of the pixels",
-        "seed of all draws": str(card.settings.get("seed", 0)),
-        "accuses a clean net": describe_alarms(card.error_rates),
+        "random seed": str(card.settings.get("seed", 0)),
+        "false-positive rate": describe_alarms(card.error_rates),
         "finds a cue": f"{detection[0].upper()}{detection[1:]}.",
         "baseline": card.baseline or "none",
     }

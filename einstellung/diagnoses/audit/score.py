@@ -34,6 +34,7 @@ def score_audit(audit: AuditFile, timeline: Timeline) -> AuditCard:
         class_names=audit.class_names,
         n_images=audit.n_images,
         image_size=audit.image_size,
+        stored_size=audit.stored_size,
         settings=audit.settings,
         error_rates=rates,
     )
@@ -45,7 +46,7 @@ def _runs(audit: AuditFile, timeline: Timeline) -> dict[str, Run]:
     known |= {method: (method, seed) for method, seed in timeline.runs if method in audit.models}
     found = {name: known[name] for name in audit.models if name in known}
     if not found:
-        raise InputError("the timeline beside audit.json has no row of its models: audit them again")
+        raise InputError("the timeline next to audit.json has no rows for its models: rerun the audit")
     return found
 
 
@@ -53,7 +54,7 @@ def _warnings(audit: AuditFile) -> list[str]:
     found = []
     available = audit.settings.get("images_available", audit.n_images)
     if audit.n_images < available:
-        found.append(f"{audit.n_images:,} of {available:,} images were audited: --images N takes more")
+        found.append(f"{audit.n_images:,} of {available:,} images were audited; use --images N for more")
     left_out: dict[str, list[str]] = {}
     for name, one in audit.models.items():
         for reason in one.left_out:

@@ -1,4 +1,4 @@
-"""Tables of an audit: findings, controls, proxies, the relative index, and what the images alone tell."""
+"""Tables of an audit: findings, controls, proxies, the relative index, and what the images alone predict."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 from einstellung.diagnoses.audit.card import AuditCard
 from einstellung.report.notation import DASH, number
 from einstellung.report.tables import Cell, Missing, Table
-from einstellung.results.audit_files import Box, Finding, Interval
+from einstellung.results.audit_files import Box, Finding, Interval, ProxyRow
 
-_MOST_TOLD = 20
+_MOST_WINDOWS = 20
 _TONES = {"localised cue": "bad", "global cue suspected": "warning", "cue suspected": "warning", "cannot tell": "odd"}
 _PROXY = "Every Δ is a proxy: accuracy on images of the class minus accuracy with the named mask, at the stated area."
 
@@ -44,6 +44,7 @@ def findings_table(card: AuditCard) -> Table:
                     Cell(found.kind),
                     Cell(_box(found)),
                     Cell(number(found.area)),
+                    Cell(found.construction),
                     Cell(f"{number(found.delta, signed=True)} proxy"),
                     Cell(_interval(found.ci95)),
                     Cell(f"{found.beats.count} of 3"),
@@ -54,19 +55,39 @@ def findings_table(card: AuditCard) -> Table:
             values.append({**own, "finding": place, "is_finding": certain, **_numbers(found)})
         if not record.numbered:
             why = record.cannot_tell or "nothing was found"
-            dashes = [Cell(DASH, why)] * 9
+            dashes = [Cell(DASH, why)] * 10
             rows.append((Cell(name), verdict, *dashes, accuracy))
             values.append({**own, "finding": None})
-    head = ("model", "verdict", "no.", "class", "kind", "box", "area", "Δ", "95 %", "beats", "found by", "accuracy")
+    head = (
+        "model",
+        "verdict",
+        "no.",
+        "class",
+        "kind",
+        "box",
+        "area",
+        "mask",
+        "Δ",
+        "95 %",
+        "beats",
+        "found by",
+        "accuracy",
+    )
     note = (
-        f"{_PROXY} box: top, left, height, width in pixels of the images ({card.image_size[0]} x {card.image_size[1]}). A number "
-        "with a question mark is a suspicion: it does not beat all three controls."
+        f"{_PROXY} box: top, left, height, width in pixels of the stored images{_stored(card)}. "
+        "A question mark means suspected: the finding does not beat all three controls."
     )
     return Table("Findings and suspicions", note, head, tuple(rows), tuple(values), words=2)
 
 
+def _stored(card: AuditCard) -> str:
+    if card.stored_size is None:
+        return ", which differ in size: of the image with the strongest effect"
+    return f" ({card.stored_size[0]} x {card.stored_size[1]})"
+
+
 def controls_table(card: AuditCard) -> Table | Missing:
-    """What every finding is worth beside its controls."""
+    """The effect of every finding and of its controls."""
     rows, values = [], []
     fillings = list(
         dict.fromkeys(name for record in card.methods.values() for _, _, f in record.numbered for name in f.fillings)
@@ -93,16 +114,17 @@ def controls_table(card: AuditCard) -> Table | Missing:
         return Missing("controls", "Controls", "nothing was found")
     head = ("model, no.", "class", "Δ", "NSC", "random", *fillings, "fillings agree", "pull", "null", "strength", "p")
     note = (
-        f"{_PROXY} NSC: the same mask on images of other classes; random: masks of equal area elsewhere; then the same mask with "
-        "other fillings. pull: what the class gains where the region is pasted into images of other classes; null: the largest "
-        "such gain of a random region; strength: their ratio, and what it must exceed; p: how often the strongest statistic of a "
-        "clean net is as large."
+        f"{_PROXY} NSC: the same mask on images of other classes; random: masks of equal area elsewhere; then the same "
+        "mask with other fillings. pull: the gain of the class when the region is pasted into images of other classes; "
+        "null: the largest gain from a random region; strength: their ratio, and the threshold it must exceed; p: how "
+        "often the strongest statistic of a clean network is as large."
     )
     return Table("Controls", note, head, tuple(rows), tuple(values), words=2)
 
 
 def proxies_table(card: AuditCard) -> Table | Missing:
     rows, values = [], []
+    compared = any(row.sfr_rel is not None for record in card.methods.values() for row in record.proxies)
     for name, record in card.methods.items():
         for row in record.proxies:
             rows.append(
@@ -114,15 +136,25 @@ def proxies_table(card: AuditCard) -> Table | Missing:
                     Cell(number(row.area)),
                     Cell(f"{number(row.delta, signed=True)} proxy"),
                     Cell(_interval(row.ci95)),
+                    *([_compared(row)] if compared else []),
                     Cell(str(row.n)),
                 )
             )
             values.append({"model": name, "name": card.class_name(row.label), **_flat(row)})
     if not rows:
         return Missing("proxies", "Proxies by class and budget", "no proxy was measured")
-    head = ("model", "class", "proxy", "budget", "area", "Δ", "95 %", "images")
-    note = f"{_PROXY} Masks were made on other images than those that they are measured on. budget: the share of pixels allowed."
+    head = ("model", "class", "proxy", "budget", "area", "Δ", "95 %", *(["SFR_rel"] if compared else []), "images")
+    note = (
+        f"{_PROXY} Masks were fitted on different images from those used for evaluation. budget: the maximum share of "
+        "pixels." + (" SFR_rel: Δ minus Δ of the baseline under the same masks on the same images." if compared else "")
+    )
     return Table("Proxies by class and budget", note, head, tuple(rows), tuple(values), words=3)
+
+
+def _compared(row: ProxyRow) -> Cell:
+    if row.sfr_rel is None:
+        return Cell(DASH, "no baseline")
+    return Cell(f"{number(row.sfr_rel, signed=True)} {_interval(row.sfr_rel_ci95)} proxy")
 
 
 def relative_table(card: AuditCard) -> Table | Missing:
@@ -144,14 +176,17 @@ def relative_table(card: AuditCard) -> Table | Missing:
         )
         values.append({"name": card.class_name(row.label), **_flat(row)})
     if not rows:
-        return Missing("relative", "Relative index", "no baseline was audited, or nothing was found to compare")
+        return Missing("relative", "Relative index", "no baseline was audited, or there is no finding to compare")
     head = ("model", "baseline", "class", "mask", "area", "Δ", "Δ_S", "SFR_rel", "95 %", "images")
-    note = f"{_PROXY} SFR_rel: Δ minus Δ of the baseline under the same masks on the same images; above 0, the model leans more."
+    note = (
+        f"{_PROXY} SFR_rel: Δ minus Δ of the baseline under the same masks on the same images; above 0, the model relies "
+        "more on the cue."
+    )
     return Table("Relative index (proxy)", note, head, tuple(rows), tuple(values), words=4)
 
 
 def data_table(card: AuditCard) -> Table | Missing:
-    """What tells most beyond shuffled labels, alarms first."""
+    """What predicts a class best, compared with shuffled labels; alarms first."""
     if not card.data:
         return Missing("data", "The images alone", "too few images")
     ordered = sorted(card.data, key=lambda row: (not row.alarm, row.null - row.value))
@@ -162,23 +197,24 @@ def data_table(card: AuditCard) -> Table | Missing:
             Cell(_plain_box(row.box)),
             Cell(number(row.value)),
             Cell(number(row.null)),
-            Cell(number(row.beside)),
+            Cell(number(row.elsewhere)),
             Cell("yes" if row.alarm else "no", tone="warning" if row.alarm else None),
         )
-        for row in ordered[:_MOST_TOLD]
+        for row in ordered[:_MOST_WINDOWS]
     ]
     values = [{"name": card.class_name(row.label), **_flat(row)} for row in ordered]
     left = (
-        f" The {_MOST_TOLD} that tell most of {len(ordered)}; all are in the CSV file."
-        if len(ordered) > _MOST_TOLD
+        f" Showing the {_MOST_WINDOWS} most predictive of {len(ordered)}; the CSV file has all."
+        if len(ordered) > _MOST_WINDOWS
         else ""
     )
-    head = ("class", "told by", "box", "told", "shuffled labels", "best beside", "alarm")
+    head = ("class", "predicted by", "box", "share", "shuffled labels", "best elsewhere", "alarm")
     note = (
-        "told: share of the class's images whose five nearest neighbours, by these pixels or this property alone, are all of the "
-        "class; shuffled labels: the largest over all windows, properties and classes, exceeded in 5 % of shuffles; best beside: "
-        "the best window that does not overlap. An alarm: more than shuffled labels, and than that window (Fisher's exact "
-        "test, 5 % over all classes and windows). No model is asked." + left
+        "share: of the class's images, those whose five nearest neighbours, by these pixels or this "
+        "property alone, are all of the class; shuffled labels: the largest over all windows, properties and classes, "
+        "exceeded in 5 % of shuffles; best elsewhere: the best window that does not overlap. An alarm: more than shuffled "
+        "labels, and than that window (Fisher's exact test, 5 % over all classes and windows). No model is involved."
+        + left
     )
     return Table("The images alone", note, head, tuple(rows), tuple(values), words=2)
 
@@ -224,7 +260,6 @@ def _flat(row: Any) -> dict[str, Any]:
 
 
 def _split_interval(flat: dict[str, Any]) -> dict[str, Any]:
-    if "ci95" not in flat:
-        return flat
-    low, high = flat.pop("ci95") or (None, None)
-    return {**flat, "ci95_low": low, "ci95_high": high}
+    for name in [key for key in flat if key.endswith("ci95")]:
+        flat[f"{name}_low"], flat[f"{name}_high"] = flat.pop(name) or (None, None)
+    return flat

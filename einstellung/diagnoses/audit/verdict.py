@@ -35,7 +35,7 @@ def describe(found: Finding, certain: bool) -> str:
     if found.kind == "global":
         lead = f"A global cue ({found.component or 'colour, texture'}) is suspected for '{found.name}'{shared}"
     else:
-        lead = f"{'A' if certain else 'Suspected only: a'} localised cue for '{found.name}'{shared} {place(found)}"
+        lead = f"{'A' if certain else 'Suspected: a'} localised cue for '{found.name}'{shared} {place(found)}"
     return f"{lead}, {worth}, found by {_joined(found.found_by) or 'none of the proxies'}; {describe_controls(found.beats)}."
 
 
@@ -44,10 +44,10 @@ def place(found: Finding) -> str:
 
     >>> from types import SimpleNamespace as Some
     >>> place(Some(box=(24, 28, 4, 4))), place(Some(box=None))
-    ('at rows 24 to 27, columns 28 to 31', 'at a place that differs from image to image')
+    ('at rows 24 to 27, columns 28 to 31', 'at a position that varies between images')
     """
     if found.box is None:
-        return "at a place that differs from image to image"
+        return "at a position that varies between images"
     top, left, height, width = found.box
     return f"at rows {top} to {top + height - 1}, columns {left} to {left + width - 1}"
 

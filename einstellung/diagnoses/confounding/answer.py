@@ -18,21 +18,22 @@ from einstellung.diagnoses.confounding.verdict import (
     VERDICTS,
 )
 from einstellung.diagnoses.wording import percent, points
+from einstellung.prose import join
 from einstellung.report.measured import describe_seeds
-from einstellung.report.notation import join, per_cent
+from einstellung.report.notation import per_cent
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
 
-_MODELS = {"NN": "a net that sees pixels", "NeSy": "a set transformer that sees the objects' attributes"}
-_SLOTS = "a set transformer that sees the objects which slot attention reads off the pixels"
+_MODELS = {"NN": "a network on pixels", "NeSy": "a set transformer on object attributes"}
+_SLOTS = "a set transformer on objects extracted from pixels by slot attention"
 _SENTENCES = {
     INSIDIOUS: "{names} {verb} insidiously confounded: {range} on unconfounded images, while joint training on the same data "
     "({joint}) is not confounded.",
     CONFOUNDED: "{names} {verb} confounded: {range} on unconfounded images.",
     NOT_CONFOUNDED: "{names} {verb} not confounded: {range} on unconfounded images.",
-    NOT_LEARNED: "{names} did not learn the tasks themselves, so nothing can be concluded.",
-    UNDECIDED: "Of {names} the data do not decide.",
-    SANITY_CHECK: "Trained on unconfounded images, with nothing to be confounded by: {names} {verb} at {range} on such images.",
+    NOT_LEARNED: "{names} did not learn the tasks, so nothing can be concluded.",
+    UNDECIDED: "The data are not conclusive for {names}.",
+    SANITY_CHECK: "Trained on unconfounded images, {names} {verb} at {range} on such images.",
 }
 _TONES = {INSIDIOUS: "bad", CONFOUNDED: "warning", NOT_CONFOUNDED: "good"}
 _SHORT_HEADS = {UNCONFOUNDED: "unconf."}
@@ -80,11 +81,11 @@ def describe_perception(perceived: Perception) -> str:
     """How well slot attention read the unconfounded test images.
 
     >>> describe_perception(Perception(whole_scenes=0.5, ground_truth=0.9))
-    'of the unconfounded test images it reads 50.0 % wholly right, and by what it reads the ground truth is told right of 90.0 %'
+    '50.0 % of the unconfounded test scenes read without error; the extracted objects give the right label for 90.0 %'
     """
     return (
-        f"of the unconfounded test images it reads {percent(perceived.whole_scenes)} wholly right, and by what it reads the "
-        f"ground truth is told right of {percent(perceived.ground_truth)}"
+        f"{percent(perceived.whole_scenes)} of the unconfounded test scenes read without error; the extracted objects give "
+        f"the right label for {percent(perceived.ground_truth)}"
     )
 
 
@@ -100,15 +101,15 @@ def _range(card: ConfoundingCard, methods: Sequence[str]) -> str:
 def judged_against(card: ConfoundingCard) -> str:
     """What a verdict compares with, and by which margin and level."""
     if card.variant == UNCONFOUNDED:
-        return "A sanity check: how much of the ground truth this kind of model learns where nothing else goes with the label."
+        return "Sanity check: how much of the ground truth this kind of model learns if nothing else correlates with the label."
     if card.ceiling is not None:
         spread = f" ± {points(card.ceiling.sd)}" if card.ceiling.sd is not None else ""
         against = f"the ceiling of {percent(card.ceiling.mean)}{spread} ({card.ceiling.source})"
     else:
-        against = "each method's own tasks right after it learned them, because no run on the unconfounded set gives a ceiling"
+        against = "each method's own tasks right after learning them, because no run on the unconfounded set provides a ceiling"
     return (
-        f"Judged against {against}: more than {points(card.margin)} points below it is confounded, if the 95 % interval of "
-        f"that gap agrees. A method of which a task stays below {percent(card.level)} is not judged."
+        f"Reference: {against}. A method is confounded if it is more than {points(card.margin)} points below that "
+        f"reference and the 95 % interval of the gap agrees. Methods with a task below {percent(card.level)} get no verdict."
     )
 
 

@@ -84,7 +84,7 @@ def all_splits_at_the_end(timeline: Timeline) -> Check:
                 lacking.append(
                     f"{run_name(run)} after {phase}: {', '.join(absent[:4])}{', ...' if len(absent) > 4 else ''}"
                 )
-    return Check(name, not lacking, listed(lacking) or f"{counted(moments, 'end')} of phases, no hole")
+    return Check(name, not lacking, listed(lacking) or f"{counted(moments, 'end')} of phases, complete")
 
 
 def twin_pairs(tasks: Sequence[str]) -> list[tuple[str, str]]:
@@ -94,7 +94,7 @@ def twin_pairs(tasks: Sequence[str]) -> list[tuple[str, str]]:
 
 def starts_untrained(timeline: Timeline, tasks: Sequence[str]) -> Check:
     """Before the first step of the first phase, no task is solved already."""
-    name = "before training no task is solved"
+    name = "no task is solved before training"
     found: dict[str, float] = {}
     for run in timeline.runs:
         phases = timeline.phases(*run)
@@ -107,17 +107,19 @@ def starts_untrained(timeline: Timeline, tasks: Sequence[str]) -> Check:
     if not found:
         return Check(name, None, "nothing was measured before the first step")
     highest = max(found, key=lambda what: found[what])
-    detail = f"highest accuracy before the first step: {found[highest]:.3f} ({highest}); solved: from {SOLVED:g}"
+    detail = (
+        f"highest accuracy before the first step: {found[highest]:.3f} ({highest}); solved means at least {SOLVED:g}"
+    )
     return Check(name, found[highest] < SOLVED - TOLERANCE, detail)
 
 
 def split_names_are_understood(timeline: Timeline) -> Check:
     """Other splits are ignored; one that begins like a task's or an unconfounded one is taken for a typo."""
-    name = "split names are understood"
+    name = "split names are recognised"
     strange = [split for split in timeline.splits if describe_split(split) is None]
     slips = [split for split in strange if split.partition("_")[0].lower().removeprefix("t").isdigit()]
     slips += [split for split in strange if split.lower().startswith(UNCONFOUNDED[:7])]
     if slips:
-        return Check(name, False, f"not used: {', '.join(slips)}")
-    aside = f"; kept but not used: {', '.join(strange)}" if strange else ""
+        return Check(name, False, f"unrecognised: {', '.join(slips)}")
+    aside = f"; ignored: {', '.join(strange)}" if strange else ""
     return Check(name, True, f"{counted(len(timeline.splits) - len(strange), 'known split')}{aside}")

@@ -15,7 +15,7 @@ from einstellung.diagnoses.confounding.verdict import (
     UNDECIDED,
 )
 from einstellung.diagnoses.wording import percent, points
-from einstellung.report.notation import join
+from einstellung.prose import join
 from einstellung.report.tables import Cell, Table
 
 KEPT = 0.9  # accuracy on an old task that counts as kept
@@ -165,8 +165,8 @@ def claims_table(cards: Mapping[str, ConfoundingCard]) -> Table:
             values.append({"study": study, "claim": claim.words, "measured": words, "holds": shown})
     kept = f"at least {percent(KEPT)} on every old task at the end"
     note = (
-        f"By means over seeds, cumulative below joint training by the paired difference. Kept: {kept}; more: by over "
-        f"{points(MORE)} points."
+        f"Based on means over seeds; cumulative against joint training by the paired difference. Kept: {kept}; more: by "
+        f"over {points(MORE)} points."
     )
     head = ("study", "claim", "measured", "holds")
-    return Table("What holds of the paper's findings", note, head, tuple(rows), tuple(values), 4)
+    return Table("Which of the paper's findings hold", note, head, tuple(rows), tuple(values), 4)

@@ -112,17 +112,17 @@ def _why(
 ) -> str:
     if facet in RELATIVE:
         if baseline is None:
-            return "no baseline that starts fresh in every phase"
+            return "no baseline that is retrained from scratch in every phase"
         if method == baseline:
-            return "the baseline is what the others are compared with"
+            return "this is the baseline"
         if first:
-            return "the first task has no history"
+            return "the first task has no training history"
         if not pairs:
             return f"no seed in common with {baseline}"
     if facet == "AD":
         if any(run.at_once for run in own.values()):
-            return "all tasks were learned at once: no phase of its own"
-        return "the threshold was not reached" if censored else f"the accuracy on {task} was not watched over its phase"
+            return "all tasks were learned jointly, so the task has no phase of its own"
+        return "the threshold was not reached" if censored else f"accuracy on {task} was not tracked over its phase"
     if facet in OF_TWINS:
         return f"no twins of {task} were measured"
     return f"{task} was not measured at the end of the phase in which it was learned"

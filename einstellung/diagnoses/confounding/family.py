@@ -18,8 +18,9 @@ from einstellung.diagnoses.confounding.tables import (
     means_and_deviations,
 )
 from einstellung.diagnoses.confounding.verdict import ceiling_of
+from einstellung.prose import join
 from einstellung.report.family import FAMILY, FamilyPage
-from einstellung.report.notation import DASH, Spread, join, per_cent
+from einstellung.report.notation import DASH, Spread, per_cent
 from einstellung.report.tables import Cell, Table
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ def family_answer(cards: Cards) -> list[str]:
     for name, card in cards.items():
         if card.variant == UNCONFOUNDED:
             ceiling = ceiling_of(card, name)
-            reached = f"{100 * ceiling.mean:.1f} %" if ceiling else "nothing that was measured"
+            reached = f"{100 * ceiling.mean:.1f} %" if ceiling else "an unmeasured accuracy"
             sentences.append(f"{name}: trained on the unconfounded set, the model reaches {reached} on it.")
             continue
         parts = [f"{verdict}: {join(methods)}" for verdict, methods in methods_by_verdict(card).items()]
@@ -153,8 +154,8 @@ def _figures(cards: Cards) -> list[Plan]:
     from einstellung.report.figures.plan import Plan
 
     caption = (
-        f"Accuracy on unconfounded images at the end of training, in {join(studies)}. Filled, with its 95 % interval (over "
-        "seeds, or over images where there is one seed): measured here. Cross: reported in the paper. Line: the measured "
+        f"Accuracy on unconfounded images at the end of training, in {join(studies)}. Filled, with 95 % interval (over "
+        "seeds, or over images for a single seed): measured here. Cross: reported in the paper. Line: the measured "
         "ceiling; grey: within the margin below it; dotted: chance."
     )
     return [Plan("family", "Unconfounded accuracy, measured and reported", caption, lambda: draw_family(studies))]

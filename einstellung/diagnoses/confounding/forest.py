@@ -38,7 +38,7 @@ def _columns(card: ConfoundingCard) -> list[ForestColumn]:
     gap = ForestColumn(
         "gap",
         f"below {against}, points",
-        f"Accuracy of {against} minus accuracy on unconfounded images: above the margin, the method is confounded.",
+        f"Accuracy of {against} minus accuracy on unconfounded images; above the margin, the method is confounded.",
         "no gap",
         "confounded",
         margin=100 * card.margin,

@@ -27,13 +27,13 @@ from einstellung.report.notation import number, per_cent
 from einstellung.report.pictures import PictureRow
 
 MEANINGS = {
-    INSIDIOUS: "Confounded although joint training on the same data is not, and cumulative training on it stays below joint "
-    "training by more than the margin, paired by seed and for certain: the order of the tasks does it.",
+    INSIDIOUS: "Confounded although joint training on the same data is not, and cumulative training is conclusively below "
+    "joint training by more than the margin, paired by seed: the cause is the order of the tasks.",
     CONFOUNDED: "Unconfounded accuracy stays below the ceiling by more than the margin, and the interval agrees.",
     NOT_CONFOUNDED: "The gap to the ceiling is smaller than the margin, and the interval agrees.",
-    NOT_LEARNED: "At least one task stays below the level right after it was learned: nothing can be concluded.",
-    UNDECIDED: "The interval of the gap holds the margin, or what is needed was not measured.",
-    SANITY_CHECK: "Trained on the unconfounded set itself: no verdict, but the ceiling of this kind of model.",
+    NOT_LEARNED: "At least one task is below the required accuracy right after learning, so nothing can be concluded.",
+    UNDECIDED: "The interval of the gap contains the margin, or a required value was not measured.",
+    SANITY_CHECK: "Trained on the unconfounded set itself: no verdict, but it gives the ceiling for this kind of model.",
 }
 #: Where the page's slider stops.
 MARGINS = tuple(stop / 100 for stop in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 16, 18, 20, 25, 30, 35, 40, 45))

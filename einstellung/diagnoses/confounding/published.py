@@ -10,13 +10,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, model_validator
 
 from einstellung.diagnoses.confounding.card import PaperEstimate, PaperResults
 from einstellung.diagnoses.confounding.study import TaskDescription
 from einstellung.results.config import StudyConfig, merged, read_preset
 from einstellung.results.family import Family
+from einstellung.yaml_text import read_yaml
 
 _FILE = Path(__file__).with_name("published.yaml")
 _MEANT = {None: "null", True: "true", False: "false"}
@@ -77,7 +77,7 @@ def read_paper() -> Paper:
     >>> read_paper().sanity_check["NN"]
     (96.96, 0.44)
     """
-    return Paper.model_validate(yaml.safe_load(_FILE.read_text(encoding="utf-8")))
+    return Paper.model_validate(read_yaml(_FILE))
 
 
 def paper_results(study: TaskDescription, config: StudyConfig | None = None) -> PaperResults:

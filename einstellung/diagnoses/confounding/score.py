@@ -1,6 +1,7 @@
 """From a timeline of confounded tasks to a card: the accuracy matrix, the columns of the paper's tables, facets and verdicts.
 
-Tasks T1, T2, ... ask the same question; in each, a confounder of its own goes with the answer. R[i][j] is the accuracy on task j
+Tasks T1, T2, ... ask the same question; in each, a confounder of its own goes with the answer. R[i][j] is the accuracy on
+task j
 at the end of phase i, the mean of its positives and its negatives; a further column holds the unconfounded set.
 """
 
@@ -228,7 +229,7 @@ def _warnings(runs: Mapping[str, Runs], baseline: str | None, tasks: Sequence[st
     found = []
     if baseline is None and len(tasks) > 1:
         found.append(
-            f"no method '{DEFAULT_BASELINE}' in the timeline: AD, PD and SFR_rel of the tasks after the first are undefined"
+            f"no method '{DEFAULT_BASELINE}' in the timeline: AD, PD and SFR_rel are undefined for all tasks after the first"
         )
     for method, own in runs.items():
         lacking = [seed for seed, run in own.items() if run.accuracy(tasks[-1], UNCONFOUNDED) is None]
@@ -237,6 +238,5 @@ def _warnings(runs: Mapping[str, Runs], baseline: str | None, tasks: Sequence[st
                 f"{method}: no unconfounded accuracy at the end for {listed_seeds(lacking)}; no verdict without it"
             )
         if baseline is not None and method != baseline and (alone := sorted(own.keys() - runs[baseline].keys())):
-            left = "it" if len(alone) == 1 else "them"
-            found.append(f"no {baseline} run for {listed_seeds(alone)} of {method}: paired facets leave {left} out")
+            found.append(f"no {baseline} run for {listed_seeds(alone)} of {method}: excluded from paired facets")
     return found

@@ -16,7 +16,7 @@ class ConfoundingSettings(Settings):
 
     baseline: str | None = Field(
         default=None,
-        description=f"The method that starts fresh in every phase; {DEFAULT_BASELINE} if it was run.",
+        description=f"The method retrained from scratch in every phase; {DEFAULT_BASELINE} if it was run.",
     )
     tau: float = Field(default=0.9, description="Accuracy on a task at which the adaptation delay ends.")
     window: int = Field(default=3, description="Width of the smoothing window in epochs.")
@@ -25,9 +25,7 @@ class ConfoundingSettings(Settings):
         default=0.1,
         description="How far below the ceiling unconfounded accuracy must be for a method to count as confounded.",
     )
-    level: float = Field(
-        default=0.75, description="Accuracy that a method must reach on each of its tasks to get a verdict."
-    )
+    level: float = Field(default=0.75, description="Accuracy required on each of a method's tasks for a verdict.")
 
     @field_validator("tau", "level")
     @classmethod
@@ -47,5 +45,5 @@ class ConfoundingSettings(Settings):
     @classmethod
     def _whole_epochs(cls, value: int) -> int:
         if value < 1:
-            raise ValueError("a whole number of epochs from 1 up is needed")
+            raise ValueError("give a whole number of epochs, at least 1")
         return value

@@ -22,13 +22,13 @@ _MEANINGS = {
     "positive": "test images of task {task} in which the ground truth holds",
     "negative": "test images of task {task} in which it does not",
     "positive_paired": "the positives of task {task} that have a twin",
-    "positive_twin": "the same scenes with the confounder taken away",
+    "positive_twin": "the same scenes with the confounder removed",
     "negative_paired": "the negatives of task {task} that have a twin",
-    "negative_twin": "the same scenes with the confounder put in",
+    "negative_twin": "the same scenes with the confounder added",
 }
 _WITHOUT_TASK = {
-    f"{UNCONFOUNDED}_positive": "test images in which the ground truth holds, confounders or not",
-    f"{UNCONFOUNDED}_negative": "test images in which it does not, confounders or not",
+    f"{UNCONFOUNDED}_positive": "test images in which the ground truth holds, with or without confounders",
+    f"{UNCONFOUNDED}_negative": "test images in which it does not, with or without confounders",
 }
 
 
@@ -52,7 +52,7 @@ def describe_split(split: str) -> str | None:
     """What a split holds, in words; None for an unknown name.
 
     >>> describe_split("T2_negative_twin"), describe_split("T2_neg")
-    ('the same scenes with the confounder put in', None)
+    ('the same scenes with the confounder added', None)
     """
     if match := _OF_TASK.fullmatch(split):
         return _MEANINGS[match[2]].format(task=f"T{match[1]}")

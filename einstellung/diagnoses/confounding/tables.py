@@ -13,9 +13,9 @@ from einstellung.report.notation import DASH, Spread, mean_sd, number, per_cent
 from einstellung.report.tables import Cell, Table
 
 _FACET_HEADS = {"delta": "Δ", "delta_S": "Δ_S"}
-NO_OLD_TASKS = "all tasks were learned at once: there are no old ones"
+NO_OLD_TASKS = "all tasks were learned jointly, so there are no old ones"
 NOT_MEASURED = "not measured"
-NO_GAP = "no gap is taken where tasks were not learned or were not measured"
+NO_GAP = "no gap for tasks that were not learned or not measured"
 _NO_GAP = {SANITY_CHECK: "trained on the unconfounded set itself: its task is the unconfounded set"}
 
 
@@ -162,10 +162,11 @@ def order_table(card: ConfoundingCard, order: OrderEffect) -> Table:
     }
     note = (
         "Points, paired by seed, mean ± standard deviation. p: one-sided t test that the mean is below "
-        f"{number(-100 * card.margin, digits=1)} points. Certain: at least three seeds, the interval below that, and p up to .05."
+        f"{number(-100 * card.margin, digits=1)} points. Conclusive: at least three seeds, the interval below that "
+        "value, and p at most .05."
     )
     head = ("cumulative - joint", "95 % interval", "p", "seeds", "insidious confounding")
-    return Table("What the order of the tasks costs", note, head, (row,), (values,))
+    return Table("Cost of the task order", note, head, (row,), (values,))
 
 
 def facet_table(card: ConfoundingCard) -> Table:
@@ -183,11 +184,12 @@ def facet_table(card: ConfoundingCard) -> Table:
                     | {"low95": low, "high95": high, "n": estimate.n, "undefined_because": facets.why.get(key)}
                 )
     note = (
-        f"Mean ± standard deviation over seeds, those against {card.baseline} (AD, PD, Δ_S, SFR_rel, pull_S) paired by "
-        f"seed. AD: effective epochs until the task's accuracy is at τ = {number(card.tau, digits=2)}, minus those of "
-        f"{card.baseline}; the rest at the end of the phase in which the task was learned. PD: accuracy of {card.baseline} "
-        "minus the method's. Δ: accuracy on positives with their confounder minus that on the same with it taken away; pull: on "
-        f"negatives minus that on the same with it put in; Δ_S and pull_S: those of {card.baseline}; SFR_rel: Δ minus Δ_S."
+        f"Mean ± standard deviation over seeds, comparisons with {card.baseline} (AD, PD, Δ_S, SFR_rel, pull_S) paired by seed. "
+        f"AD: effective epochs until accuracy on the task reaches τ = {number(card.tau, digits=2)}, minus those of "
+        f"{card.baseline}; other facets at the end of the phase in which the task was learned. PD: accuracy of "
+        f"{card.baseline} minus the method's. Δ: accuracy on positives with their confounder minus "
+        f"accuracy with it removed; pull: accuracy on negatives minus accuracy with the confounder added; "
+        f"Δ_S and pull_S: those of {card.baseline}; SFR_rel: Δ minus Δ_S."
     )
     heads = (_FACET_HEADS.get(key, key) for key in FACETS)
     return Table("Facets of every task", note, ("method", "task", *heads), tuple(rows), tuple(values), 2)
@@ -219,9 +221,9 @@ def forgetting_table(card: ConfoundingCard) -> Table:
     heads = [f"{task} lost" for task in tasks[:-1]] + (["mean lost"] if len(tasks) > 1 else [])
     heads += [f"gap {task}" for task in tasks] + ["gap at the end"]
     note = (
-        "Points of a per cent, mean ± standard deviation over seeds. Lost: the best accuracy on a task before the last "
-        "phase minus what is left of it. Gap: accuracy on a sample of the training images minus that on the test images, right "
-        "after the task was learned; at the end: over all tasks."
+        "Percentage points, mean ± standard deviation over seeds. Lost: the best accuracy on a task before the last "
+        "phase minus its final accuracy. Gap: accuracy on a sample of the training images minus that on the test "
+        "images, right after the task was learned; at the end: over all tasks."
     )
     return Table("Forgetting and generalisation", note, ("method", *heads), tuple(rows), tuple(values))
 

@@ -3,7 +3,8 @@
 The gap is the ceiling minus the accuracy on unconfounded images at the end. The ceiling is what this kind of model reaches when
 it is trained on the unconfounded set, where that was measured; else the method's own mean accuracy over its tasks, each taken
 right after it was learned. A 95 % interval of the gap above the margin: confounded; below it: not; across it: undecided.
-Confounded becomes insidious where joint training on the same data is not confounded and cumulative training, which ends with all
+Confounded becomes insidious where joint training on the same data is not confounded and cumulative training, which ends with
+all
 of it too, stays below it for certain (:mod:`.order`): then the order of the tasks does it, and not what was forgotten or never
 kept.
 A study on the unconfounded set is judged by nothing: there its task's own test images are unconfounded, and any gap is zero.
@@ -40,7 +41,7 @@ NOT_LEARNED: VerdictName = "tasks not learned"
 UNDECIDED: VerdictName = "undecided"
 SANITY_CHECK: VerdictName = "sanity check"
 VERDICTS = (INSIDIOUS, CONFOUNDED, NOT_CONFOUNDED, NOT_LEARNED, UNDECIDED, SANITY_CHECK)
-NO_INTERVAL = "no interval: one seed, and the number of images is not recorded"
+NO_INTERVAL = "no interval: one seed, and the image count was not recorded"
 
 
 @dataclass(frozen=True)
@@ -133,15 +134,15 @@ def judge(measured: MethodMeasurements, standard: Standard) -> ConfoundingVerdic
         return _verdict(
             NOT_LEARNED,
             f"Tasks not learned: {percent(tasks[lowest])} on {lowest} right after learning it, below the level of "
-            f"{percent(standard.level)}, so {percent(unconfounded)} on unconfounded images says nothing about confounding.",
+            f"{percent(standard.level)}, so {percent(unconfounded)} on unconfounded images is uninformative about confounding.",
             measured,
             standard,
         )
     if ceiling is not None and ceiling.mean < CHANCE + 2 * margin:
         return _verdict(
             UNDECIDED,
-            f"Undecided: trained on the unconfounded set itself, this kind of model reaches {percent(ceiling.mean)} only, "
-            f"too close to chance ({percent(CHANCE)}) to tell by a margin of {points(margin)}.",
+            f"Undecided: even trained on the unconfounded set, this kind of model reaches only {percent(ceiling.mean)}, "
+            f"too close to chance ({percent(CHANCE)}) for a margin of {points(margin)}.",
             measured,
             standard,
         )
@@ -163,7 +164,7 @@ def sanity_check(measured: MethodMeasurements, standard: Standard) -> Confoundin
     on = f"{images:,} unconfounded test images" if images else "unconfounded test images"
     sentence = (
         f"Sanity check: trained on unconfounded images, {percent(estimate.mean)} on {on}{bounds}; chance is "
-        f"{percent(CHANCE)}. There is nothing to be confounded by."
+        f"{percent(CHANCE)}. This training set has no confounder."
     )
     return _verdict(SANITY_CHECK, sentence, measured, standard)
 
@@ -208,7 +209,7 @@ def _gap_to_own_tasks(measured: MethodMeasurements) -> Gap:
 
 
 def _known(estimate: Summary) -> float:
-    assert estimate.mean is not None, "only what was measured is compared"
+    assert estimate.mean is not None, "only measured values are compared"
     return estimate.mean
 
 
@@ -264,11 +265,11 @@ def _compare_with_all_data(
         return verdict.model_copy(update={"sentence": f"{verdict.sentence} Joint training {_TOO[joint.name]}."})
     said, name = "", verdict.name
     if cumulative is None:
-        said = "; cumulative training was not run: whether the order of the tasks does it is open"
+        said = "; cumulative training was not run, so whether task order is the cause is unknown"
     elif cumulative.name == NOT_LEARNED:
         said = f"; cumulative training {_TOO[NOT_LEARNED]}"
     elif order is None:
-        said = "; cumulative training has no seed in common with it: whether the order of the tasks does it is open"
+        said = "; cumulative training has no seed in common with it, so whether task order is the cause is unknown"
     else:
         itself = (
             ""
@@ -297,10 +298,10 @@ def describe_twins(study: TaskDescription, tasks: Sequence[str], measured: Metho
     place = tasks.index(task)
     named = f"'{study.confounders[place]}'" if place < len(study.confounders) else "the confounder"
     words = (
-        f"At the end, taking {named} away from positives of {task}: {percent(_known(end.positive_paired))} -> "
+        f"At the end, removing {named} from positives of {task}: {percent(_known(end.positive_paired))} -> "
         f"{percent(_known(end.positive_twin))} right"
     )
     before, after = (estimate.mean for estimate in end.pair("negative"))
     if before is None or after is None:
         return f"{words}."
-    return f"{words}; putting it into negatives: {percent(before)} -> {percent(after)}."
+    return f"{words}; adding it to negatives: {percent(before)} -> {percent(after)}."

@@ -1,4 +1,4 @@
-"""The answer: which learner relies on the cue, and with what certainty; and the terminal's overview."""
+"""The summary of which learner relies on the cue and with what certainty, and the terminal overview."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from einstellung.diagnoses.rigidity.wording import (
     describe_rule,
 )
 from einstellung.diagnoses.rigidity.words import say
+from einstellung.prose import join
 from einstellung.report.measured import describe_smoothing
-from einstellung.report.notation import DASH, FACETS, interval, join, mean_sd, number, write
+from einstellung.report.notation import DASH, FACETS, interval, mean_sd, number, write
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
 
@@ -21,7 +22,7 @@ _MOST_LISTED = 6
 
 
 def answer(card: RigidityCard) -> list[str]:
-    """The patterns with their certainty, the absolute reliance on the cue, and what the cue does besides."""
+    """Patterns with their certainty, absolute reliance on the cue, and other effects of the cue."""
     specific = [f"{found.text[0].upper()}{found.text[1:]}." for found in card.besides if found.kind == "specific"]
     paragraphs = (_patterns(card), _reliance(card), specific)
     return [" ".join(sentences) for sentences in paragraphs if sentences]
@@ -54,7 +55,7 @@ def _patterns(card: RigidityCard) -> list[str]:
 
 
 def _reliance(card: RigidityCard) -> list[str]:
-    """Which methods rely on the cue at all: Δ, and on which side of 0 its interval lies."""
+    """Which methods rely on the cue: Δ and the side of 0 on which its interval lies."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "across": [], "no interval": []}
     for method, record in card.methods.items():
         if record.delta.mean is not None:
@@ -92,7 +93,7 @@ _HEADS = {"SFR_rel": "SFR\nrel", "SC_patch": "SC\npatch", "SC_mask": "SC\nmask",
 
 
 def overview(card: RigidityCard) -> Overview:
-    """The terminal's: one row per method, then what each verdict says."""
+    """The terminal overview: one row per method, then the verdicts."""
     rows = []
     for method, record in card.methods.items():
         pattern = record.pattern or ("baseline" if method == card.baseline else DASH)
@@ -105,7 +106,7 @@ def overview(card: RigidityCard) -> Overview:
 
 
 def _compact(key: str, record: RigidityMethod) -> Cell:
-    """Mean above, deviation below, and below that the seeds that count where they are not all."""
+    """Mean, standard deviation below it, and the number of seeds used if it is not all of them."""
     estimate = record.deciding(key)
     text = mean_sd(key, estimate).replace(" ± ", "\n±")
     if key in ("AD", "delta") and 0 < estimate.n < record.n_seeds:
@@ -127,10 +128,10 @@ def _verdict(card: RigidityCard, method: str) -> list[Paragraph]:
     if record.high_rigidity:
         certain = record.high_rigidity_certainty
         tone = "bad" if certain == "holds" else "strong"
-        found.append(Paragraph(f"high-rigidity flag: set, {certain}", tone=tone, indent=2, after_blank=False))
+        found.append(Paragraph(f"high-rigidity flag set ({certain})", tone=tone, indent=2, after_blank=False))
     for one in card.besides:
         if one.method == method:
-            found.append(Paragraph(f"{one.text}", "besides: ", indent=2, after_blank=False))
+            found.append(Paragraph(f"{one.text}", "also: ", indent=2, after_blank=False))
     if record.next_probe:
         found.append(Paragraph(record.next_probe, "next probe: ", indent=2, after_blank=False))
     return [*found, *_corroboration(card, method)]
@@ -149,7 +150,7 @@ def _corroboration(card: RigidityCard, method: str) -> list[Paragraph]:
 
 
 def _tone(record: RigidityMethod) -> str:
-    """A colour for what is certain only."""
+    """Only conclusive verdicts get a colour."""
     if record.pattern is None or (PATTERNS[record.pattern].tone == "bad" and record.certainty != "holds"):
         return "strong"
     return PATTERNS[record.pattern].tone
@@ -157,8 +158,8 @@ def _tone(record: RigidityMethod) -> str:
 
 def _legend(card: RigidityCard) -> str:
     return (
-        f"Mean, ± standard deviation; {describe_card_seeds(card)}. SC: shortcut classes with the cue (patch) and with it "
-        "covered (mask); NSC: classes without the cue; T1: phase 1 at the end of phase 2. "
-        f"AD at τ = {number(card.tau, digits=2)}, curves {describe_smoothing(card.smoothing, card.window)}. "
-        f"The rest at {describe_rule(card)}. Margins: {describe_margins(card.margins)}."
+        f"Mean ± standard deviation; {describe_card_seeds(card)}. SC: shortcut classes with the cue (patch) and with it "
+        "covered (mask); NSC: classes without the cue; T1: phase 1 classes at the end of phase 2. AD at τ = "
+        f"{number(card.tau, digits=2)}, curves {describe_smoothing(card.smoothing, card.window)}. Other values at "
+        f"{describe_rule(card)}. Margins: {describe_margins(card.margins)}."
     )

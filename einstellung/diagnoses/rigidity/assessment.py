@@ -1,9 +1,10 @@
-"""One method's runs beside the baseline's of the same seeds: its facets, and what they decide on their own."""
+"""One method's runs paired with the baseline by seed: its facets, and the pattern they give before correction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+import math
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from einstellung.diagnoses.rigidity.card import Epochs, SeedRecord
 from einstellung.diagnoses.rigidity.floor import Floor
@@ -11,8 +12,10 @@ from einstellung.diagnoses.rigidity.measurements import RunMeasures
 from einstellung.diagnoses.rigidity.patterns import (
     Comparison,
     Decision,
+    Doubt,
     Facet,
     decide,
+    doubts,
     high_rigidity,
     is_saturated,
     is_unlearned,
@@ -32,6 +35,7 @@ from einstellung.metrics.eri import (
 SHOWN = ("SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1")
 EXTRA = ("NSC_patched", "SC_clean", "SC_elsewhere")
 ACCURACY, DIFFERENCE, TWICE = (0.0, 1.0), (-1.0, 1.0), (-2.0, 2.0)  # what accuracies and their differences can be
+SHARE_LOST = (-math.inf, 1.0)  # below 0 where covering the cue helps
 #: Facets of a pair of runs -> what they can be.
 PAIRED_FACETS = {
     "AD": None,
@@ -47,7 +51,7 @@ PAIRED_FACETS = {
 
 @dataclass(frozen=True)
 class PairedRun:
-    """A run, and what comparing it with the baseline of the same seed gives."""
+    """A run compared with the baseline of the same seed."""
 
     run: RunMeasures
     paired: bool
@@ -64,7 +68,7 @@ class PairedRun:
     censored_grid: tuple[str | None, ...] = ()
 
     def record(self) -> SeedRecord:
-        """What the card says of the run."""
+        """The run's record in the card."""
         return SeedRecord(
             E=_whole(self.run.E),
             AD=_whole(self.AD),
@@ -80,7 +84,7 @@ class PairedRun:
 
 @dataclass(frozen=True)
 class Assessment:
-    """One method's runs beside the baseline's, and what its facets decide before methods are corrected for each other."""
+    """One method's runs paired with the baseline, and its pattern before correction for the number of methods."""
 
     method: str
     own: Mapping[int, RunMeasures]
@@ -90,17 +94,18 @@ class Assessment:
     deciding: Mapping[str, Facet]
     decision: Decision | None
     flag: tuple[Comparison, ...] | None
+    flag_doubts: tuple[Doubt, ...]
     saturated: bool
     unlearned: bool
 
     @property
     def p(self) -> float | None:
-        """The p that Holm's correction takes: a pattern that was not found or not tested counts with 1."""
+        """The p value for Holm's correction: 1 if no pattern was found or tested."""
         return None if self.decision is None else 1.0 if self.decision.p is None else self.decision.p
 
     @property
     def flag_p(self) -> float | None:
-        """The same of the high-rigidity flag."""
+        """The same for the high-rigidity flag."""
         p = largest_p(self.flag) if self.flag else None
         return None if self.decision is None else 1.0 if p is None else p
 
@@ -115,8 +120,12 @@ def assess(
     baseline: str | None,
     settings: RigiditySettings,
     floor: Floor,
+    copied: Container[str] = (),
 ) -> Assessment:
-    """Pair a method's runs with the baseline's of the same seeds; ``runs`` holds every method's."""
+    """Pair a method's runs with the baseline's of the same seeds; ``runs`` holds every method's.
+
+    ``copied``: methods with one run under two seeds.
+    """
     own = runs[method]
     is_baseline = method == baseline
     reference = {} if baseline is None or is_baseline else runs[baseline]
@@ -130,8 +139,14 @@ def assess(
     deciding = {**facets, **_deltas_of_pairs(scores, facets), **_ends(scores, reference)}
     if is_baseline:
         at_floor = floor.holds(facets["SC_mask"].summary)
-        return Assessment(method, own, reference, per_seed, facets, deciding, None, None, at_floor, False)
+        return Assessment(method, own, reference, per_seed, facets, deciding, None, None, (), at_floor, False)
     paired = sum(score.paired for score in scores)
+    never = {
+        "method" if score.censored == method else "baseline" for score in scores if score.censored in (method, baseline)
+    }
+    copies = method in copied or baseline in copied
+    decision = decide(deciding, settings.margins, floor, paired)
+    flag = high_rigidity(deciding, settings.margins, floor)
     return Assessment(
         method,
         own,
@@ -139,8 +154,9 @@ def assess(
         per_seed,
         facets,
         deciding,
-        decide(deciding, settings.margins, floor, paired),
-        high_rigidity(deciding, settings.margins, floor),
+        replace(decision, doubts=doubts(decision.conditions, deciding, floor, never, copies)),
+        flag,
+        doubts(flag or (), deciding, floor, never, copies),
         is_saturated(deciding, floor),
         is_unlearned(deciding, floor),
     )
@@ -160,7 +176,7 @@ def _facets(scores: Sequence[PairedRun], reference: Mapping[int, RunMeasures]) -
         facets[f"{name}_within"] = Facet(tuple(getattr(score.run.within, name) for score in scores), ACCURACY)
     facets["delta"] = Facet(tuple(score.run.accuracies.delta for score in scores), DIFFERENCE)
     facets["delta_within"] = Facet(tuple(score.run.within.delta for score in scores), DIFFERENCE)
-    facets["share_lost"] = Facet(tuple(score.run.accuracies.share_lost for score in scores))
+    facets["share_lost"] = Facet(tuple(score.run.accuracies.share_lost for score in scores), SHARE_LOST)
     facets["NSC_lowest"] = facets["NSC"]
     return facets
 
@@ -169,7 +185,7 @@ def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: RigiditySe
     if base is None:
         return _unpaired(run, settings, paired=False)
     delta, delta_S = run.accuracies.delta, base.accuracies.delta
-    # A run without a patched curve was not watched: its delay is unknown, which is not the same as censored.
+    # A run without a patched curve has an unknown delay, which is not the same as a censored one.
     watched = run.budget is not None and base.budget is not None
     times = [(run.E, base.E), *zip(run.E_grid, base.E_grid, strict=True)]
     sides = [censored_side(*pair, run.method, base.method) if watched else None for pair in times]
@@ -192,7 +208,7 @@ def _seed_score(run: RunMeasures, base: RunMeasures | None, settings: RigiditySe
 
 
 def _deltas_of_pairs(scores: Sequence[PairedRun], facets: Mapping[str, Facet]) -> dict[str, Facet]:
-    """Delta and Delta_S on the very seeds of SFR_rel, so that it is their difference; only where they rest on more."""
+    """Delta and Delta_S restricted to the seeds of SFR_rel, so that it is their difference; only if they have more seeds."""
     pairs = [score for score in scores if score.SFR_rel is not None]
     deltas = {"delta": [score.run.accuracies.delta for score in pairs], "delta_S": [score.delta_S for score in pairs]}
     return {
@@ -203,11 +219,15 @@ def _deltas_of_pairs(scores: Sequence[PairedRun], facets: Mapping[str, Facet]) -
 
 
 def _ends(scores: Sequence[PairedRun], reference: Mapping[int, RunMeasures]) -> dict[str, Facet]:
-    """Final accuracies of both models on the shortcut classes, on the seeds of SFR_rel."""
+    """Final accuracies of both models on the shortcut classes, on the seeds of SFR_rel; and by how many epochs a model could
+    be sooner than the baseline.
+    """
     pairs = [
         (score.run.accuracies, reference[score.run.seed].accuracies) for score in scores if score.SFR_rel is not None
     ]
-    return {
+    compared = [reference[score.run.seed] for score in scores if score.AD is not None]
+    room = Facet(tuple(difference(run.E, run.first) for run in compared))
+    return {"AD_room": room} | {
         f"{name}{suffix}": Facet(tuple(getattr(pair[side], name) for pair in pairs), ACCURACY)
         for name in ("SC_patch", "SC_mask")
         for side, suffix in enumerate(("", "_S"))

@@ -73,7 +73,7 @@ def share(run: AttentionRun, moment: Moment, split: str, place: Place) -> Judged
     if reading is None:
         return None, _not_measured(split, moment)
     if not reading.boxed:
-        return None, f"{split} has no box of the cue"
+        return None, f"{split} has no cue box"
     return reading.AS, None if reading.AS is not None else f"AS of {split} is not a number"
 
 
@@ -105,7 +105,7 @@ def _diversity(run: AttentionRun, moment: Moment, place: Place) -> Judged:
     reading = run.readings.get((moment, SC_PATCH, place))
     if reading is None:
         return None, _not_measured(SC_PATCH, moment)
-    return reading.ADI, None if reading.ADI is not None else "a single image has nothing to differ from"
+    return reading.ADI, None if reading.ADI is not None else "undefined for a single image"
 
 
 def _not_measured(split: str, moment: Moment) -> str:

@@ -12,16 +12,17 @@ from einstellung.report.notation import DASH, FACETS, Spread, mean_sd, number
 from einstellung.report.tables import Cell, Table
 
 NOT_PROOF = (
-    "Attention is not proof of use: a model may look at the cue and not need it, or need it and look elsewhere. What a model "
-    "owes to the cue is measured by covering it, so the accuracies with the cue and with it covered stand beside."
+    "Attention does not prove reliance: a model may attend to the cue without needing it, or need it while attending "
+    "elsewhere. Reliance is measured by covering the cue, so the table also gives accuracy with the cue and with it "
+    "covered."
 )
 _ACCURACIES = ("SC_patch", "SC_mask")
 _HEAD_COLUMNS = ("AS_cue", "SAG", "CTAS", "ADI")
 _MEANING = (
-    "AS: share of the class token's attention inside the cue's box, on the shortcut classes' test images with the cue, never "
-    "painted (clean), and with it covered (masked). SAG: (AS cue − AS clean) / AS clean. CTAS: cosine of the mean maps at the "
-    "ends of the two phases, on the same images with the cue; own: on each phase's own images. ADI: 1 − mean cosine between "
-    "the maps of two images with the cue."
+    "AS: share of the class token's attention inside the cue's box, on the shortcut classes' test images with the cue, "
+    "without it (clean), and with it covered (masked). SAG: (AS cue − AS clean) / AS clean. CTAS: cosine of the mean "
+    "maps at the ends of the two phases, on the same images with the cue; own: on each phase's own images. ADI: 1 − "
+    "mean cosine between the maps of two images with the cue."
 )
 
 
@@ -55,7 +56,7 @@ def attention_head_table(card: RigidityCard, attention: AttentionRecord) -> Tabl
             where = {"method": method, "layer": place.layer, "head": place.head, "n_seeds": record.n_seeds}
             values.append({**where, **_numbers({key: place.measure(key) for key in KEYS})})
     return Table(
-        "Attention on the cue, head by head",
+        "Attention on the cue, per head",
         "Mean ± standard deviation over seeds, at the end of phase 2. Head 'mean': the mean map over the heads of a layer. "
         f"{_MEANING}",
         ("method", "layer", "head", *(FACETS[key].head for key in _HEAD_COLUMNS)),
@@ -75,7 +76,7 @@ def _cell(key: str, estimate: Spread, why: str | None) -> Cell:
         return Cell(DASH, why)
     if key != "SAG":
         return Cell(mean_sd(key, estimate))
-    # A ratio that may be large: a third decimal says nothing.
+    # A ratio that may be large: a third decimal carries no information.
     mean, sd = number(estimate.mean, digits=2, signed=True), number(estimate.sd, digits=2)
     return Cell(mean if estimate.sd is None else f"{mean} ± {sd}")
 

@@ -1,4 +1,4 @@
-"""What the cue does besides lifting accuracy on its own classes: found from the card, shown with the number behind it."""
+"""Effects of the cue beyond the accuracy gain on its own classes, derived from the card and shown with their numbers."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, SHARED_RELIANC
 from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import percent
 from einstellung.metrics.arithmetic import difference
+from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.statistics import Summary, summarise
 
 
@@ -36,7 +37,7 @@ def _finding(method: str, kind: str, summary: Summary, text: str) -> BesideFindi
 
 
 def _specific(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
-    """PD_SC - PD_NSC: what its history does to the cue's classes and not to the others."""
+    """PD_SC - PD_NSC: the effect of the training history that is specific to the shortcut classes."""
     specific, baseline = record.PD_specific, card.methods.get(card.baseline)
     if specific is None or specific.mean is None or baseline is None or not _excludes_zero(specific):
         return
@@ -47,17 +48,30 @@ def _specific(card: RigidityCard, method: str, record: RigidityMethod) -> Iterat
         own_NSC=f"{record.NSC.mean:.3f}",
         other_NSC=f"{baseline.NSC.mean:.3f}",
     )
-    what = "specific worse"
-    if specific.mean < 0:
-        # of what it loses on the other classes, the larger part spares the cue's
-        spared = _is_above_zero(record.PD_NSC) and -specific.mean > (record.PD.mean or 0.0)
-        what = "specific keeps" if spared else "specific better"
-    text = say("specific", baseline=card.baseline, method=method, what=say(what), numbers=numbers)
+    what = _specific_words(specific.mean, record)
+    text = say("specific", baseline=card.baseline, method=method, what=say(f"specific {what}"), numbers=numbers)
     yield _finding(method, "specific", specific, text)
 
 
+def _specific_words(specific: float, record: RigidityMethod) -> str:
+    """What sets the shortcut classes apart. The cue is named only where the model relies on it more than the baseline does, or
+    on nothing else: it may be the classes that differ.
+    """
+    deficits = [summary.mean or 0.0 for summary in (record.PD, record.PD_NSC) if summary is not None]
+    if (
+        specific < 0 and _is_above_zero(record.PD_NSC) and -specific > deficits[0]
+    ):  # most of the loss spares the shortcut classes
+        by_the_cue = record.saturated or _is_above_zero(record.SFR_rel)
+        return "keeps by the cue" if by_the_cue else "keeps"
+    if max(deficits) <= TOLERANCE:
+        return "gains more" if specific < 0 else "gains less"
+    if min(deficits) >= -TOLERANCE:
+        return "loses less" if specific < 0 else "loses more"
+    return "better" if specific < 0 else "worse"
+
+
 def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
-    """How many more images of the other classes are called a shortcut class once they have the cue."""
+    """The increase in the share of other-class images assigned to a shortcut class when the cue is added."""
     effect = card.per_image.cue_effect.get(method) if card.per_image is not None else None
     if effect is not None and _excludes_zero(effect.pull) and effect.NSC_patched_called_SC.mean is not None:
         with_cue, without = effect.NSC_patched_called_SC.mean, effect.NSC_called_SC.mean or 0.0
@@ -71,7 +85,7 @@ def _pull(card: RigidityCard, method: str, record: RigidityMethod) -> Iterator[B
 
 
 def _placement(method: str, record: RigidityMethod) -> Iterator[BesideFinding]:
-    """What the cue is worth at another place, where it is worth something at its own."""
+    """The value of the cue at another position, for models that rely on it at its usual one."""
     values = [difference(own.SC_elsewhere, own.SC_mask) for own in record.per_seed.values()]
     moved, delta = summarise(values), record.delta
     if moved.mean is None or delta.mean is None or delta.mean < SHARED_RELIANCE or moved.n < FEWEST_SEEDS:

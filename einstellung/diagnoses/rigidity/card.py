@@ -1,4 +1,4 @@
-"""The card of the rigidity index: every number that a verdict rests on, typed."""
+"""The typed card of the rigidity index: every number behind a verdict."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Censored = Mapping[int, str]  # seed -> who did not reach the threshold: the met
 
 @dataclass(frozen=True)
 class DelaySummary(Summary):
-    """AD over seeds, and who did not reach the threshold in the seeds that do not count."""
+    """AD over seeds, and which model did not reach the threshold in the excluded seeds."""
 
     censored: Censored = field(default_factory=dict)
 
@@ -37,7 +37,7 @@ class Delay(CardPart):
 
 
 class SeedRecord(CardPart):
-    """One run beside the baseline of the same seed; a baseline run is paired if some method has its seed."""
+    """One run compared with the baseline of the same seed; a baseline run is paired if some method has its seed."""
 
     E: Epochs | None
     AD: Epochs | None
@@ -96,16 +96,16 @@ class ContinualMetrics(CardPart):
 
 
 class RigidityMethod(MethodRecord):
-    """One method over its seeds. The baseline has no pattern: it is what the others are compared with.
+    """One method over its seeds. The baseline has no pattern.
 
     - ``delta_paired``, ``delta_S_paired``: where a verdict needs all deltas on the seeds of SFR_rel, and these are fewer.
     - ``AD_tau``: the delays by threshold. ``groups``: the accuracy on every group of test images.
     - ``_within``: from the largest logit among the split's own classes.
     - ``PD_specific``: PD minus PD on the classes without the cue. ``share_lost``: 1 - masked / patched.
     - ``why_undefined``: the reason for what is null.
-    - ``saturated``: neither model is above the floor with the cue covered, so the relative facets say nothing.
+    - ``saturated``: neither model is above the floor with the cue covered, so the relative facets are uninformative.
     - ``p``: the largest of the conditions' p; ``p_holm``: corrected for the number of methods.
-    - ``error_rate``: how often a certain verdict of this name is false.
+    - ``error_rate``: the false-positive rate of a conclusive verdict of this name.
     """
 
     AD: DelaySummary
@@ -166,7 +166,7 @@ class RigidityMethod(MethodRecord):
 
     @property
     def shown_certainty(self) -> Certainty | None:
-        """How sure the pattern is; where none was found there is nothing to be sure of, unless seeds are missing."""
+        """The certainty of the pattern; None if no pattern was found, unless there are too few seeds."""
         return None if self.pattern == "ambiguous" and self.n_seeds >= FEWEST_SEEDS else self.certainty
 
 
@@ -184,7 +184,7 @@ class Masking:
 
 
 class Pull(CardPart):
-    """NSC images that are called a shortcut class without the cue and with it, and McNemar's test of the difference."""
+    """NSC images assigned to a shortcut class without the cue and with it, and McNemar's test of the difference."""
 
     n: int
     without_cue: float
@@ -214,7 +214,7 @@ class CueEffect(CardPart):
 
 
 class CueEffectOverSeeds(CardPart):
-    """What the cue does to the images of one method's runs."""
+    """Effects of the cue on images, over one method's runs."""
 
     n_seeds: int
     SC_patch: Summary
@@ -232,7 +232,7 @@ class CueEffectOverSeeds(CardPart):
 
 
 class PerImage(CardPart):
-    """What the predictions of single images say: McNemar's counts by method and seed, the effect of the cue by method."""
+    """Results from per-image predictions: McNemar counts by method and seed, cue effects by method."""
 
     masking: Mapping[str, Mapping[int, Masking]]
     cue_effect: Mapping[str, CueEffectOverSeeds]
@@ -293,7 +293,7 @@ class AttentionOfMethod(CardPart):
 
 
 class AttentionRecord(CardPart):
-    """Where the runs look at the end of T2."""
+    """Attention at the end of T2."""
 
     at: Literal["the end of T2"] = "the end of T2"
     methods: Mapping[str, AttentionOfMethod]
@@ -314,7 +314,7 @@ class ReportedNumbers(CardPart):
 
 
 class StreamFacts(CardPart):
-    """What the stream's proof knows of accuracies: chance, what the cue alone can give; and the phases that were trained."""
+    """Facts from the stream's proof: chance, the accuracy reachable from the cue alone, and the trained phases."""
 
     chance: float | None = None
     chance_task: float | None = None
@@ -335,7 +335,7 @@ class StreamFacts(CardPart):
 
 
 class BesideFinding(CardPart):
-    """One thing that the cue does besides lifting accuracy: a number of a method, its interval, and what it means."""
+    """Another effect of the cue on a method: a value, its interval and its meaning."""
 
     method: str
     kind: Literal["specific", "pull", "placement"]
@@ -346,7 +346,7 @@ class BesideFinding(CardPart):
 
 
 class ProbeLine(CardPart):
-    """What a probe says about one method's verdict: for it, against it or neither, by a contrast with the baseline.
+    """Whether a probe supports one method's verdict, contradicts it or neither, by its contrast with the baseline.
 
     ``value``: the mean over seeds of the contrast, which is above 0 where the probe points to more reliance on the cue.
     """
@@ -369,7 +369,7 @@ class ProbeRow(CardPart):
 
 
 class Corroboration(CardPart):
-    """What the probes measured and say: a line per method and probe, and the command to run next for an ambiguous verdict."""
+    """Probe results: a line per method and probe, and the next command to run for an ambiguous verdict."""
 
     measured: Mapping[str, tuple[ProbeRow, ...]] = Field(default_factory=dict)
     lines: tuple[ProbeLine, ...] = ()
@@ -381,7 +381,7 @@ class Corroboration(CardPart):
 
 
 class RigidityCard(Card):
-    """The Einstellung Rigidity Index of a timeline, with what was assumed and what was checked.
+    """The Einstellung Rigidity Index of a timeline, with settings and checks.
 
     ``per_image``, ``attention``, ``corroboration``, ``reported`` and ``stream_facts`` are null where there is no evidence.
     ``proxy``: why its numbers are proxies; null where the cue is known.

@@ -1,4 +1,4 @@
-"""Checks of a timeline; they run with every score and are shown with it."""
+"""Timeline checks, run and shown with every score."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LEARNED_ABOVE = 0.10  # where T1's classes are not counted: 4 times chance with 
 
 
 def log_checks(timeline: Timeline, baseline: str | None, t1_classes: int | None = None) -> list[Check]:
-    """All checks; ``baseline`` is the baseline's name in the timeline, None if it has none.
+    """Run all checks; ``baseline`` is its name in the timeline, or None.
 
     ``t1_classes``: the number of T1's classes, where it is known.
     """
@@ -46,7 +46,7 @@ def _runs(runs: Sequence[Run], most: int = 6) -> str:
 
 
 def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
-    """The baseline has no T1 phase, and does not recognise what only T1 shows."""
+    """The baseline has no T1 phase and does not recognise T1 classes."""
     name = say("check baseline")
     if baseline is None:
         return Check(name, None, say("why: no baseline"))
@@ -66,10 +66,10 @@ def baseline_never_saw_t1(timeline: Timeline, baseline: str | None) -> Check:
 
 
 def starts_fresh(timeline: Timeline, method: str, seed: int, baseline: str | None) -> bool:
-    """Whether a run has no T1 behind it: the baseline, and by design some others.
+    """Whether a run was not trained on T1: the baseline and, by design, some other methods.
 
-    Those have no T1 rows, and know no more of T1 as they enter T2 than an untrained net: next to nothing, or what the
-    baseline of the same seed knows before its first step.
+    Those have no T1 rows and know no more about T1 at the start of T2 than an untrained network: almost nothing, or as much as
+    the baseline of the same seed before its first step.
     """
     if method == baseline:
         return True
@@ -81,9 +81,9 @@ def starts_fresh(timeline: Timeline, method: str, seed: int, baseline: str | Non
 
 
 def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | None = None) -> Check:
-    """Runs that had a T1 phase knew T1 at its end: better than chance among its classes, and surely so (Wilson's interval).
+    """Runs with a T1 phase learned T1: at its end, the lower bound of Wilson's interval is above chance.
 
-    A run without a T1 phase may start fresh by design and is not judged.
+    A run without a T1 phase may start from scratch by design and is not checked.
     """
     name = say("check T1")
     known: dict[Run, float] = {}
@@ -112,6 +112,8 @@ def t1_was_learned(timeline: Timeline, baseline: str | None, t1_classes: int | N
     if n is not None:
         least = wilson_interval(least, int(n))[0]
         detail += say("T1 interval", least=f"{least:.3f}", n=int(n))
+    else:
+        detail += say("T1 uncounted")
     detail += say("T1 chance", chance=f"{1 / t1_classes:.3f}", classes=t1_classes)
     return Check(name, least > 1 / t1_classes + TOLERANCE, detail + aside)
 
@@ -126,7 +128,7 @@ def t1_images(timeline: Timeline, method: str, seed: int) -> float | None:
 
 
 def patched_and_masked_match(timeline: Timeline) -> Check:
-    """Both splits hold the same images, measured at the same moments."""
+    """Both splits contain the same images, evaluated at the same epochs."""
     name = say("check pairs")
     found: dict[str, list[Run]] = {}
     for method, seed in timeline.runs:
@@ -146,9 +148,9 @@ def patched_and_masked_match(timeline: Timeline) -> Check:
 
 
 def pairing(t2: Curves) -> str | None:
-    """How a run's patched and masked curves go together; None where one is missing.
+    """How a run's patched and masked curves match; None if one is missing.
 
-    'alike'; 'epochs' or 'images' where they have others; 'uncounted' where numbers of images are not recorded.
+    'alike'; 'epochs' or 'images' if these differ; 'uncounted' if image counts were not recorded.
     """
     if SC_PATCH not in t2 or SC_MASK not in t2:
         return None
@@ -161,9 +163,9 @@ def pairing(t2: Curves) -> str | None:
 
 
 def mask_does_something(timeline: Timeline) -> Check:
-    """A masked split equal to the patched one in all that is known of it is a mask that covers nothing, or a copy.
+    """A masked split with exactly the patched split's values points to a mask that covers nothing, or to a copy.
 
-    Equal accuracies alone are no fault: a model may ignore the cue. Its loss still moves when the cue is covered.
+    Equal accuracies alone are not an error: a model may ignore the cue. Its loss still changes when the cue is covered.
     """
     name = say("check mask")
     found: dict[str, list[Run]] = {"copy": [], "open": [], "loss": [], "acc_task": [], "acc": []}
@@ -176,7 +178,7 @@ def mask_does_something(timeline: Timeline) -> Check:
     details = [say(f"mask {kind}", runs=_runs(runs)) for kind, runs in found.items() if runs and kind != "acc"]
     if differ := found["acc"]:
         details.append(say("mask acc", n=len(differ), runs=counted(judged, "run")))
-    # Without losses, equal curves that move are all the evidence there is, and it speaks against the mask.
+    # Without losses, equal curves that change are the only evidence, and they count against the mask.
     return Check(name, not found["copy"] and not found["open"], "; ".join(details))
 
 
@@ -187,7 +189,7 @@ def mask_effect(t2: Curves) -> str | None:
     patched, masked = t2[SC_PATCH], t2[SC_MASK]
     shared, here, there = np.intersect1d(patched.epochs, masked.epochs, return_indices=True)
     trained = shared > TOLERANCE
-    # Curves that do not move (all 0, all 1) or are measured once may agree by chance.
+    # Constant curves (all 0, all 1) and single measurements may agree by chance.
     if trained.sum() < 2 or np.ptp(patched.acc[here][trained]) == 0:
         return None
     return (
@@ -216,7 +218,7 @@ def _other_difference(patched: Curve, masked: Curve, here: IntArray, there: IntA
 
 
 def same_budget(timeline: Timeline) -> Check:
-    """Delays and final accuracies are comparable only if all runs were trained and measured alike."""
+    """Delays and final accuracies are comparable only if all runs have the same training budget and evaluation epochs."""
     name = say("check budget")
     grids: dict[bytes, list[Run]] = {}
     spans: dict[bytes, tuple[float, int]] = {}
@@ -241,7 +243,7 @@ def same_budget(timeline: Timeline) -> Check:
 
 def epoch_grid(t2: Curves) -> FloatArray:
     """The epochs at which a run was measured in T2, after the start."""
-    # Where subsets are measured at the end only, validation holds the grid; the chosen epoch is each run's own.
+    # If subsets are measured only at the end, the validation curve defines the grid; the selected epoch differs between runs.
     curve = t2.get(VAL if (unwatched_epochs(t2) > TOLERANCE).any() else SC_PATCH)
     return np.empty(0) if curve is None else np.round(curve.epochs[curve.epochs > TOLERANCE], 9)
 
@@ -256,11 +258,22 @@ def no_run_twice(timeline: Timeline) -> Check:
     compared = sum(map(len, seen.values()))
     if compared < 2:
         return Check(name, None, say("few runs"))
-    # Curves that stand still (all 0, all 1) may agree by chance.
+    # Constant curves (all 0, all 1) may agree by chance.
     twice = [runs for runs in seen.values() if len(runs) > 1 and moves(timeline.curves(*runs[0], "T2"))]
     if twice:
         return Check(name, False, say("equal runs", runs=" | ".join(_runs(runs) for runs in twice[:6])))
     return Check(name, True, say("runs differ", n=compared))
+
+
+def copied_methods(timeline: Timeline) -> set[str]:
+    """Methods of which two seeds have the same T2 curves throughout: they are one run, and no evidence of a spread."""
+    found = set()
+    for method in timeline.methods:
+        curves = [timeline.curves(method, seed, "T2") for seed in timeline.seeds(method)]
+        parts = [fingerprint(t2) for t2 in curves if moves(t2)]
+        if len(set(parts)) < len(parts):
+            found.add(method)
+    return found
 
 
 def fingerprint(t2: Curves) -> tuple[object, ...]:

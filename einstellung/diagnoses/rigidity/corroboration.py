@@ -1,7 +1,8 @@
-"""What probes say about a verdict: for it, against it, or neither.
+"""Whether probes support a verdict, contradict it, or neither.
 
-A probe is read as a contrast with the baseline of the same seed. It speaks only where the 95 % interval of that contrast over at
-least three seeds excludes 0; there is no other threshold. The intervals are not corrected for the number of probes.
+A probe is read as a contrast with the baseline of the same seed. It counts as evidence only if the 95 % interval of that
+contrast
+over at least three seeds excludes 0; there is no other threshold. The intervals are not corrected for the number of probes.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ _SPEAKS: dict[tuple[str, Side], Speaks] = {
 }
 _SOONER = ("red-flag", "benign-avoidance")  # patterns that claim faster adaptation
 _MEASURES = {
-    "cka": "features moved by covering the cue (1 - CKA), minus those of {baseline}: {value}",
-    "calibration": "Brier score lost by covering the cue, minus that of {baseline}: {value}",
-    "flips": "share of NSC images turned wrong by the cue, minus that of {baseline}: {value}",
+    "cka": "change of features when the cue is covered (1 - CKA), relative to {baseline}: {value}",
+    "calibration": "increase of the Brier score when the cue is covered, relative to {baseline}: {value}",
+    "flips": "share of NSC images misclassified because of the cue, relative to {baseline}: {value}",
 }
 
 
@@ -66,7 +67,7 @@ def corroborate(card: RigidityCard, probed: Probed, files: RunFiles) -> Corrobor
     later = [run for run in files.runs for name in probed.names if run not in getattr(probed, name).keys]
     if later:
         named = ", ".join(dict.fromkeys(f"{method} seed {seed}" for method, seed in later))
-        notes[f"not probed yet: {named}; run the probes again"] = None
+        notes[f"not probed yet: {named}; rerun the probes"] = None
     return Corroboration(
         measured=probe_rows(list(card.baseline_first().methods), probed),
         lines=lines,
@@ -103,41 +104,46 @@ def _values(probed: Probed) -> dict[str, Value]:
 def _reading(record: RigidityMethod, side: Side) -> tuple[Speaks, str]:
     """Whether a contrast on this side of 0 supports the pattern, and why."""
     if side == "unknown":
-        return "neither", "fewer than three seeds have both numbers"
+        return "neither", "fewer than three paired seeds"
     if side == "across":
-        return "neither", "the interval holds 0"
-    points = f"it points to {'more' if side == 'above' else 'less'} reliance"
+        return "neither", "the interval contains 0"
+    points = f"indicates {'more' if side == 'above' else 'less'} reliance"
     claim = _CLAIMS.get(str(record.pattern))
     if claim is None:
-        return "neither", f"{points}, and the verdict {record.pattern or 'is missing and'} claims neither"
-    return _SPEAKS[claim, side], f"{points}, the verdict {record.pattern} claims {_WORDS[claim]}"
+        return ("neither"), (
+            f"{points}; {f'the verdict {record.pattern}' if record.pattern else 'without a verdict, it'} implies neither"
+        )
+    return _SPEAKS[claim, side], f"{points}; the verdict {record.pattern} implies {_WORDS[claim]}"
 
 
-_WORDS = {"more": "more", "equal": "as much as the baseline's", "not more": "no more than the baseline's"}
+_WORDS = {"more": "more", "equal": "as much as the baseline", "not more": "no more than the baseline"}
 
 
 def _described(probe: str, summary: Summary, baseline: str) -> str:
     if summary.mean is None:
-        return "not measured in a pair of runs"
+        return "not measured for any pair of runs"
     return _MEASURES[probe].format(value=_estimate(summary, 3), baseline=baseline)
 
 
 def _plasticity(record: RigidityMethod, dormant: Summary, rank: Summary, baseline: str) -> tuple[Speaks, str]:
-    """Lost where there are more dormant units and fewer dimensions than in the baseline's net, both beyond doubt."""
+    """Lost if the network has more dormant units and fewer dimensions than the baseline's, both with intervals excluding 0."""
     if dormant.mean is None or rank.mean is None:
-        return "neither", "not measured in a pair of runs"
+        return "neither", "not measured for any pair of runs"
     facts = (
-        f"share of dormant units, minus that of {baseline}: {_estimate(dormant, 3)}; effective rank of the features, likewise: "
-        f"{_estimate(rank, 1)}"
+        f"share of dormant units, relative to {baseline}: {_estimate(dormant, 3)}; effective rank of the features, "
+        f"relative to {baseline}: {_estimate(rank, 1)}"
     )
     sides = side_of(dormant), side_of(rank)
     if "unknown" in sides:
-        return "neither", f"{facts}; fewer than three seeds have both numbers"
+        return "neither", f"{facts}; fewer than three paired seeds"
     if sides != ("above", "below"):
-        return "neither", f"{facts}; no loss of plasticity is shown"
+        return "neither", f"{facts}; no evidence of plasticity loss"
     if record.pattern in _SOONER:
-        return "against", f"{facts}; plasticity is lost, and the verdict {record.pattern} claims faster adaptation"
-    return "neither", f"{facts}; plasticity is lost: another reason for any delay or deficit"
+        return (
+            "against",
+            f"{facts}; plasticity is lost, although the verdict {record.pattern} implies faster adaptation",
+        )
+    return "neither", f"{facts}; plasticity is lost, which may also explain a delay or deficit"
 
 
 def _estimate(summary: Summary, digits: int) -> str:

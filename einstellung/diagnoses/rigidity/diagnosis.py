@@ -1,4 +1,4 @@
-"""Does its history make a learner rely on the cue? The Einstellung Rigidity Index."""
+"""Does its training history make a learner rely on the cue? The Einstellung Rigidity Index."""
 
 from __future__ import annotations
 
@@ -142,12 +142,12 @@ def _run_files(evidence: Evidence) -> RunFiles:
 
 
 def _proxy(facts: Mapping[str, Any]) -> str | None:
-    """Why the numbers are proxies, where the stream's boxes were found and not given."""
+    """Why the numbers are proxies, if the boxes were found by an audit instead of given."""
     if not (found := facts.get("proxy")):
         return None
     return (
-        f"proxy: an audit found the boxes that are covered ({percent(found['area'])} of an image on average); AD, PD and SFR_rel "
-        "rest on them, not on a known cue"
+        f"proxy: the covered boxes were found by an audit ({percent(found['area'])} of an image on average), so AD, PD "
+        "and SFR_rel depend on them, not on a known cue"
     )
 
 
@@ -158,7 +158,7 @@ def _as_proxy(table: Table | Missing, why: str) -> Table | Missing:
 
 
 def _stream_facts(facts: Mapping[str, Any]) -> StreamFacts | None:
-    if not facts:
+    if not facts.keys() - {"proxy"}:
         return None
     levels = {key: facts.get(key) for key in ("chance", "chance_task", "cue_alone")}
     known = {key: value for key, value in levels.items() if isinstance(value, int | float)}

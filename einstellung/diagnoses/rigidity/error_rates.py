@@ -1,4 +1,4 @@
-"""How often a certain verdict is false, from null studies; measured by ``python -m benchmarks verdicts``."""
+"""False-positive rates of conclusive verdicts in null studies, measured by ``python -m benchmarks verdicts``."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
 from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import percent
+from einstellung.yaml_text import read_yaml
 
 FILE = Path(__file__).with_name("error_rates.yaml")
 
@@ -19,7 +18,7 @@ FILE = Path(__file__).with_name("error_rates.yaml")
 @cache
 def measured_rates() -> Mapping[str, Any]:
     """The measured rates: ``false_alarms`` and ``power`` by verdict and number of seeds, each with its interval."""
-    rates: Mapping[str, Any] = yaml.safe_load(FILE.read_text(encoding="utf-8"))
+    rates: Mapping[str, Any] = read_yaml(FILE)
     return rates
 
 
@@ -30,7 +29,7 @@ def measured_size(seeds: int) -> int | None:
 
 
 def with_error_rates(card: RigidityCard) -> RigidityCard:
-    """The card with a line under every verdict: how often it is false, or how often a red flag would have been found."""
+    """The card with a line below every verdict: its false-positive rate, or the power to detect a red flag."""
     methods = {
         name: record.model_copy(update={"error_rate": error_rate(record)}) if record.pattern else record
         for name, record in card.methods.items()

@@ -1,4 +1,4 @@
-"""A sweep: the same study at several values of one setting, and the page that shows how the index moves with it."""
+"""A sweep: the same study at several values of one setting, and a page that shows how the index depends on it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from einstellung.diagnoses.contract import Members
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, why_undefined
 from einstellung.errors import InputError
+from einstellung.prose import join
 from einstellung.report.family import SWEEP, FamilyPage
-from einstellung.report.notation import DASH, FACETS, join, mean_sd, write
+from einstellung.report.notation import DASH, FACETS, mean_sd, write
 from einstellung.report.tables import Cell, Table
 from einstellung.results.sweep import folder_name
 
@@ -45,7 +46,7 @@ class SweptStudies:
         ]
         labels = [point.label for point in made]
         if twice := [label for label in labels if labels.count(label) > 1]:
-            raise InputError(f"the sweep over {key} holds the value {twice[0]} twice; name every value once")
+            raise InputError(f"the sweep over {key} lists {twice[0]} twice; list every value once")
         sweep = cls(key, tuple(made))
         return cls(key, tuple(sorted(made, key=lambda point: point.value))) if sweep.is_numeric else sweep
 
@@ -97,21 +98,33 @@ def sweep_page(members: Members[RigidityCard]) -> FamilyPage:
 
 
 def sweep_answer(sweep: SweptStudies) -> str:
-    """Where Δ stands at the first and at the last value, for every method that has it at both."""
+    """Δ at the first and the last value, for every method that has both."""
     first, last = sweep.points[0], sweep.points[-1]
     parts = []
     for method in sweep.methods:
         means = [_delta(point, method) for point in (first, last)]
         if len(sweep.points) > 1 and None not in means:
-            parts.append(f"{method} from {write('delta', means[0])} to {write('delta', means[1])}")
+            parts.append(f"{_change(*means)} for {method}")
     values = f"{len(sweep.points)} value{'s' if len(sweep.points) > 1 else ''} of {sweep.key}"
-    moved = f" From {first.label} to {last.label}, reliance on the cue (Δ) goes in {join(parts)}." if parts else ""
-    own = ", every value with a baseline of its own" if sweep.baseline in sweep.methods else ""
+    moved = f" From {first.label} to {last.label}, reliance on the cue (Δ) {join(parts)}." if parts else ""
+    own = ", each value with its own baseline" if sweep.baseline in sweep.methods else ""
     return f"{join(sweep.methods)} at {values}{own}.{moved} {certain_verdicts(sweep)}"
 
 
+def _change(before: float | None, after: float | None) -> str:
+    """As written: a change that the digits do not show is none.
+
+    >>> _change(0.4401, 0.4399), _change(-0.004, 0.856)
+    ('stays at +0.440', 'rises from −0.004 to +0.856')
+    """
+    first, last = write("delta", before), write("delta", after)
+    if first == last or before is None or after is None:
+        return f"stays at {last}"
+    return f"{'rises' if after > before else 'falls'} from {first} to {last}"
+
+
 def certain_verdicts(sweep: SweptStudies) -> str:
-    """Which verdicts are certain, and at which values."""
+    """Which verdicts are conclusive, and at which values."""
     found: dict[str, list[str]] = {}
     for point in sweep.points:
         for method in point.card.compared:
@@ -119,8 +132,8 @@ def certain_verdicts(sweep: SweptStudies) -> str:
             if record.certainty == "holds":
                 found.setdefault(f"{method} {record.pattern}", []).append(point.label)
     if not found:
-        return "No verdict is certain."
-    return "Certain verdicts: " + "; ".join(f"{what} at {join(labels)}" for what, labels in found.items()) + "."
+        return "No verdict is conclusive."
+    return "Conclusive verdicts: " + "; ".join(f"{what} at {join(labels)}" for what, labels in found.items()) + "."
 
 
 def _delta(point: Point, method: str) -> float | None:
@@ -131,10 +144,10 @@ def _delta(point: Point, method: str) -> float | None:
 def _caption(sweep: SweptStudies) -> str:
     words = [
         f"Mean and 95 % interval over seeds at every value of {sweep.key}; {describe_card_seeds(sweep.points[0].card)}.",
-        f"AD, PD and SFR_rel are against {sweep.baseline} trained with the same value; Δ is every model's own.",
-        "Open: only some seeds count. A cross in the strip below a panel: the facet is undefined there, because the "
-        "threshold was not reached or for the reason in the table. An arrow: the interval goes on beyond the frame.",
-        "Grey: within the margin. Methods are shifted a little sideways so that they do not hide each other.",
+        f"AD, PD and SFR_rel are relative to {sweep.baseline} trained with the same value; Δ is absolute.",
+        "Open marker: not all seeds are included. Cross below a panel: the facet is undefined, because the threshold "
+        "was not reached or for the reason in the table. Arrow: the interval extends beyond the frame.",
+        "Grey: within the margin. Methods are offset horizontally to avoid overlap.",
     ]
     return " ".join(words)
 
@@ -182,7 +195,7 @@ def sweep_table(sweep: SweptStudies) -> Table:
             values.append({**numbers, "pattern": record.pattern, "certainty": record.certainty})
     return Table(
         f"The index against {sweep.key}",
-        "Mean ± standard deviation over seeds; AD, PD and SFR_rel against the baseline trained with the same value.",
+        "Mean ± standard deviation over seeds; AD, PD and SFR_rel relative to the baseline trained with the same value.",
         (sweep.key, "method", *(FACETS[key].head for key in SWEPT), "pattern", "certainty"),
         tuple(rows),
         tuple(values),

@@ -1,8 +1,9 @@
-"""The floor: accuracies so low that differences between them say nothing about the cue.
+"""The floor: accuracies so low that their differences are uninformative about the cue.
 
-SFR_rel = -PD - (masked_CL - masked_S). Where covering the cue leaves nothing in either model, SFR_rel is -PD by algebra: a model
-that is better with the cue 'leans more on it', whatever made it better. Such a pair is *saturated*: the cue decides alone in
-both, and the relative index cannot tell more.
+SFR_rel = -PD - (masked_CL - masked_S). If both models are at chance with the cue covered, SFR_rel equals -PD by construction: a
+model that is better with the cue appears to rely more on it, whatever made it better. Such a pair is *saturated*: both models
+depend on the cue alone, and
+the relative index is uninformative.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.statistics import Summary
 
 FLOOR_FACTOR = 3  # times chance; how it was chosen: docs/metrics.md, 'The floor'
-HIGHEST_FLOOR = 0.25  # with fewer than 12 classes a multiple of chance is an accuracy that has to be earned
+HIGHEST_FLOOR = 0.25  # with fewer than 12 classes, a multiple of chance already requires learning
 UNKNOWN_FLOOR = 0.05  # where the number of classes is not known; 3 / 60, the paper's head
 
 
 class Floor(CardPart):
-    """The accuracy up to which a model counts as knowing nothing, chance, and what both rest on.
+    """The accuracy up to which a model counts as knowing nothing, and the chance level it is derived from.
 
     ``classes`` is the number of outputs of the head; None where it is not known.
     """

@@ -1,4 +1,4 @@
-"""The first screen of a card: verdict, certainty and the facets that decide, for every method."""
+"""The first screen of a card: verdict, certainty and deciding facets of every method."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def _reference(record: RigidityMethod, key: str) -> float | None:
 
 def _caption(card: RigidityCard) -> str:
     if not card.is_compared:
-        return "Δ of every method: mean and 95 % interval over seeds. There is nothing to compare it with."
+        return "Δ of every method: mean and 95 % interval over seeds. There is no baseline or method to compare with."
     return (
         f"Mean and 95 % interval over seeds, paired with {card.baseline} by seed. Grey: within the margin. "
         f"Open stars: Δ of {card.baseline} on the same seeds."

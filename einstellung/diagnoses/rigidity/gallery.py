@@ -1,4 +1,4 @@
-"""Single test images beside what every run says of them, with the cue and with it covered."""
+"""Individual test images with each run's predictions, with the cue and with it covered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sweep of two settings: how the index moves with both, as heat maps on one page."""
+"""A sweep of two settings: how the index depends on both, as heat maps on one page."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from einstellung.diagnoses.rigidity.family import (
 )
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds
 from einstellung.metrics.statistics import Summary
+from einstellung.prose import join
 from einstellung.report.family import SWEEP, FamilyPage
-from einstellung.report.notation import join, write
+from einstellung.report.notation import write
 
 FACETS_SHOWN = ("SFR_rel", "PD", "AD")
 
@@ -101,7 +102,7 @@ def grid_page(members: Members[RigidityCard]) -> FamilyPage:
 
 
 def grid_answer(grid: SweptGrid) -> str:
-    """Where each method relies on the cue most and least, against the baseline, and which verdicts are certain."""
+    """Where each method relies on the cue most and least, relative to the baseline, and which verdicts are conclusive."""
     first, second = grid.keys
     parts = []
     for method in grid.methods:
@@ -118,13 +119,13 @@ def grid_answer(grid: SweptGrid) -> str:
                 f"lowest at {low[0]}, {low[1]} ({write('SFR_rel', means[low])})."
             )
     count = f"{join(grid.studies.methods)} at {len(grid.cards)} pairs of {first} and {second}"
-    return " ".join([f"{count}, each with a baseline of its own.", *parts, certain_verdicts(grid.studies)])
+    return " ".join([f"{count}, each with its own baseline.", *parts, certain_verdicts(grid.studies)])
 
 
 def _caption(grid: SweptGrid) -> str:
     return (
-        f"SFR_rel, PD and AD of every method at every pair of {grid.keys[0]} (rows) and {grid.keys[1]} (columns), against "
-        f"{grid.studies.baseline} trained with the same values; mean over seeds; "
-        f"{describe_card_seeds(grid.studies.points[0].card)}. Each facet has one scale for all methods. Bold: the 95 % "
+        f"SFR_rel, PD and AD of every method at every pair of {grid.keys[0]} (rows) and {grid.keys[1]} (columns), "
+        f"relative to {grid.studies.baseline} trained with the same values; mean over seeds; "
+        f"{describe_card_seeds(grid.studies.points[0].card)}. Each facet uses one scale for all methods. Bold: the 95 % "
         "interval over seeds excludes 0. Hatched: undefined or not run."
     )

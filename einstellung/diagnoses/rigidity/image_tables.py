@@ -19,9 +19,10 @@ _SIGNIFICANT = 0.05
 _COLUMNS = (*PLACEMENTS, *PULL)
 _ORIGIN = "from the predictions stored with the chosen checkpoint"
 _MEANING = (
-    "SC: test images of the shortcut classes with the cue (patched), with the same cue at another place (elsewhere), with "
-    "its region covered (masked), never painted (clean). NSC called SC: share of the test images of the other phase 2 "
-    "classes that are taken for a shortcut class as they are, and with the cue put on; pull: the difference."
+    "SC: test images of the shortcut classes with the cue (patched), with the same cue at another position "
+    "(elsewhere), with its region covered (masked), without the cue (clean). NSC called SC: share of test images of "
+    "the other phase 2 classes that are assigned to a shortcut class, without and with the cue added; pull: the "
+    "difference."
 )
 _COUNTS = {
     "both_right": "both right",
@@ -39,10 +40,10 @@ def masking_table(card: RigidityCard, images: PerImage) -> Table:
         rows.append((Cell(method), Cell(str(seed)), *numbers, Cell(p_value(counts.p)), Cell(p_value(counts.p_holm))))
         values.append({"method": method, "seed": seed, **asdict(counts)})
     return Table(
-        "Masked against patched, image by image",
+        "Masked against patched, per image",
         f"The same test images with the cue (patched) and with it covered (masked), {_ORIGIN}. p: exact McNemar test; "
-        f"Holm: corrected over all {len(rows)} runs. Images of one run share its model: a small p speaks of that model, "
-        "the intervals over seeds speak of the method.",
+        f"Holm: corrected over all {len(rows)} runs. Images of one run share its model, so a small p is evidence about "
+        "that model; intervals over seeds are evidence about the method.",
         ("method", "seed", "images", *_COUNTS.values(), "p", "p (Holm)"),
         tuple(rows),
         tuple(values),
@@ -66,7 +67,7 @@ def cue_effect_table(card: RigidityCard, images: PerImage) -> Table:
         numbers = {f"{key}_{part}": getattr(summaries[key], part) for key in _COLUMNS for part in ("mean", "sd", "n")}
         values.append({"method": method, **numbers, "pull_tests": len(tests), "pull_tests_below_0.05": clear})
     return Table(
-        "What the cue does",
+        "Effects of the cue",
         f"Mean ± standard deviation over seeds, {_ORIGIN}. {_MEANING} Last column: seeds in which an exact McNemar test "
         "on 'is called SC', Holm-corrected over all runs, gives p < 0.05.",
         ("method", *(FACETS[key].head for key in _COLUMNS), "pull, p < 0.05"),
@@ -90,7 +91,7 @@ def cue_effect_seed_table(card: RigidityCard, images: PerImage) -> Table:
         }
         values.append({"method": method, "seed": seed, **{key: own.value(key) for key in _COLUMNS}, **numbers})
     return Table(
-        "What the cue does, seed by seed",
+        "Effects of the cue, per seed",
         f"{_ORIGIN[0].upper()}{_ORIGIN[1:]}. {_MEANING} p: exact McNemar test on 'is called SC'; Holm: corrected over all "
         "runs.",
         ("method", "seed", *(FACETS[key].head for key in _COLUMNS), "p", "p (Holm)"),

@@ -1,4 +1,4 @@
-"""What the predictions of single images say: masked against patched, and what the cue does to an image."""
+"""Per-image predictions: masked against patched, and the effect of the cue on each image."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def macro_accuracy(label: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
 
 
 def pull(pairs: ImagePairs, shortcut_classes: IntArray) -> Pull:
-    r"""Does the cue pull images of other classes to the classes that own it?
+    r"""Does the cue pull images of other classes towards the shortcut classes?
 
     .. math:: pull = \frac1n \sum_i [\hat y_i^{cue} \in C_{patch}] - \frac1n \sum_i [\hat y_i \in C_{patch}]
 
@@ -165,12 +165,10 @@ def same_images(predictions: Predictions) -> Check:
                 problems.append(f"{method} seed {seed}: {error}")
     if problems:
         more = f" | and {len(problems) - 6} more" if len(problems) > 6 else ""
-        return Check(name, False, " | ".join(problems[:6]) + more + "; what needs these pairs is left out")
+        return Check(name, False, " | ".join(problems[:6]) + more + "; metrics that need these pairs are omitted")
     if not compared:
-        return Check(name, None, "no run has stored two splits of the same images")
-    return Check(
-        name, True, f"{compared} pairs of splits in {len(predictions)} runs, matched by the images' identities"
-    )
+        return Check(name, None, "no run stored two splits of the same images")
+    return Check(name, True, f"{compared} pairs of splits in {len(predictions)} runs, matched by image index")
 
 
 def same_checkpoint(predictions: Predictions, card: RigidityCard) -> Check:
@@ -188,10 +186,10 @@ def same_checkpoint(predictions: Predictions, card: RigidityCard) -> Check:
     if not compared:
         return Check(name, None, "no accuracy to compare")
     if not differing:
-        return Check(name, True, f"{compared} accuracies recomputed from single images agree")
+        return Check(name, True, f"{compared} accuracies recomputed from per-image predictions agree")
     detail = " | ".join(differing[:4]) + (f" | and {len(differing) - 4} more" if len(differing) > 4 else "")
     if card.final == "last":
-        return Check(name, None, f"the score is read at the last epoch, predictions may be of an earlier one: {detail}")
+        return Check(name, None, f"the score uses the last epoch, but predictions may be from an earlier one: {detail}")
     return Check(name, False, detail)
 
 

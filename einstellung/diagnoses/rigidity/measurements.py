@@ -80,8 +80,9 @@ class PhaseAccuracies:
 class RunMeasures:
     """Everything that is read from one run's curves.
 
-    ``budget`` is None where no patched curve was recorded, or one with gaps: its first crossing would only be the first look.
-    ``step`` is the widest gap between two looks at the patched curve: a time to threshold is known up to one step.
+    ``budget`` is None where no patched curve was recorded, or one with gaps: its first crossing would be unreliable.
+    ``step`` is the widest gap between two evaluations of the patched curve: a time to threshold is known up to one step;
+    ``first`` is its first evaluation after the start, the smallest time to threshold that can be measured.
     ``within`` has the accuracies of the largest logit among the split's own classes.
     """
 
@@ -91,6 +92,7 @@ class RunMeasures:
     E_grid: tuple[float | None, ...]
     budget: float | None
     step: float
+    first: float | None
     checkpoint_epoch: float | None
     accuracies: Accuracies
     within: Accuracies
@@ -100,7 +102,7 @@ class RunMeasures:
 
 
 def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
-    """The rule that picks the final checkpoint, the same for all runs, and what there is to say about it.
+    """The rule that selects the final checkpoint, the same for all runs, and warnings about it.
 
     ``auto`` is the best validation accuracy if every run with T2 rows has a T2_val curve, else the last epoch.
     """
@@ -129,15 +131,16 @@ def final_rule(timeline: Timeline, final: Final) -> tuple[FinalRule, list[str]]:
 def measure(
     timeline: Timeline, method: str, seed: int, settings: RigiditySettings, rule: FinalRule, baseline: str | None
 ) -> RunMeasures:
-    """Read one run. Where it has no T1 behind it, accuracies after T1 are undefined."""
+    """Read one run. If it was not trained on T1, accuracies after T1 are undefined."""
     t1, t2 = timeline.curves(method, seed, "T1"), timeline.curves(method, seed, "T2")
     taus = (settings.tau, *settings.tau_grid)
     times: list[float | None] = [None for _ in taus]
-    budget, step = None, 0.0
+    budget, step, first = None, 0.0, None
     if (patched := watched_curve(t2)) is not None:
         smoothed = smooth(patched.epochs, patched.acc, settings.window, settings.smoothing)
         times = times_to_thresholds(patched.epochs, smoothed, taus)
         budget, step = float(patched.epochs[-1]), widest_step(patched)
+        first = float(patched.epochs[patched.epochs > TOLERANCE][0])
     epoch = checkpoint_epoch(t2, rule)
     fresh = starts_fresh(timeline, method, seed, baseline)
     return RunMeasures(
@@ -147,6 +150,7 @@ def measure(
         E_grid=tuple(times[1:]),
         budget=budget,
         step=step,
+        first=first,
         checkpoint_epoch=epoch,
         accuracies=accuracies_at(t1, t2, epoch, fresh, "acc"),
         within=accuracies_at(t1, t2, epoch, fresh, "acc_within"),
@@ -169,7 +173,7 @@ def watched_curve(t2: Curves) -> Curve | None:
 
 
 def widest_step(curve: Curve) -> float:
-    """The widest gap between two looks at a curve after the start."""
+    """The widest gap between two evaluations of a curve after the start."""
     return float(np.diff(curve.epochs[curve.epochs > TOLERANCE], prepend=0.0).max())
 
 

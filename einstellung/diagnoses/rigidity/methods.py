@@ -10,7 +10,7 @@ from einstellung.diagnoses.rigidity.assessment import ACCURACY, SHOWN, Assessmen
 from einstellung.diagnoses.rigidity.card import ContinualMetrics, Delay, DelaySummary, RigidityMethod, TaskIncremental
 from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.measurements import PhaseAccuracies, RunMeasures
-from einstellung.diagnoses.rigidity.patterns import ALPHA, FEWEST_SEEDS, Certainty
+from einstellung.diagnoses.rigidity.patterns import Certainty, certainty_of
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, RigiditySettings, tau_name
 from einstellung.diagnoses.rigidity.verdict import Case, next_probe, verdict
 from einstellung.diagnoses.rigidity.words import say
@@ -131,10 +131,7 @@ def flag_certainty(found: Assessment, p_holm: float | None) -> Certainty | None:
     if not found.flag or not all(one.met for one in found.flag):
         return None
     fewest = min(found.deciding[one.facet].summary.n for one in found.flag)
-    if fewest < FEWEST_SEEDS:
-        return "too few seeds"
-    sure = all(one.sure for one in found.flag) and p_holm is not None and p_holm <= ALPHA
-    return "holds" if sure else "leans"
+    return certainty_of(found.flag, fewest, p_holm, found.flag_doubts)
 
 
 def _delay(values: Sequence[float | None], sides: Mapping[int, str | None]) -> Delay:

@@ -1,4 +1,4 @@
-"""What the page needs besides the shell: a card for each method, the statistics, the glossary."""
+"""Page content beyond the shell: a card per method, statistics and the glossary."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.diagnoses.rigidity.statistics_tables import statistics_tables
 from einstellung.diagnoses.rigidity.tables import NAMES
 from einstellung.diagnoses.rigidity.wording import CERTAINTIES, PATTERNS, PatternWords, why_undefined
-from einstellung.report.notation import FACETS, interval, join, mean_sd, number, write
+from einstellung.prose import join
+from einstellung.report.notation import FACETS, interval, mean_sd, number, write
 from einstellung.results.probe_names import PROBES
 
 CARD_FACETS = ("AD", "PD", "SFR_rel", "delta", "delta_S", "SFR_rel_within", "PD_specific", "share_lost")
@@ -46,7 +47,7 @@ class ConditionRow:
 
 @dataclass(frozen=True)
 class VerdictCard:
-    """Everything that stands on one method's card, as text."""
+    """One method's card as text."""
 
     method: str
     anchor: str
@@ -80,14 +81,14 @@ def page(card: RigidityCard) -> dict[str, Any]:
 
 
 def page_terms() -> dict[str, str]:
-    """What the page explains on hover: facets by their keys and heads, patterns, certainties and settings by their names."""
+    """Tooltips: facets by key and heading; patterns, certainties and settings by name."""
     settings = {name: field.description or "" for name, field in RigiditySettings.model_fields.items()}
     facets = {name: facet.meaning for facet in FACETS.values() for name in (facet.key, facet.head)}
     return {**settings, **facets, **{pattern.name: pattern.meaning for pattern in PATTERNS.values()}, **CERTAINTIES}
 
 
 def _commands(card: RigidityCard) -> dict[str, str]:
-    """Each command to run next, and the methods that it is for."""
+    """Each recommended command and the methods it applies to."""
     by_command: dict[str, list[str]] = {}
     for method, command in (card.corroboration.next_command if card.corroboration else {}).items():
         by_command.setdefault(command, []).append(method)
@@ -125,12 +126,12 @@ def verdict_card(card: RigidityCard, method: str) -> VerdictCard:
 
 
 def _certainty_words(record: RigidityMethod) -> str:
-    """What the certainty means; where seeds are too few, which facet has how many."""
+    """The meaning of the certainty or, with too few seeds, the seed count of each facet concerned."""
     needed = dict.fromkeys(condition.facet for condition in record.conditions)
     counts = {FACETS[facet].head: record.deciding(facet).n for facet in needed if facet in TRIPLET or facet == "delta"}
     few = {head: n for head, n in counts.items() if 0 < n < FEWEST_SEEDS}
     if record.certainty == "too few seeds" and few:
-        return ", ".join(f"{head} rests on n = {n}" for head, n in few.items()) + f"; {FEWEST_SEEDS} are needed to tell"
+        return ", ".join(f"{head} has n = {n}" for head, n in few.items()) + f"; at least {FEWEST_SEEDS} needed"
     return CERTAINTIES[record.certainty] if record.certainty is not None else ""
 
 
@@ -151,7 +152,7 @@ def _condition_row(condition: Comparison) -> ConditionRow:
     facet, bound = condition.facet, condition.bound
     within = condition.relation == "|.| <"
     relation = "within ±" + number(bound) if within else f"{_RELATIONS[condition.relation]} {write(facet, bound)}"
-    sure = {True: "interval agrees", False: "interval does not settle it", None: "no interval"}[condition.sure]
+    sure = {True: "interval agrees", False: "interval crosses the threshold", None: "no interval"}[condition.sure]
     return ConditionRow(
         text=f"{FACETS[facet].head} {write(facet, condition.value)} {relation}",
         state={True: "met", False: "not met", None: "undefined"}[condition.met],

@@ -20,7 +20,7 @@ _DIGITS = 6  # of an accuracy that is only drawn
 
 
 def page_scripts() -> list[Path | str]:
-    """The page's code: the chart, the scorer, then what stands on the page."""
+    """The page's code: the chart, the scorer, then the page scripts."""
     return [CHART, browser_data.script(), *sorted(Path(__file__).with_name("page_scripts").glob("*.js"))]
 
 
@@ -61,7 +61,7 @@ def has_curves(evidence: Evidence) -> bool:
 
 
 def _curves(evidence: Evidence) -> dict[str, list[list[list[float]] | None]]:
-    """The curves of phase 2 beside the one that the scorer has, a list in the order of the runs for each that was measured."""
+    """The phase 2 curves that the scorer does not have: for each, a list in the order of the runs."""
     found: dict[str, list[list[list[float]] | None]] = {}
     for key, split in SPLIT_OF.items():
         if key == "SC_patch":
@@ -85,7 +85,7 @@ def _levels(card: RigidityCard) -> list[dict[str, Any]]:
 
 
 def _command(evidence: Evidence, card: RigidityCard, defaults: RigiditySettings) -> list[str]:
-    """The command up to what the page lets the reader choose."""
+    """The command without the options that the page lets the reader choose."""
     words = ["einstellung", "score", evidence.source]
     if card.tau_grid != defaults.tau_grid:
         words += ["--tau-grid", ",".join(f"{tau:g}" for tau in card.tau_grid)]

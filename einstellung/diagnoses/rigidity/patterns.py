@@ -1,13 +1,14 @@
 """Which pattern the facets show, and with what certainty.
 
-The conditions are tried in a fixed order and the means decide. Every condition is tested against its own bound; a pattern's p is
-the largest of its conditions', because all of them must hold. How sure the name is follows from that p, corrected for the number
-of methods, and from the 95 % intervals.
+The conditions are tried in a fixed order and the means decide. Every condition is tested against its own bound; a pattern's p
+is
+the largest of its conditions', because all of them must hold. Certainty follows from that p, corrected for the number of
+methods, and from the 95 % intervals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -19,6 +20,7 @@ from einstellung.metrics.statistics import Summary, p_of_moments, summarise
 
 Relation = Literal["<=", "<", ">=", ">", "|.| <"]
 Certainty = Literal["holds", "leans", "too few seeds"]
+Doubt = Literal["copies", "near floor", "censored", "no room"]
 Pattern = Literal[
     "ambiguous", "cue-harmful", "saturated", "red-flag", "benign-avoidance", "shared-shortcut", "benign-transfer"
 ]
@@ -86,13 +88,47 @@ class Decision:
     fewest: int
     p: float | None = None
     withheld: Mapping[Pattern, tuple[Comparison, ...]] | None = None
+    doubts: tuple[Doubt, ...] = ()
 
     def certainty(self, p_holm: float | None) -> Certainty:
-        """``holds``: p at most .05 after Holm's correction, and every 95 % interval on its side."""
-        if self.fewest < FEWEST_SEEDS:
-            return "too few seeds"
-        sure = self.pattern != "ambiguous" and all(condition.sure for condition in self.conditions)
-        return "holds" if sure and p_holm is not None and p_holm <= ALPHA else "leans"
+        """``holds``: p at most .05 after Holm's correction, every 95 % interval on its side, and no doubts."""
+        if self.pattern == "ambiguous":
+            return "too few seeds" if self.fewest < FEWEST_SEEDS else "leans"
+        return certainty_of(self.conditions, self.fewest, p_holm, self.doubts)
+
+
+def certainty_of(
+    conditions: Iterable[Comparison], fewest: int, p_holm: float | None, doubts: tuple[Doubt, ...]
+) -> Certainty:
+    """How certain conditions are that the means meet."""
+    if fewest < FEWEST_SEEDS:
+        return "too few seeds"
+    sure = not doubts and all(condition.sure for condition in conditions)
+    return "holds" if sure and p_holm is not None and p_holm <= ALPHA else "leans"
+
+
+def doubts(
+    conditions: Iterable[Comparison], facets: Mapping[str, Facet], floor: Floor, never: Container[str], copies: bool
+) -> tuple[Doubt, ...]:
+    """Why conditions cannot be certain, however small their p.
+
+    ``copies``: one run counts as several seeds. ``near floor``: SFR_rel is compared, and both masked means are at the floor, so
+    that saturation is not ruled out. ``censored``: AD leaves out a seed that contradicts it, because the side that should be the
+    sooner one never reached the threshold; ``never`` holds the sides that did not, ``method`` and ``baseline``. ``no room``: the
+    baseline reaches the threshold so early that AD cannot be below its bound (``AD_room``: how many epochs sooner a model could
+    be).
+    """
+    found: list[Doubt] = ["copies"] if copies else []
+    masked = [facets[name].summary.mean for name in ("SC_mask", "SC_mask_S")]
+    for one in conditions:
+        if one.facet == "SFR_rel" and all(mean is not None and mean <= floor.level + TOLERANCE for mean in masked):
+            found.append("near floor")
+        if one.facet == "AD" and ("method" if one.relation in ("<=", "<") else "baseline") in never:
+            found.append("censored")
+        room = facets["AD_room"].summary.mean
+        if one.facet == "AD" and one.relation == ">" and room is not None and room <= -one.bound + TOLERANCE:
+            found.append("no room")
+    return tuple(found)
 
 
 def holds(value: float, relation: Relation, bound: float) -> bool:
@@ -136,7 +172,7 @@ def candidates(facets: Mapping[str, Facet], margins: Margins, floor: Floor) -> d
     def all_of(*comparisons: tuple[str, Relation, float]) -> Conditions:
         return tuple(compare(facets, *comparison) for comparison in comparisons)
 
-    # Neither benign word for a model that lives on the cue, nor for one that has not learned the other classes.
+    # No benign name for a model that depends on the cue, nor for one that has not learned the other classes.
     benign: tuple[tuple[str, Relation, float], ...] = (
         ("delta", "<=", margins.SFR_rel),
         ("NSC_lowest", ">", floor.chance),

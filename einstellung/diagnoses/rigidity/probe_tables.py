@@ -1,4 +1,4 @@
-"""Tables of what the probes measured, and of what they say about the verdicts."""
+"""Tables of probe measurements and of the evidence they give on the verdicts."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ COMPARISONS = {
 CONDITIONS = {
     SC_PATCH: "SC, cue present",
     SC_MASK: "SC, cue covered",
-    SC_CLEAN: "SC, never painted",
+    SC_CLEAN: "SC, without the cue",
     NSC: "NSC",
-    NSC_PATCHED: "NSC, cue put on",
+    NSC_PATCHED: "NSC, cue added",
 }
 _NETS = {"fresh": "initialised", "T1": "after T1", "T2": "after T2"}
 _UPDATES = {
@@ -37,8 +37,8 @@ _UPDATES = {
     ("baseline", SC_PATCH): "SC, cue present, against the baseline",
     ("baseline", SC_MASK): "SC, cue covered, against the baseline",
     ("baseline", NSC): "NSC, against the baseline",
-    ("baseline", NSC_PATCHED): "NSC, cue put on, against the baseline",
-    ("cue", NSC_PATCHED): "NSC, by the cue put on",
+    ("baseline", NSC_PATCHED): "NSC, cue added, against the baseline",
+    ("cue", NSC_PATCHED): "NSC, effect of adding the cue",
 }
 
 
@@ -55,7 +55,8 @@ class _Layout:
 _LAYOUTS = {
     "calibration": _Layout(
         "Calibration with and without the cue",
-        "Confidence: the largest probability over the whole head; ECE with 15 bins. Accuracy is over images, not over classes.",
+        "Confidence: the largest probability over the whole head; ECE with 15 bins. Accuracy is averaged over images, "
+        "not classes.",
         "images",
         {
             "accuracy": ("accuracy", 3),
@@ -68,7 +69,7 @@ _LAYOUTS = {
     ),
     "plasticity": _Layout(
         "Plasticity",
-        "Units and features on T2's test images. Gradient norm: mean over T2's first batches, before any step on T2.",
+        "Units and features on T2 test images. Gradient norm: mean over the first T2 batches, before any T2 step.",
         "net",
         {
             "dormant_0": ("dormant, τ = 0", 3),
@@ -81,8 +82,8 @@ _LAYOUTS = {
     ),
     "flips": _Layout(
         "Flips",
-        "Shares of images. Negative: right before and wrong after; positive: the other way round. Two seeds: from the baseline "
-        "of one seed to that of the next.",
+        "Shares of images. Negative: right before and wrong after; positive: the reverse. Two seeds: from one baseline "
+        "seed to the next.",
         "images and change",
         {
             "negative": ("negative", 3),
@@ -111,10 +112,11 @@ def corroboration_table(found: Corroboration) -> Table:
         own = {"value": line.value, "low95": low, "high95": high, "n": line.n}
         values.append({"method": line.method, "probe": line.probe, "speaks": line.speaks, **own})
     note = (
-        "A probe speaks where the 95 % interval of its contrast with the baseline excludes 0, over three seeds or more."
+        "A probe counts as evidence if the 95 % interval of its contrast with the baseline excludes 0 with at least "
+        "three seeds."
     )
     head = ("method", "probe", "speaks", "why")
-    return Table("What the probes say about the verdicts", note, head, tuple(rows), tuple(values), words=4)
+    return Table("Probe evidence on the verdicts", note, head, tuple(rows), tuple(values), words=4)
 
 
 def cka_table(rows: tuple[ProbeRow, ...]) -> Table:
@@ -131,8 +133,9 @@ def cka_table(rows: tuple[ProbeRow, ...]) -> Table:
         values.append({"method": method, "layer": layer, **_numbers({**named, "two_seeds": null.get(layer)})})
     return Table(
         "Representations: CKA",
-        "Unbiased linear CKA, 1 for equal representations; mean ± standard deviation over seeds. Two seeds: the baseline of one "
-        "seed against that of the next, which is what initialisation and order alone do. Intervals over images: probes/cka.json.",
+        "Unbiased linear CKA, 1 for equal representations; mean ± standard deviation over seeds. Two seeds: one "
+        "baseline seed against the next, the effect of initialisation and data order alone. Intervals over images: "
+        "probes/cka.json.",
         ("method", "layer", *(head.replace("\n", " ") for head in COMPARISONS.values()), "baseline, two seeds"),
         tuple(cells),
         tuple(values),

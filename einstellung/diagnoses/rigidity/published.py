@@ -7,11 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from einstellung.diagnoses.card import CardPart
 from einstellung.diagnoses.rigidity.card import PrintedNumber, ReportedNumbers
 from einstellung.results.config import StudyConfig, build_config, merged, read_preset
+from einstellung.yaml_text import read_yaml
 
 _SUPERCLASSES = ("t1", "t2", "shortcut")
 _COMPUTING = ("precision", "device", "threads", "matmul", "compile", "kernels", "layout")  # how, not what, is trained
@@ -29,8 +28,7 @@ class PublishedTable(CardPart):
 
 @cache
 def published() -> PublishedTable:
-    text = Path(__file__).with_name("published.yaml").read_text(encoding="utf-8")
-    return PublishedTable.model_validate(yaml.safe_load(text))
+    return PublishedTable.model_validate(read_yaml(Path(__file__).with_name("published.yaml")))
 
 
 def reported_numbers(methods: Iterable[str]) -> ReportedNumbers:

@@ -9,7 +9,7 @@ from einstellung.diagnoses.baseline import resolve_baseline
 from einstellung.diagnoses.rigidity.assessment import assess
 from einstellung.diagnoses.rigidity.attention import attention_summary
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
-from einstellung.diagnoses.rigidity.checks import log_checks
+from einstellung.diagnoses.rigidity.checks import copied_methods, log_checks
 from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.images import per_image, per_image_checks
 from einstellung.diagnoses.rigidity.measurements import RunMeasures, final_rule, measure
@@ -52,7 +52,8 @@ def score(
     }
     warnings += _warnings(timeline, runs, baseline)
     floor = Floor.of(settings.classes if settings.classes is not None else outputs)
-    found = {method: assess(method, runs, baseline, settings, floor) for method in runs}
+    copied = copied_methods(timeline)
+    found = {method: assess(method, runs, baseline, settings, floor, copied) for method in runs}
     p_holm = dict(zip(found, holm([one.p for one in found.values()]), strict=True))
     flag_p_holm = dict(zip(found, holm([one.flag_p for one in found.values()]), strict=True))
     methods = {
@@ -80,7 +81,7 @@ def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
     attention, unread_attention = attention_of(files)
     checks = per_image_checks(predictions, card) if predictions else []
     if not predictions:
-        unread = [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
+        unread = [f"{one} (in {counted(len(unread), 'run')})" for one in unread[:1]]
     return card.model_copy(
         update={
             "per_image": per_image(predictions) if predictions else None,

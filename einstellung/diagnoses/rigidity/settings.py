@@ -48,7 +48,7 @@ def _margins(value: Any) -> Any:
     if not isinstance(numbers, list | tuple):
         return value
     if len(numbers) != len(Margins.model_fields):
-        raise ValueError("write three numbers from 0 up, for AD, PD and SFR_rel, e.g. 1,0.02,0.02")
+        raise ValueError("give three non-negative numbers for AD, PD and SFR_rel, e.g. 1,0.02,0.02")
     return dict(zip(Margins.model_fields, numbers, strict=True))
 
 
@@ -69,7 +69,7 @@ class RigiditySettings(Settings):
     smoothing: Smoothing = Field(default="trailing", description="Smoothing of curves: trailing, centred or none.")
     tau_grid: Grid = Field(
         default=(0.30, 0.35, 0.40, 0.45, 0.50, 0.55, 0.60),
-        description="Further thresholds at which delays are reported: numbers, or first:last:step.",
+        description="Additional thresholds for reporting delays: numbers, or first:last:step.",
     )
     final: Final = Field(
         default="auto",
@@ -77,13 +77,14 @@ class RigiditySettings(Settings):
         "best-val if every run has a validation curve (auto).",
     )
     margins: Annotated[Margins, BeforeValidator(_margins)] = Field(
-        default=Margins(), description="Smallest AD, PD and SFR_rel that count."
+        default=Margins(), description="Smallest AD, PD and SFR_rel that count as a difference."
     )
 
     classes: int | None = Field(
         default=None,
         ge=2,
-        description="Number of classes in the head, for chance and the floor of masked accuracies; a study of ours knows it.",
+        description="Number of classes in the head, for chance and the floor of masked accuracies; results of `einstellung "
+        "run` record it.",
     )
 
     @field_validator("tau")

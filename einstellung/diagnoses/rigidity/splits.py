@@ -32,14 +32,14 @@ MEANING = {
     T1_ALL: "all phase 1 test images",
     SC_PATCH: "shortcut classes, cue present",
     SC_MASK: "the same images, cue covered",
-    SC_CLEAN: "the same images, never painted",
-    SC_ELSEWHERE: "the same images, cue put at another place",
+    SC_CLEAN: "the same images, without the cue",
+    SC_ELSEWHERE: "the same images, cue at another position",
     NSC: "phase 2 classes without the cue",
-    NSC_PATCHED: "phase 2 classes without the cue, cue put on for the test",
+    NSC_PATCHED: "phase 2 classes without the cue, cue added at test time",
     HABIT_PATCH: "phase 1 test images of the classes with a habit, cue present",
     HABIT_MASK: "the same images, cue covered",
-    VAL: "held out from phase 2 training; chooses the checkpoint",
-    "T1_val": "named for validation in phase 1; shown, not used",
+    VAL: "held out from phase 2 training; selects the checkpoint",
+    "T1_val": "phase 1 validation; shown but not used",
 }
 GROUP = "T2_group_"
 

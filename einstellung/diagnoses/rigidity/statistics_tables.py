@@ -40,9 +40,9 @@ def _tests(card: RigidityCard) -> Table:
             effect = Cell(number(test.d_z, digits=2, signed=True))
             rows.append((*head, Cell(numbers[0]), Cell(numbers[1], why), Cell(numbers[2]), effect, Cell(str(test.n))))
     return Table(
-        "Is the facet different from 0?",
-        "Tests paired by seed with the baseline. Holm: corrected over the methods. d_z: mean difference in standard "
-        "deviations of the differences.",
+        "Does the facet differ from 0?",
+        "Tests paired by seed with the baseline. Holm: corrected over the methods. d_z: mean difference divided by the "
+        "standard deviation of the differences.",
         ("method", "facet", "test", "statistic", "p", "p (Holm)", "d_z", "n"),
         tuple(rows),
         (),
@@ -72,8 +72,8 @@ def _survival(card: RigidityCard) -> Table:
         )
     return Table(
         f"Time to τ = {number(card.tau, digits=2)}, censored seeds included",
-        "Effective epochs, Kaplan-Meier. The restricted mean counts a seed that never crosses with the whole budget; "
-        "the difference is to the baseline, below 0 means earlier.",
+        "Effective epochs, Kaplan-Meier. In the restricted mean, a seed that never crosses counts as the full budget. "
+        "The difference is relative to the baseline; below 0 means earlier.",
         ("method", "reached", "median", "restricted mean", "difference", "95 % interval", "budget"),
         tuple(rows),
         (),
@@ -88,10 +88,10 @@ def _continual(card: RigidityCard) -> Table:
             rows.append((Cell(method), *(Cell(mean_sd("SC_patch", summary)) for summary in summaries)))
     return Table(
         "Continual metrics from the same timeline",
-        "Mean ± standard deviation over seeds. BWT: T1 after T2 minus T1 after T1. FWT: phase 2 accuracy before its "
-        "training, minus an untrained model's. Forgetting: best earlier T1 accuracy minus the last. Intransigence: the "
-        "baseline's phase 2 accuracy minus the continual model's. A dash: not measured, or not defined for a model "
-        "without a phase 1.",
+        "Mean ± standard deviation over seeds. BWT: T1 after T2 minus T1 after T1. FWT: phase 2 accuracy before "
+        "training on it, minus that of an untrained model. Forgetting: best earlier T1 accuracy minus the last. "
+        "Intransigence: the baseline's phase 2 accuracy minus the continual model's. Dash: not measured, or undefined "
+        "for a model without a phase 1.",
         ("method", *_CONTINUAL.values()),
         tuple(rows),
         (),

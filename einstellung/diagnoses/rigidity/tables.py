@@ -45,11 +45,11 @@ REPORTED_COLUMNS = {
     "NSC": ("NSC",),
 }
 
-_NO_PREDICTIONS = "no predictions of single images were stored with these results"
+_NO_PREDICTIONS = "these results have no stored per-image predictions"
 _BY_IMAGE = {
-    "mcnemar": ("Masked against patched, image by image", masking_table, "T2_shortcut_normal and T2_shortcut_masked"),
-    "cue_effect": ("What the cue does", cue_effect_table, "T2_shortcut_normal"),
-    "cue_effect_seeds": ("What the cue does, seed by seed", cue_effect_seed_table, "T2_shortcut_normal"),
+    "mcnemar": ("Masked against patched, per image", masking_table, "T2_shortcut_normal and T2_shortcut_masked"),
+    "cue_effect": ("Effects of the cue", cue_effect_table, "T2_shortcut_normal"),
+    "cue_effect_seeds": ("Effects of the cue, per seed", cue_effect_seed_table, "T2_shortcut_normal"),
 }
 _INCREMENTAL = "Class-incremental and task-incremental accuracy"
 _NO_TASK = "no acc_task in the timeline"
@@ -104,7 +104,7 @@ def table_one(card: RigidityCard) -> Table:
         values.append({"method": method, "n_seeds": record.n_seeds, **_numbers(record, TABLE_ONE)})
     return Table(
         "Table I",
-        "Mean ± standard deviation (ddof 1) over seeds; a single seed has no deviation.",
+        "Mean ± standard deviation (ddof 1) over seeds; undefined for a single seed.",
         ("method", *(FACETS[key].head for key in TABLE_ONE)),
         tuple(rows),
         tuple(values),
@@ -160,9 +160,9 @@ def floor_table(card: RigidityCard) -> Table:
         values.append({"method": method, "saturated": record.saturated, **_numbers(record, FLOOR_COLUMNS)})
     return Table(
         "With the cue covered",
-        "Mean ± standard deviation over seeds. Within: the choice among the shortcut classes only. At the floor: the upper end "
-        f"of the 95 % interval of masked accuracy is at most {card.floor.describe()}. PD − PD NSC: what is specific to the "
-        "cue's classes.",
+        "Mean ± standard deviation over seeds. Within: predictions restricted to the shortcut classes. At the floor: "
+        f"the upper end of the 95 % interval of masked accuracy is at most {card.floor.describe()}. PD − PD NSC: the "
+        "part specific to the shortcut classes.",
         ("method", *(FACETS[key].head for key in FLOOR_COLUMNS), "masked"),
         tuple(rows),
         tuple(values),
@@ -199,7 +199,7 @@ def delay_table(card: RigidityCard) -> Table:
     for method in card.compared:
         record = card.methods[method]
         censored = record.AD.censored
-        words = describe_censored(censored, card.tau) if censored else "every seed counts"
+        words = describe_censored(censored, card.tau) if censored else "all seeds included"
         if not censored and record.AD.mean is None:
             words = why_undefined(card, method, "AD")
         count = Cell(f"{record.AD.n} of {record.n_seeds}")
@@ -248,8 +248,8 @@ def incremental_table(card: RigidityCard) -> Table:
         values.append({"method": method, "accuracy": "acc_task", **known})
     return Table(
         _INCREMENTAL,
-        "Mean ± standard deviation over seeds. Class-incremental: the largest output of the whole head (what the index is "
-        "made of). Task-incremental: the largest among the classes of the image's own phase. SC and NSC at "
+        "Mean ± standard deviation over seeds. Class-incremental: the largest output of the whole head (used by the "
+        "index). Task-incremental: the largest output among the classes of the image's own phase. SC and NSC at "
         f"{describe_rule(card)}; T1 at the end of each phase.{_chance(card.stream_facts or StreamFacts())}",
         ("method", "choice", *(FACETS[key].head for key in INCREMENTAL_COLUMNS)),
         tuple(rows),
@@ -270,7 +270,7 @@ def _chance(facts: StreamFacts) -> str:
     """What guessing would give, as far as the stream's proof knows it.
 
     >>> _chance(StreamFacts(chance=1 / 60, chance_task=1 / 20, cue_alone=1 / 10, phases=("T1", "T2")))
-    ' Chance: 0.017 among all 60 classes, 0.025 among the 40 of T1, 0.050 among the 20 of T2; the cue alone can give 0.100.'
+    ' Chance: 0.017 among all 60 classes, 0.025 among the 40 of T1, 0.050 among the 20 of T2; the cue alone can reach 0.100.'
     """
     if not facts.chance or not facts.chance_task:
         return ""
@@ -280,7 +280,7 @@ def _chance(facts: StreamFacts) -> str:
     if set(facts.phases) == {"T1", "T2"} and total > last:
         parts.append(f"{number(1 / (total - last))} among the {total - last} of T1")
     parts.append(f"{number(1 / last)} among the {last} of T2")
-    cue = f"; the cue alone can give {number(facts.cue_alone)}" if facts.cue_alone is not None else ""
+    cue = f"; the cue alone can reach {number(facts.cue_alone)}" if facts.cue_alone is not None else ""
     return f" Chance: {', '.join(parts)}{cue}."
 
 

@@ -1,4 +1,4 @@
-"""A verdict in words: sentences chosen by the numbers, with the numbers and margins in them."""
+"""Write a verdict: sentences chosen by the numbers, with the numbers and margins filled in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, TRIPLET, Certa
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.diagnoses.rigidity.words import say
 from einstellung.diagnoses.wording import counted, listed_seeds
+from einstellung.metrics.curves import TOLERANCE
 from einstellung.metrics.statistics import Summary
+from einstellung.prose import join
 from einstellung.timeline import SC_MASK, SC_PATCH
 
 
@@ -42,7 +44,7 @@ SYMBOLS = {"delta": "Delta", "delta_S": "Delta_S", "SC_mask": "masked accuracy"}
 
 
 def verdict(case: Case) -> str:
-    """A few sentences: what the facets show, the absolute reliance, what limits it, how sure it is."""
+    """A few sentences: the pattern, the absolute reliance, caveats and certainty."""
     pattern = case.decision.pattern
     if pattern == "ambiguous":
         opening = _ambiguous(case)
@@ -83,10 +85,12 @@ def _compared(case: Case, condition: Comparison) -> str:
 
 
 def _cue_harmful(case: Case) -> str:
-    harm, sensitivity = case.facets["SFR_rel"].mean, case.facets["CSR_rel"].mean
-    if harm is None or sensitivity is None:
+    harm, sensitivity, own = (case.facets[name].mean for name in ("SFR_rel", "CSR_rel", "delta"))
+    if harm is None or sensitivity is None or own is None:
         raise ValueError("the cue-harmful pattern needs the whole triplet")
-    if holds(harm, ">", 0.0):
+    if holds(own, ">", 0.0):
+        hurt = "helped"
+    elif holds(harm, ">", 0.0):
         hurt = "less hurt"
     else:
         hurt = "more hurt" if holds(harm, "<", 0.0) else "hurt as much"
@@ -164,7 +168,7 @@ def _unnamed(case: Case) -> str:
         tau=f"{case.tau:g}",
         speed=say(speed, epochs=counted(margins.AD, "epoch")),
         end=say(side("PD", margins.PD, "higher", "lower", "as high")),
-        reliance=say(side("SFR_rel", margins.SFR_rel, "leans less", "leans more", "leans as much")),
+        reliance=say(side("SFR_rel", margins.SFR_rel, "relies less", "relies more", "relies equally")),
         margins=f"AD {margins.AD:g}, PD {margins.PD:g}, SFR_rel {margins.SFR_rel:g}",
         **{facet: _shown(case, facet) for facet in TRIPLET},
     )
@@ -210,7 +214,7 @@ def _withheld(case: Case) -> list[str]:
 
 
 def _near_floor(case: Case) -> str:
-    """A warning where the masked means are at the floor but not the intervals: SFR_rel may be -PD by algebra."""
+    """A warning where the masked means are at the floor but not the intervals: SFR_rel may equal -PD by construction."""
     own, other = case.facets["SC_mask"].mean, case.facets["SC_mask_S"].mean
     if own is None or other is None or case.saturated or case.unlearned or max(own, other) > case.floor.level:
         return ""
@@ -230,8 +234,19 @@ def _certainty(case: Case) -> list[str]:
     if case.certainty == "holds":
         return [say("conclusive", p=p), *censored]
     unsure = [_symbol(case, condition.facet) for condition in decision.conditions if not condition.sure]
-    crossing = say("crossing", facets=", ".join(unsure)) if unsure else ""
-    return [say("inconclusive", why=" and ".join(part for part in (crossing, p) if part)), *censored]
+    crossing = say("crossings" if len(unsure) > 1 else "crossing", facets=join(unsure)) if unsure else ""
+    tied = [_symbol(case, condition.facet) for condition in decision.conditions if _is_tied(case, condition)]
+    ties = say("tied", facets=join(tied)) if tied else ""
+    doubts = [say(f"doubt: {one}", baseline=case.baseline, tau=f"{case.tau:g}") for one in decision.doubts]
+    return [say("inconclusive", why="; ".join(part for part in (crossing, ties, *doubts, p) if part)), *censored]
+
+
+def _is_tied(case: Case, condition: Comparison) -> bool:
+    """Whether a facet equals its bound in every seed, as at a ceiling: no test can show on which side it lies."""
+    if condition.facet == "NSC_lowest" or condition.relation == "|.| <":
+        return False
+    summary = case.facets[condition.facet]
+    return summary.mean is not None and summary.sd == 0 and abs(summary.mean - condition.bound) <= TOLERANCE
 
 
 def _resolution(case: Case) -> str:
@@ -260,7 +275,7 @@ def next_probe(case: Case) -> str | None:
         return say("next: seeds", seeds=counted(FEWEST_SEEDS - len(case.paired), "more seed"), **names)
     inconclusive = [condition.facet for condition in case.decision.conditions if not _is_conclusive(case, condition)]
     if inconclusive:
-        return say("next: more seeds", facets=", ".join(inconclusive))
+        return say("next: more seeds", facets=join(inconclusive))
     if holds(case.facets["SFR_rel"].mean, ">=", case.margins.SFR_rel):
         return say("next: placement")
     if holds(case.facets["SFR_rel"].mean, "<=", -case.margins.SFR_rel):

@@ -1,4 +1,4 @@
-"""Patterns, certainties, rules and reasons of the rigidity index, as they are written."""
+"""Texts of the rigidity index: patterns, certainties, checkpoint rules and reasons for undefined values."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.settings import Margins
 from einstellung.diagnoses.rigidity.splits import SPLIT_OF
+from einstellung.prose import join
 from einstellung.report.measured import describe_seeds
-from einstellung.report.notation import join, number
+from einstellung.report.notation import number
 
 NEEDS = {
     "AD": ("SC_patch",),
@@ -24,7 +25,7 @@ RELATIVE = ("AD", "PD", "SFR_rel", "CSR_rel", "delta_S")
 
 @dataclass(frozen=True)
 class PatternWords:
-    """A pattern's name, the words that stand beside it, its line in the glossary, and its colour on a terminal."""
+    """A pattern's name, short description, glossary entry and terminal colour."""
 
     name: str
     words: str
@@ -38,53 +39,54 @@ PATTERNS = {
         PatternWords(
             "red-flag",
             "shortcut-induced rigidity",
-            "Faster than the baseline, no worse with the cue present, and leaning on the cue more than the baseline.",
+            "Faster than the baseline, no worse with the cue present, and more reliant on the cue than the baseline.",
             "bad",
         ),
         PatternWords(
             "saturated",
-            "the cue decides alone in both",
-            "With the cue covered neither model is above the floor: SFR_rel is −PD by algebra, and the relative index cannot "
-            "tell what the history adds.",
+            "both models depend on the cue alone",
+            "With the cue covered, neither model is above the floor: SFR_rel equals −PD by construction, so the "
+            "relative index cannot separate the effect of the training history.",
             "warning",
         ),
         PatternWords(
             "cue-harmful",
-            "the cue hurts the baseline",
-            "The baseline is better without the cue, so SFR_rel measures relative harm, not reliance.",
+            "the cue does not help the baseline",
+            "The baseline is no better with the cue than without it, so SFR_rel measures relative harm, not reliance.",
             "odd",
         ),
         PatternWords(
             "shared-shortcut",
-            "both lean on the cue",
-            "The continual model leans on the cue, and so does the baseline: the history adds nothing.",
+            "both rely on the cue",
+            "The continual model and the baseline rely on the cue equally: the training history adds nothing.",
             "warning",
         ),
         PatternWords(
             "benign-avoidance",
             "the cue distracts the continual model",
-            "Faster than the baseline, worse with the cue present, leaning on it less, and hardly at all.",
+            "Faster than the baseline, worse with the cue present, and less reliant on it, with little or no gain from it.",
             "info",
         ),
         PatternWords(
             "benign-transfer",
             "no added reliance on the cue",
-            "Not markedly faster, not better with the cue present, not leaning on it more than the baseline, and hardly at all.",
+            "Not clearly faster than the baseline, not better with the cue present and no more reliant on it, with "
+            "little or no gain from it.",
             "good",
         ),
         PatternWords(
             "ambiguous",
-            "the data do not decide",
-            "A facet is undefined or the facets fit no named pattern.",
+            "undecided",
+            "A facet is undefined, or the facets match no named pattern.",
             "strong",
         ),
     )
 }
 
 CERTAINTIES = {
-    "holds": "every condition is met with p ≤ .05 after Holm's correction over the methods, and with its whole 95 % interval",
-    "leans": "the means say so, but a test or a 95 % interval does not: not conclusive",
-    "too few seeds": "a facet that the pattern needs rests on fewer than three seeds: not enough to tell",
+    "holds": "conclusive: p ≤ .05 after Holm's correction over the methods, and no 95 % interval crosses its threshold",
+    "leans": "not conclusive: the means match the pattern, but a test or a 95 % interval does not confirm it",
+    "too few seeds": "not conclusive: a required facet has fewer than three seeds",
 }
 
 _RULES = {"best-val": "the epoch with the best T2_val accuracy", "last": "the last epoch of phase 2"}
@@ -126,13 +128,13 @@ def describe_censored(censored: Mapping[int, str], tau: float) -> str:
 
 
 def why_undefined(card: RigidityCard, method: str, key: str) -> str:
-    """The reason in a few words, for a mean that is null."""
+    """A short reason why a mean is null."""
     baseline, record = card.baseline, card.methods[method]
     if key in record.why_undefined:
         return record.why_undefined[key]
     if key in RELATIVE:
         if method == baseline:
-            return "the baseline is what the others are compared with"
+            return "this is the baseline"
         if not card.has_baseline:
             return "no baseline in the timeline"
         if key == "AD" and record.AD.censored:
@@ -144,7 +146,7 @@ def why_undefined(card: RigidityCard, method: str, key: str) -> str:
             lacking = [SPLIT_OF[part] for part in NEEDS[key] if card.methods[name].facet(part).mean is None]
             if lacking:
                 return f"{join(lacking)} not measured" + (f" for {name}" if name != method else "")
-        return "its parts were not measured in the same seeds"
+        return "its components were not measured in the same seeds"
     if key == "T1_after_T1":
         return "no phase T1 was trained" if method == baseline else "no T1_all rows in phase T1"
     return f"{SPLIT_OF[key]} not measured"

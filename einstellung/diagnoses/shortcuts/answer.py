@@ -36,7 +36,8 @@ from einstellung.diagnoses.shortcuts.verdict import (
     describe_basis,
 )
 from einstellung.diagnoses.wording import counted, percent, points
-from einstellung.report.notation import join, per_cent
+from einstellung.prose import join
+from einstellung.report.notation import per_cent
 from einstellung.report.tables import Cell, Table
 from einstellung.report.terminal import Overview, Paragraph
 
@@ -81,7 +82,7 @@ def whac_a_mole_sentence(card: ShortcutsCard, methods: Sequence[str], compared: 
     Only conclusive methods count: those that do, and those with a verdict on every cue.
     """
     if not card.has_baseline:
-        return f"Whac-A-Mole cannot be judged: there is no baseline '{card.baseline}'."
+        return f"No verdict on Whac-A-Mole: there is no baseline '{card.baseline}'."
     by = describe_basis(card.basis)
     known = [method for method in compared if method in decided(card)]
     if not known:
@@ -107,8 +108,8 @@ def _nothing_decided(card: ShortcutsCard, compared: Sequence[str]) -> str:
     if 0 < most < LEAST_SEEDS:
         return f"Not conclusive with {counted(most, 'seed')}: a verdict on Whac-A-Mole needs at least {LEAST_SEEDS}."
     return (
-        f"Whac-A-Mole by {describe_basis(card.basis)}: not conclusive. No method compared with {card.baseline} has a verdict on "
-        "every cue."
+        f"Whac-A-Mole by {describe_basis(card.basis)}: not conclusive. No method compared with {card.baseline} has a "
+        "verdict on every cue."
     )
 
 
@@ -128,7 +129,7 @@ def baseline_sentence(card: ShortcutsCard) -> str:
     turned = describe_turned(card, card.last)
     relies = f"; points lost by {describe_basis(card.basis)}: {join(lost)}" if lost else ""
     return (
-        f"{card.baseline}{when}: {percent(own.ID.mean)} on images as in training{relies}. Gaps: {join(named)}."
+        f"{card.baseline}{when}: {percent(own.ID.mean)} on training-like images{relies}. Gaps: {join(named)}."
         f"{f' {turned}' if turned else ''}"
     )
 
@@ -147,7 +148,7 @@ def carry_over_sentence(card: ShortcutsCard) -> str:
         return ""
     found = carried_over(card)
     if not found:
-        return "Carry-over: no reliance on a cue certainly persists after its correlation is gone."
+        return "Carry-over: no reliance on a cue conclusively persists after its correlation is gone."
     parts = []
     for (cue, had, phase), who in found.items():
         left = {method: _left(card, method, cue, had, phase) for method in card.methods}
@@ -156,7 +157,7 @@ def carry_over_sentence(card: ShortcutsCard) -> str:
         references = [name for name in (card.baseline, card.scratch) if name in left and name not in who]
         others = f", compared with {join(f'{left[name]} in {name}' for name in references)}" if references else ""
         parts.append(f"by {by}, reliance on the {cue} of {had} persists after {phase} in {carriers}{others}")
-    return f"Carry-over: {'; '.join(parts)} (points lost where it is uncommon)."
+    return f"Carry-over: {'; '.join(parts)} (points lost where the cue is uncommon)."
 
 
 def _left(card: ShortcutsCard, method: str, cue: str, had: str, phase: str) -> str:
@@ -174,12 +175,13 @@ def judged_by(card: ShortcutsCard) -> str:
     why = [f"{cue}: {found.why}" for cue, found in card.basis.items() if found.why]
     not_twins = f" Not by twins ({'; '.join(why)})." if why else ""
     return (
-        f"Judged at the end of {card.last} against {card.baseline}, paired by seed, by {describe_basis(card.basis)}.{not_twins} "
-        f"Reliance more than {points(card.margin)} points larger is amplified if it is itself above {points(card.margin)}, "
-        f"as much smaller is reduced, if the 95 % interval of the difference {describe_intervals(card)} excludes 0 and p is at "
-        f"most .05 after Holm's correction over methods, with at least {LEAST_SEEDS} seeds; cured if moreover its own interval "
-        "stays within the margin of 0. Gaps decide nothing: where the other cues are common, the ceiling bounds them. A method "
-        f"whose ID accuracy is below {percent(card.level)} is not judged."
+        f"Verdicts compare with {card.baseline} at the end of {card.last}, paired by seed, by "
+        f"{describe_basis(card.basis)}.{not_twins} Reliance more than {points(card.margin)} points larger is amplified "
+        f"if it is itself above {points(card.margin)}, as much smaller is reduced, if the 95 % interval of the "
+        f"difference {describe_intervals(card)} excludes 0 and p is at most .05 after Holm's correction over methods, "
+        f"with at least {LEAST_SEEDS} seeds; cured if moreover its own interval stays within the margin of 0. Gaps do "
+        "not enter the verdict, because the ceiling bounds them where the other cues are common. A method whose ID "
+        f"accuracy is below {percent(card.level)} gets no verdict."
     )
 
 
@@ -193,7 +195,7 @@ def make_overview(card: ShortcutsCard) -> Overview:
         rows.append((Cell(method), whole, *losses, *gap_cells(card, method), worst, Cell(record.verdict.name)))
     note = (
         f"Per cent and points, mean over seeds; {describe_card_seeds(card)}; {describe_final(card)} of {card.last}. "
-        f"{UP}, {DOWN}: reliance certainly more or less than that of {card.baseline}; (×2.94): so many times its gap."
+        f"{UP}, {DOWN}: reliance conclusively higher or lower than that of {card.baseline}; (×2.94): multiple of its gap."
     )
     losses_of = [loss_head(card, cue) for cue in card.cues]
     head = ("method", "ID", *losses_of, *map(gap_head, card.gaps), "worst", "verdict")
@@ -201,5 +203,5 @@ def make_overview(card: ShortcutsCard) -> Overview:
         Paragraph(record.verdict.sentence, lead=f"{method}: ") for method, record in card.methods.items()
     ]
     if len(verdicts) > _MAX_NAMED:
-        verdicts = ["Every verdict in words: --json, or the page (--out)."]
+        verdicts = ["Full verdicts: --json, or the page (--out)."]
     return Overview(Table("Gaps", note, head, tuple(rows), ()), [*make_answer(card), *verdicts])

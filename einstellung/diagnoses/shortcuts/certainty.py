@@ -18,12 +18,12 @@ def why_uncertain(n: int, p_holm: float | None) -> str | None:
     """Why seeds and test do not suffice; None where they do.
 
     >>> why_uncertain(2, 0.001), why_uncertain(5, 0.16), why_uncertain(5, 0.01)
-    ('2 seeds: at least 3 are needed', 'p = 0.160 after Holm', None)
+    ('2 seeds, at least 3 needed', 'p = 0.160 after Holm', None)
     """
     if n < LEAST_SEEDS:
-        return f"{counted(n, 'seed')}: at least {LEAST_SEEDS} are needed"
+        return f"{counted(n, 'seed')}, at least {LEAST_SEEDS} needed"
     if p_holm is None:
-        return "no test: the seeds do not differ"
+        return "no test: no variation between seeds"
     return f"p = {p_holm:.3f} after Holm" if p_holm > ALPHA else None
 
 

@@ -48,7 +48,7 @@ def shortcut_checks(
 
 def groups_are_measured(design: Design, runs: Mapping[str, Runs]) -> Check:
     """Every group of the balanced test, at the chosen epoch of every phase of every run."""
-    name = "every group is measured at the chosen epoch of every phase"
+    name = "every group is evaluated at the selected epoch of every phase"
     lacking, moments = [], 0
     for method, own in runs.items():
         for seed, run in own.items():
@@ -65,14 +65,14 @@ def groups_are_measured(design: Design, runs: Mapping[str, Runs]) -> Check:
 
 def groups_are_equal(timeline: Timeline, design: Design) -> Check:
     """A balanced test: as many images in every group, or shares of predictions would weigh groups unequally."""
-    name = "all test groups hold as many images"
+    name = "all test groups have the same number of images"
     frame = timeline.frame
     sizes = {}
     for split in design.splits(GROUP):
         if counts := sorted({int(n) for n in frame.loc[frame["split"] == split, "n"].dropna()}):
             sizes[split] = counts
     if not sizes:
-        return Check(name, None, "the numbers of images were not recorded")
+        return Check(name, None, "image counts were not recorded")
     distinct = sorted({size for found in sizes.values() for size in found})
     if len(distinct) > 1:
         return Check(name, False, listed(f"{split}: {' or '.join(map(str, found))}" for split, found in sizes.items()))
@@ -92,7 +92,7 @@ def weights_are_known(design: Design) -> Check:
 
 def baseline_is_there(timeline: Timeline, baseline: str | None) -> Check:
     """Without plain training there is nothing to amplify."""
-    name = "there is a baseline that mitigates nothing"
+    name = "there is a baseline without mitigation"
     if baseline is None:
         return Check(name, None, f"no method '{DEFAULT_BASELINE}' among {', '.join(timeline.methods)}")
     return Check(name, True, f"{baseline}, {counted(len(timeline.seeds(baseline)), 'seed')}")
@@ -100,9 +100,9 @@ def baseline_is_there(timeline: Timeline, baseline: str | None) -> Check:
 
 def selection_had_a_choice(design: Design, runs: Mapping[str, Runs], rule: SelectionRule) -> Check:
     """Selection by validation needs epochs to select from: those at which all groups of validation and test were measured."""
-    name = "worst-group validation accuracy had epochs to choose from"
+    name = "worst-group validation accuracy could choose between epochs"
     if rule == "last":
-        return Check(name, None, "the last epoch of every phase counts; validation groups choose nothing")
+        return Check(name, None, "the last epoch of every phase is scored; no selection by validation groups")
     counts, single = {}, set()
     for method, own in runs.items():
         for seed, run in own.items():
@@ -134,11 +134,11 @@ def phases_are_there(timeline: Timeline, design: Design) -> Check:
 
 def split_names_are_understood(timeline: Timeline, design: Design) -> Check:
     """Other splits are ignored; one that begins like a group's name is taken for a typo."""
-    name = "split names are understood"
+    name = "split names are recognised"
     strange = [split for split in timeline.splits if describe_split(split, design.cues) is None]
     slips = [split for split in strange if split.lower().startswith((f"{GROUP}_", f"{VALIDATION}_"))]
     slips += [split for split in strange if split.endswith(tuple(f"_{kind}" for kind in TWINS))]
     if slips:
-        return Check(name, False, f"not used: {', '.join(slips)}")
-    aside = f"; kept but not used: {', '.join(strange)}" if strange else ""
+        return Check(name, False, f"unrecognised: {', '.join(slips)}")
+    aside = f"; ignored: {', '.join(strange)}" if strange else ""
     return Check(name, True, f"{counted(len(timeline.splits) - len(strange), 'known split')}{aside}")

@@ -32,12 +32,13 @@ def carry_overs(
 
     .. math:: C_k(t) = R_k(t), \qquad share = \overline{gap_k(t)} / \overline{gap_k(t')}
 
-    with t' the last phase before t in which the cue went with the label, or against it: uncommon is, in both, what was uncommon
-    in t'. It is ``certain`` that reliance was carried over if at t' its whole interval was above the margin, and what is left is
-    above the margin with its interval above 0; never of a net that starts fresh. Where there is such a net, ``scratch``, the
-    same must hold of what is left minus what that net has, paired by seed: what needs no history was not carried over. The test
-    is of that difference or, without such a net, of what is left; Holm's correction is over all methods but the fresh net. The
-    share of the gap is null unless the gap at t' is below -0.01; of its weightings, ``common`` is that of this cue alone.
+    with t' the last phase before t in which the cue went with the label, or against it: uncommon is, in both, what was
+    uncommon in t'. It is ``certain`` that reliance was carried over if at t' its whole interval was above the margin,
+    and what is left is above the margin with its interval above 0; never of a net that starts fresh. Where there is
+    such a net, ``scratch``, the same must hold of what is left minus what that net has, paired by seed: what needs no
+    history was not carried over. The test is of that difference or, without such a net, of what is left; Holm's
+    correction is over all methods but the fresh net. The share of the gap is null unless the gap at t' is below -0.01;
+    of its weightings, ``common`` is that of this cue alone.
     """
     found: dict[str, list[CarryOver]] = {method: [] for method in runs}
     for place, cue in enumerate(design.cues):
@@ -50,7 +51,11 @@ def carry_overs(
             corrected = holm_over({method: one.p for method, one in left.items() if method != scratch})
             for method, own in runs.items():
                 judged = left[method].model_copy(update={"p_holm": corrected.get(method)})
-                why = "it starts fresh in every phase" if method == scratch else _why_not_carried(judged, margin)
+                why = (
+                    "it is retrained from scratch in every phase"
+                    if method == scratch
+                    else _why_not_carried(judged, margin)
+                )
                 gaps = {
                     weighting: _gap_left(own, fresh[method], place, phase, had, weighting)
                     # a cue whose correlation is gone has no value that is common in the phase: no fourth weighting
@@ -86,11 +91,11 @@ def _why_not_carried(judged: RelianceLeft, margin: float) -> str | None:
     if tested.mean is None or judged.left.mean is None or judged.before.mean is None:
         return "not measured in both phases"
     if judged.before.ci95 is not None and judged.before.ci95[0] <= margin:
-        return "before, reliance was not certainly above the margin"
+        return "earlier reliance was not conclusively above the margin"
     if not _is_beyond(judged.left, margin):
-        return "what is left is not certainly above 0 and the margin"
+        return "the remaining reliance is not conclusively above 0 and the margin"
     if not _is_beyond(tested, margin):
-        return "a fresh net has as much, within margin and interval"
+        return "a network trained from scratch relies as much, within margin and interval"
     return why_uncertain(tested.n, judged.p_holm)
 
 
@@ -129,8 +134,8 @@ def all_trades(
 ) -> dict[str, Trades]:
     """T of every ordered pair of cues: from each phase to the next, and within every phase from the baseline to the method.
 
-    A trade is ``certain`` if T is above the margin, its interval above 0 and p at most .05 after Holm's correction over methods;
-    never between the phases of a net that starts fresh in each: it had nothing to trade.
+    A trade is ``certain`` if T is above the margin, its interval above 0 and p at most .05 after Holm's correction over
+    methods; never between the phases of a net that starts fresh in each: it had nothing to trade.
     """
     between: dict[str, list[PhaseTrade]] = {method: [] for method in runs}
     against: dict[str, list[BaselineTrade]] = {method: [] for method in runs}

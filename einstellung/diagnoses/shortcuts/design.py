@@ -96,7 +96,7 @@ def make_design(
 ) -> Design:
     """The design that a timeline's splits show, with the names and shares that they do not."""
     if not are_shortcuts(timeline.splits):
-        raise InputError("no groups of several shortcuts in the timeline: it has no split such as group_0_11")
+        raise InputError("no groups with several shortcuts in the timeline: expected splits such as group_0_11")
     labels, widths = labels_and_width(timeline.splits)
     if len(widths) > 1:
         raise InputError(
@@ -117,7 +117,7 @@ def make_design(
 def _checked_cues(names: tuple[str, ...], width: int) -> tuple[str, ...]:
     if odd := [name for name in names if not name.strip() or "+" in name or " -> " in name]:
         raise InputError(
-            f"'{odd[0]}' cannot name a cue: names of gaps put cues together by '+' and ' -> '; choose another name"
+            f"'{odd[0]}' cannot be a cue name: '+' and ' -> ' join cues in the names of gaps; choose another name"
         )
     if len(names) != width or len(set(names)) != width:
         raise InputError(

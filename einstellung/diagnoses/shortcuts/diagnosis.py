@@ -49,7 +49,7 @@ class Shortcuts(Diagnosis[ShortcutsSettings, ShortcutsCard]):
 
     def _score(self, evidence: Evidence, settings: ShortcutsSettings, margins: Sequence[float]) -> list[ShortcutsCard]:
         def predictions(rule: SelectionRule) -> tuple[Predictions, Sequence[str]]:
-            return evidence.runs.predictions(last=rule == "last", so="there are no intervals over images")
+            return evidence.runs.predictions(last=rule == "last", so="no intervals over images are available")
 
         return score_by_margin(
             evidence.timeline,

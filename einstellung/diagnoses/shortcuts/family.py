@@ -14,20 +14,21 @@ from einstellung.diagnoses.shortcuts.findings import carried_over, decided, lose
 from einstellung.diagnoses.shortcuts.forest import PILLS
 from einstellung.diagnoses.shortcuts.notation import describe_card_seeds
 from einstellung.diagnoses.shortcuts.page import GLOSSARY
+from einstellung.prose import join
 from einstellung.report.family import FAMILY, FamilyPage
-from einstellung.report.notation import join
 
 if TYPE_CHECKING:
     from einstellung.report.figures.plan import Plan
 
 _TEMPLATE = Path(__file__).with_name("family.html")
 _LISTED = 5  # from so many names on, those that are missing may be named instead
-_CAPTION = """The gap of every cue and method in every study, in points: accuracy where this cue alone does not go with the label
-minus accuracy where all do. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 % interval over
-seeds, which may leave the picture. Behind the name of a cue: the share of training images in which it goes with the label, phase
-by phase; on grey ground it tells nothing any more, and what is left is carried over (diamond: for certain, by {basis}). Where
-one gap moves towards 0 and another away from it (triangle: for certain, by {basis}), one is traded for the other. Dashed:
-{baseline} at the end. Right of 0, the model expects the cue to go against the label. {seeds}; {images}."""
+_CAPTION = """The gap of every cue and method in every study, in points: accuracy where only this cue disagrees with the label
+minus accuracy where all cues agree. Open: at the end of an earlier phase; filled: at the end of the last, with the 95 %
+interval over seeds, which may extend beyond the plot. After each cue's name: the share of training images in which it agrees
+with the label, by phase; on grey, the cue is no longer informative, and any remaining gap is carried over (diamond:
+conclusive, by {basis}). Where one gap moves towards 0 and another away from it (triangle: conclusive, by {basis}), one is
+traded for the other. Dashed: {baseline} at the end. Right of 0, the model expects the cue to disagree with the label. {seeds};
+{images}."""
 
 
 def family_page(members: Members[ShortcutsCard], title: str) -> FamilyPage:
@@ -56,7 +57,7 @@ def _figure(cards: Cards) -> Plan:
         "Gaps from phase to phase, in every study",
         _caption(cards),
         lambda: draw_family(cards),
-        why=None if has_gaps(cards) else "no gap is known",
+        why=None if has_gaps(cards) else "no gap was measured",
     )
 
 
@@ -84,7 +85,7 @@ def _whac_a_mole(cards: Cards) -> str:
     if known and unknown:
         words.append(f"Not conclusive in {join(unknown)}: no method has a verdict on every cue.")
     if lacking:
-        words.append(f"Not judged for lack of a baseline: {join(lacking)}.")
+        words.append(f"No verdict without a baseline: {join(lacking)}.")
     return " ".join(words)
 
 
@@ -94,7 +95,7 @@ def _carry_over(cards: Cards) -> str:
     if not continual:
         return ""
     if not asked:
-        return "No cue loses its correlation, so that no reliance can be carried over."
+        return "No cue loses its correlation, so no reliance can carry over."
     found = {name: who for name in asked if (who := carried_over(cards[name]))}
     if found:
         parts = [
@@ -104,7 +105,7 @@ def _carry_over(cards: Cards) -> str:
         ]
         words = f"Reliance on a cue persists after its correlation is gone {_of(found, cards)}: {'; '.join(parts)}."
     else:
-        words = f"In {join(asked)} no reliance on a cue certainly persists after its correlation is gone."
+        words = f"In {join(asked)} no reliance on a cue conclusively persists after its correlation is gone."
     rest = [name for name in cards if name not in asked]
     return f"{words} In {join(rest)} no cue loses its correlation." if rest else words
 
@@ -115,7 +116,7 @@ def _trade(cards: Cards) -> str:
         return ""
     found = {name: who for name in asked if (who := traded(cards[name]))}
     if not found:
-        return "From phase to phase, no reliance on a cue certainly shrinks while another grows."
+        return "From phase to phase, no reliance on one cue conclusively shrinks while another grows."
     parts = [
         f"{name} ({' to '.join(pair.split(' -> '))}, from {before} to {after}, in {_who(methods, cards[name])})"
         for name, who in found.items()
@@ -133,17 +134,17 @@ def _who(methods: Sequence[str], card: ShortcutsCard) -> str:
 
 
 def _of(found: Mapping[str, Any], cards: Cards) -> str:
-    return f"in {len(found)} of {len(cards)} studies" if len(cards) > 1 else "in the one study"
+    return f"in {len(found)} of {len(cards)} studies" if len(cards) > 1 else "in the only study"
 
 
 def _rests_on(cards: Cards) -> str:
     few = [name for name, card in cards.items() if all(one.n_seeds < LEAST_SEEDS for one in card.methods.values())]
-    nothing = f" Fewer than {LEAST_SEEDS} seeds, so nothing is certain, in {join(few)}." if few else ""
-    too = " (Whac-A-Mole: over test images, too)" if all(card.image_resamples for card in cards.values()) else ""
+    nothing = f" Not conclusive, with fewer than {LEAST_SEEDS} seeds: {join(few)}." if few else ""
+    too = " (Whac-A-Mole: also over test images)" if all(card.image_resamples for card in cards.values()) else ""
     return (
-        f"Judged by {describe_bases(cards)}. Certain: beyond the margin, confirmed by 95 % intervals over seeds{too}, and p at "
-        "most 0.05 after Holm's correction over methods. "
-        f"{_capitalised(_seeds(cards))}; {describe_images(cards)}.{nothing}"
+        f"Verdicts by {describe_bases(cards)}. Conclusive: beyond the margin, confirmed by 95 % intervals over "
+        f"seeds{too}, and p at most 0.05 after Holm's correction over methods. {_capitalised(_seeds(cards))}; "
+        f"{describe_images(cards)}.{nothing}"
     )
 
 

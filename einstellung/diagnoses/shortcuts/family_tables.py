@@ -27,13 +27,14 @@ from einstellung.diagnoses.shortcuts.phase_tables import (
     trade_cell,
 )
 from einstellung.diagnoses.shortcuts.verdict import describe_basis
-from einstellung.report.notation import DASH, join, per_cent
+from einstellung.prose import join
+from einstellung.report.notation import DASH, per_cent
 from einstellung.report.tables import Cell, Table
 
 Cards = Mapping[str, ShortcutsCard]
-_OTHER_CUES = "this study has other cues"
-_ONE_PHASE = "there is one phase only"
-_UNCOMPARED = "it is the baseline, or has no seed in common with it"
+_OTHER_CUES = "this study has different cues"
+_ONE_PHASE = "there is only one phase"
+_UNCOMPARED = "this is the baseline, or it has no seed in common with it"
 _UNKNOWN = Trade(None, None, 0, None, "none", by="main effects", certain=False)
 
 
@@ -54,10 +55,10 @@ def describe_images(cards: Cards) -> str:
     for name, card in cards.items():
         where.setdefault(card.images.pattern, []).append(name)
     if len(where) == 1 and None not in where:
-        return f"{next(iter(where)):,} test images a pattern"
+        return f"{next(iter(where)):,} test images per pattern"
     counts = ["not recorded" if count is None else f"{count:,}" for count in where]
     parts = [f"{count} in {join(names)}" for count, names in zip(counts, where.values(), strict=True)]
-    return f"test images a pattern: {', '.join(parts)}"
+    return f"test images per pattern: {', '.join(parts)}"
 
 
 def describe_bases(cards: Cards) -> str:
@@ -86,7 +87,7 @@ def studies_table(cards: Cards) -> Table:
     for name, card in cards.items():
         images = card.images.pattern
         words = (describe_correlations(card), describe_card_seeds(card), describe_finals(card))
-        count = Cell(DASH, "not recorded, or uneven") if images is None else Cell(f"{images:,}")
+        count = Cell(DASH, "not recorded, or unequal") if images is None else Cell(f"{images:,}")
         rows.append((Cell(name), Cell(words[0]), Cell(str(len(card.methods))), Cell(words[1]), count, Cell(words[2])))
         values.append(
             {"study": name, "correlations": words[0], "methods": len(card.methods), "seeds": words[1]}
@@ -94,8 +95,8 @@ def studies_table(cards: Cards) -> Table:
         )
     return Table(
         "The studies",
-        "Correlations: the share of a phase's training images in which each cue goes with the label. Images: in the balanced "
-        "test, of every pattern of cues that do and do not.",
+        "Correlations: the share of a phase's training images in which each cue agrees with the label. Images: per "
+        "pattern of agreeing and disagreeing cues, in the balanced test set.",
         ("study", "correlations", "methods", "seeds", "images a pattern", "epoch that counts"),
         tuple(rows),
         tuple(values),
@@ -146,11 +147,11 @@ def last_phase_table(cards: Cards) -> Table:
 
 def _last_note(cards: Cards) -> str:
     words = [
-        f"Per cent and points, mean over seeds; {describe_images(cards)}. ID: accuracy on patterns weighted as in the training "
-        "images of the last phase. Reliance: points lost where the cue is uncommon, by "
-        f"{describe_bases(cards)}; ↑, ↓: certainly more or less than {_baselines(cards)}; verdicts rest on it. Gap: accuracy "
-        "where just these cues are uncommon, minus ID, which decides nothing; ×: so many times that of "
-        f"{_baselines(cards)} in the same study (shown above 1). Intervals: tables/last_phase.csv."
+        f"Per cent and points, mean over seeds; {describe_images(cards)}. ID: accuracy on patterns weighted as in the "
+        "training images of the last phase. Reliance: points lost where the cue is uncommon, by "
+        f"{describe_bases(cards)}; ↑, ↓: conclusively higher or lower than {_baselines(cards)}; the basis of verdicts. "
+        "Gap: accuracy where only these cues are uncommon, minus ID; it does not enter the verdict; ×: multiple of the "
+        f"gap of {_baselines(cards)} in the same study (shown above 1). Intervals: tables/last_phase.csv."
     ]
     words += [f"{name}: {turned}" for name, card in cards.items() if (turned := describe_turned(card, card.last))]
     return " ".join(words)
@@ -181,9 +182,10 @@ def carry_over_table(cards: Cards) -> Table:
                     | {"gap": entry.common.gap.mean, "share": entry.common.share.value, "carried_over": carried.text}
                 )
     note = (
-        f"Points, mean ± standard deviation over seeds; {describe_images(cards)}. Before: at the end of the last phase in which "
-        "the cue had a correlation with the label; left: at the end of a phase in which it has none (.5). "
-        f"{describe_carried(_margins(cards, 1))} Gap left: from the pattern in which all cues are common; it decides nothing."
+        f"Points, mean ± standard deviation over seeds; {describe_images(cards)}. Before: at the end of the last phase "
+        "in which the cue was correlated with the label; left: at the end of a phase in which it is not (.5). "
+        f"{describe_carried(_margins(cards, 1))} Gap left: relative to the pattern in which all cues are common; it "
+        "does not enter the verdict."
     )
     shown = ("before", "left", "95 %", "minus fresh net", "p (Holm)", "gap left", "seeds", "carried over")
     head = ("study", "method", "cue", "phases", "by", *shown)
@@ -219,13 +221,12 @@ def trade_table(cards: Cards) -> Table:
                             | {"p": estimate.p, "p_holm": estimate.p_holm, "trade": estimate.certain}
                         )
     note = (
-        f"Points, mean over seeds; {describe_images(cards)}. T = min(what the reliance on the first cue shrank by, what that on "
-        f"the second grew by), by {describe_bases(cards)}: above 0 only if one shrank while the other grew; 'trade' where T is "
-        f"above {_margins(cards, 1)} points, the whole 95 % interval over seeds above 0, and p at most .05 after Holm's "
-        "correction over methods, with at least three seeds; never from phase to phase in a net that starts fresh. From phase to "
-        "phase, common is what goes with the label; from the baseline to the method (vs), at the end of the later phase, what is "
-        "common in it. "
-        "Intervals and p: tables/trade.csv."
+        f"Points, mean over seeds; {describe_images(cards)}. T = min(decrease of reliance on the first cue, increase of "
+        f"reliance on the second), by {describe_bases(cards)}: above 0 only if one shrank while the other grew; 'trade' "
+        f"if T is above {_margins(cards, 1)} points, the whole 95 % interval over seeds above 0, and p at most .05 "
+        "after Holm's correction over methods, with at least three seeds; never from phase to phase in a network "
+        "retrained from scratch. From phase to phase, common means agreeing with the label; from the baseline to the "
+        "method (vs), at the end of the later phase, common in that phase. Intervals and p: tables/trade.csv."
     )
     heads = [pair_head(pair) for pair in pairs]
     head = ("study", "method", "phases", *heads, *(f"vs {_baselines(cards)}: {pair}" for pair in heads), "seeds")

@@ -55,7 +55,7 @@ def _columns(card: ShortcutsCard) -> list[ForestColumn]:
         ForestColumn(
             f"difference {cue}",
             f"{_head(cue)}, against {card.baseline}",
-            f"Reliance on {cue} minus that of {card.baseline}, in points: what is lost where the cue is uncommon.",
+            f"Reliance on {cue} minus that of {card.baseline}: accuracy lost where the cue is uncommon, in points.",
             "relies less",
             "more",
             margin=100 * card.margin,
@@ -80,7 +80,7 @@ def _losses(card: ShortcutsCard) -> list[ForestColumn]:
 
 def _id() -> ForestColumn:
     return ForestColumn(
-        "ID", "ID, %", "Accuracy on test images weighted as the training images are.", centre=None, plotted=False
+        "ID", "ID, %", "Accuracy on test images weighted like the training images.", centre=None, plotted=False
     )
 
 

@@ -29,7 +29,7 @@ def pattern_weights(correlations: Sequence[float]) -> dict[str, float]:
     """
     for rho in correlations:
         if not 0 <= rho <= 1:
-            raise InputError(f"correlation {rho:g}: a share of images from 0 to 1 is needed")
+            raise InputError(f"correlation {rho:g}: give a share of images from 0 to 1")
     return {
         pattern: math.prod(rho if digit == "1" else 1 - rho for digit, rho in zip(pattern, correlations, strict=True))
         for pattern in patterns_of(len(correlations))
@@ -41,14 +41,14 @@ def checked_weights(weights: Mapping[str, float], cues: int) -> dict[str, float]
 
     >>> checked_weights({"1": 0.7, "0": 0.2}, 1)
     Traceback (most recent call last):
-    einstellung.errors.InputError: weights sum to 0.9: they are shares of all images and sum to 1
+    einstellung.errors.InputError: weights sum to 0.9: shares of all images must sum to 1
     """
     wanted = patterns_of(cues)
     if set(weights) != set(wanted):
         raise InputError(f"weights are for {', '.join(weights)}: one for each of {', '.join(wanted)} is needed")
     total = sum(weights.values())
     if min(weights.values()) < 0 or abs(total - 1) > _ROUNDING:
-        raise InputError(f"weights sum to {total:g}: they are shares of all images and sum to 1")
+        raise InputError(f"weights sum to {total:g}: shares of all images must sum to 1")
     return {pattern: float(weights[pattern]) for pattern in wanted}
 
 

@@ -1,11 +1,11 @@
 """The uncertainty of gaps and reliance due to the test images: intervals over images, in addition to those over seeds.
 
-Seeds say how much training varies; they all answer about the same images, and another test would have others. So test images are
-drawn again with replacement, the same ones for every run, and whatever is a mean over seeds stays the mean over those seeds:
-2,000 times, of which the middle 95 % are the interval. Where the sources are stored, all images with the same source object are
-drawn together, among the objects of one value; otherwise images are drawn one by one within every group (class x pattern). A
-twin is drawn with its original. It knows nothing of seeds, as the interval over seeds knows nothing of images;
-:attr:`~einstellung.diagnoses.shortcuts.estimates.GapEstimate.bounds` puts them together.
+Seeds say how much training varies; they all answer about the same images, and another test would have others. So test
+images are drawn again with replacement, the same ones for every run, and whatever is a mean over seeds stays the mean
+over those seeds: 2,000 times, of which the middle 95 % are the interval. Where the sources are stored, all images with
+the same source object are drawn together, among the objects of one value; otherwise images are drawn one by one within
+every group (class x pattern). A twin is drawn with its original. It knows nothing of seeds, as the interval over seeds
+knows nothing of images; :attr:`~einstellung.diagnoses.shortcuts.estimates.GapEstimate.bounds` puts them together.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from einstellung.metrics.curves import SAME_ACCURACY
 from einstellung.metrics.image_pairs import Predictions, of_split
 from einstellung.timeline import Run
 
-CHECK = "predictions are those of the scored epoch, on the same images in every run"
+CHECK = "predictions come from the scored epoch, on the same images in every run"
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -123,7 +123,7 @@ def hits_of_runs(
             for split in splits:
                 table = None if frame is None else of_split(frame, split)
                 if table is None:
-                    why = f"no predictions of {split}"
+                    why = f"no predictions for {split}"
                     break
                 by_class = {
                     label: table[table["label"] == label].sort_index() for label in sorted(set(table["label"].tolist()))
@@ -138,13 +138,13 @@ def hits_of_runs(
                 for label, rows in by_class.items():
                     images = rows.index.to_numpy(dtype=np.int64)
                     if not np.array_equal(identities.setdefault((split, label), images), images):
-                        why = why or f"other images in {split}"
+                        why = why or f"different images in {split}"
                     hits[split, label] = right[label]
             if why is not None:
                 amiss.append(f"{run_name((method, seed))}: {why}")
             found[method, seed] = hits
     if amiss:
-        return {}, {}, Check(CHECK, None, f"{listed(amiss)}; so no intervals over images")
+        return {}, {}, Check(CHECK, None, f"{listed(amiss)}; no intervals over images")
     images_seen = len(np.unique(np.concatenate(list(identities.values()))))
     return found, identities, Check(CHECK, True, f"{images_seen:,} images in {len(found)} runs")
 

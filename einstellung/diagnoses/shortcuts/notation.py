@@ -9,13 +9,14 @@ from einstellung.diagnoses.shortcuts.estimates import GapEstimate
 from einstellung.diagnoses.shortcuts.verdict import BETTER, WORSE
 from einstellung.metrics.ratios import Ratio
 from einstellung.metrics.statistics import Summary
+from einstellung.prose import join
 from einstellung.report.measured import describe_seeds
-from einstellung.report.notation import DASH, join, number
+from einstellung.report.notation import DASH, number
 from einstellung.report.tables import Cell
 
 CUE_HEADS = {"background": "BG", "co-object": "CoObj", "watermark": "WTM"}
-NOT_MEASURED = "not measured, or no training correlations to weigh it by"
-NO_PREDICTIONS = "predictions of single images at that epoch are not known for all runs"
+NOT_MEASURED = "not measured, or no training correlations for the weights"
+NO_PREDICTIONS = "per-image predictions at that epoch are not available for all runs"
 TONES = dict.fromkeys(WORSE, "worse") | dict.fromkeys(BETTER, "better")
 UP, DOWN = "↑", "↓"
 TIMES = "×"
@@ -45,11 +46,11 @@ def describe_turned(card: ShortcutsCard, phase: str) -> str:
     """What common means in a phase in which a cue is reversed; empty where none is."""
     cues = card.turned_in(phase)
     if len(cues) > 1:
-        return (
-            f"In {phase} the common values of {join(cues)} go against the label: uncommon is what goes with the label."
-        )
+        return f"In {phase}, the common values of {join(cues)} disagree with the label, so uncommon means agreeing with it."
     if cues:
-        return f"In {phase} the common value of {cues[0]} goes against the label: uncommon is what goes with the label."
+        return (
+            f"In {phase}, the common value of {cues[0]} disagrees with the label, so uncommon means agreeing with it."
+        )
     return ""
 
 
@@ -65,7 +66,7 @@ def describe_intervals(card: ShortcutsCard) -> str:
     if clusters is None:
         return "over seeds"
     if clusters.by == "image":
-        return "over seeds and test images (drawn one by one: it is not stored which source objects they share)"
+        return "over seeds and test images (resampled individually, because shared source objects were not recorded)"
     return f"over seeds and test images (in {clusters.clusters} clusters by source object)"
 
 
@@ -79,7 +80,7 @@ def describe_finals(card: ShortcutsCard) -> str:
     *earlier, last = card.final_by_phase
     if not earlier or card.final == "last":
         return f"{describe_final(card)}{' of every phase' if earlier else ''}"
-    return f"{', '.join(earlier)}: the last epoch, which the next phase begins with; {last}: {describe_final(card)}"
+    return f"{', '.join(earlier)}: the last epoch, from which the next phase starts; {last}: {describe_final(card)}"
 
 
 def describe_card_seeds(card: ShortcutsCard) -> str:

@@ -27,26 +27,26 @@ from einstellung.diagnoses.shortcuts.verdict import (
     describe_basis,
 )
 from einstellung.diagnoses.wording import percent, points
+from einstellung.prose import join
 from einstellung.report.measured import describe_smoothing
-from einstellung.report.notation import join
 from einstellung.report.pictures import PictureRow
 
 #: Where the page's slider stops.
 MARGINS = (0.0, 0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.075, 0.1, 0.15, 0.2)
 GLOSSARY = {
-    WHAC_A_MOLE: "Reduces or cures the reliance on one cue and amplifies that on another, both beyond the margin; intervals and "
-    "corrected tests agree.",
-    AMPLIFIES: "Amplifies the reliance on at least one cue and reduces it on none, as far as the data decide.",
+    WHAC_A_MOLE: "Reduces or cures the reliance on one cue and amplifies that on another, both beyond the margin; intervals "
+    "and corrected tests agree.",
+    AMPLIFIES: "Amplifies the reliance on at least one cue and reduces it on none, as far as results are conclusive.",
     CURES_ALL: "The reliance on every cue is smaller than the baseline's, and its interval stays within the margin of 0.",
     REDUCES_ALL: "The reliance on every cue is smaller than the baseline's beyond the margin; intervals and corrected tests "
     "agree.",
-    REDUCES_SOME: "The reliance on a cue is reduced and on none amplified; on another the data do not decide, or it is "
-    "unchanged.",
-    UNCHANGED: "The reliance on no cue differs from the baseline's by more than the margin, and intervals and tests say so.",
-    UNDECIDED: "Intervals or corrected tests do not decide, or what is needed was not measured; always so with fewer than three "
-    "seeds.",
-    NOT_LEARNED: "ID accuracy stays below the level: who knows nothing relies on nothing.",
-    FRESH: "Starts fresh in every phase: what reliance and delay are compared with; it mitigates nothing and is not judged.",
+    REDUCES_SOME: "The reliance on a cue is reduced and on none amplified; on another, it is unchanged or not conclusive.",
+    UNCHANGED: "The reliance on no cue differs from the baseline's by more than the margin; intervals and tests agree.",
+    UNDECIDED: "Intervals or corrected tests are not conclusive, or a required value was not measured; always the case with "
+    "fewer than three seeds.",
+    NOT_LEARNED: "ID accuracy is below the required level, so reliance cannot be assessed.",
+    FRESH: "Retrained from scratch in every phase: the reference for reliance and delay. It mitigates nothing and gets no "
+    "verdict.",
 }
 
 
@@ -88,16 +88,17 @@ def _terms(card: ShortcutsCard) -> dict[str, str]:
     cues = card.cues
     example = card.patterns[1] if len(cues) > 1 else card.patterns[-1]
     return {
-        "cue": f"something in a picture that goes with the label in most training images but is not what the label names; here: "
-        f"{join(cues)}. Its value goes with one of the classes",
-        "turned": "a correlation below .5: the cue goes against the label in most training images of the phase. The phase's own "
-        "gaps take for common what is common in its training, so that a gap is what is lost where the cue contradicts that",
-        "pattern": f"a digit for every cue in the order {', '.join(cues)}: 1 where its value goes with the label, 0 where it "
-        f"does not; {example}: {describe_pattern(example, cues, 'with the label', 'against it')}",
+        "cue": f"something in the image that agrees with the label in most training images but does not define it; here: "
+        f"{join(cues)}. Each of its values belongs to one class",
+        "turned": "a correlation below .5: the cue disagrees with the label in most training images of the phase. The "
+        "phase's own gaps define common by its training images, so a gap is the accuracy lost where the cue "
+        "contradicts them",
+        "pattern": f"a digit for every cue in the order {', '.join(cues)}: 1 if its value agrees with the label, 0 if not; "
+        f"{example}: {describe_pattern(example, cues, 'with the label', 'against it')}",
         "group": f"the test images of one class and one pattern; group_{card.labels[0]}_{example} is one",
-        "twin": "a test image with one cue swapped to its other value, or covered, and all else as it was",
-        "effective epoch": "how far a phase is: real images of the phase seen so far, divided by how many it has; replayed "
-        "images do not count",
+        "twin": "a test image with one cue swapped to its other value, or covered, and everything else unchanged",
+        "effective epoch": "progress within a phase: images of the phase seen so far, divided by the size of its training "
+        "set; replayed images do not count",
     }
 
 
@@ -112,12 +113,12 @@ def describe_conditions(card: ShortcutsCard) -> dict[str, str]:
         "correlations in training": "; ".join(correlations) or "not known",
         "weights": describe_weights(card),
         "seeds": describe_card_seeds(card),
-        "test images": f"{images.group:,} a group, {images.test:,} in all"
+        "test images": f"{images.group:,} per group, {images.test:,} in total"
         if images.group
-        else "not recorded, or uneven",
+        else "not recorded, or unequal",
         "final values": describe_finals(card),
-        "baseline": card.baseline if card.has_baseline else f"none ('{card.baseline}' is not there)",
-        "fresh in every phase": card.scratch or "no such method",
+        "baseline": card.baseline if card.has_baseline else f"none ('{card.baseline}' was not run)",
+        "retrained in every phase": card.scratch or "no such method",
         "margin of the verdict": f"{points(card.margin)} points",
         "verdicts rest on": describe_basis(card.basis),
         "intervals of the verdict": f"95 %, {describe_intervals(card)}",

@@ -159,16 +159,16 @@ def history_facets(method: str, scratch: str | None, runs: Mapping[str, Runs], p
 
 def _why_undefined(facet: str, method: str, scratch: str | None, first: bool, paired: bool, censored: bool) -> str:
     if scratch is None:
-        return "no method that starts fresh in every phase"
+        return "no method is retrained from scratch in every phase"
     if method == scratch:
-        return "the fresh net is what the others are compared with"
+        return "this is the network retrained from scratch"
     if first:
-        return "the first phase has no history"
+        return "the first phase has no training history"
     if not paired:
         return f"no seed in common with {scratch}"
     if facet == "AD":
-        return "the threshold was not reached" if censored else "ID accuracy was not watched over the phase"
-    return "ID accuracy is not known"
+        return "the threshold was not reached" if censored else "ID accuracy was not tracked over the phase"
+    return "ID accuracy is unknown"
 
 
 def _lowest(by_group: Mapping[str, Sequence[float | None]]) -> str | None:

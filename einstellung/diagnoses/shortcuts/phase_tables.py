@@ -22,7 +22,7 @@ from einstellung.metrics.statistics import Summary
 from einstellung.report.notation import DASH, mean_sd
 from einstellung.report.tables import Cell, Table
 
-FRESH_NET = "a net that starts fresh in every phase"
+FRESH_NET = "a network retrained from scratch in every phase"
 LEFT_HEADS = ("before", "left", "95 %", "share left", "minus fresh net", "p (Holm)")
 _WEIGHTS = {"own": "own", "fixed": "fixed", "common": "all common", "alone": "all common in the phase"}
 
@@ -50,16 +50,17 @@ def describe_weights(card: ShortcutsCard) -> str:
     fixed = card.fixed_weights
     source = "none" if fixed is None else "given" if fixed.source == "given" else f"those of {fixed.source}"
     words = [
-        f"Weights of ID accuracy: own, from the correlations of the phase itself; fixed, the same in all phases ({source}); all "
-        "common, accuracy where every cue is common stands for ID, so that a gap is of its own cues alone."
+        "Weights of ID accuracy: own, from the correlations of the phase itself; fixed, the same in all phases "
+        f"({source}); all common, accuracy where every cue is common replaces ID, so a gap depends on its own cues "
+        "alone."
     ]
     if card.has_turned_cues:
         turned = [describe_turned(card, phase) for phase in card.phases]
         words += [line for line in turned if line]
         words.append(
-            "Own gaps, and those from all common in the phase, go by that; fixed ones by what is common where the weights come "
-            "from; 'all common' goes with the label in every phase, so that phases can be compared: above 0, the model expects "
-            "the cue to go against the label."
+            "Own gaps, and those relative to all common in the phase, use that definition; fixed gaps use what is "
+            "common where the weights come from; 'all common' means agreeing with the label in every phase, so that "
+            "phases are comparable: above 0, the model expects the cue to disagree with the label."
         )
     return " ".join(words)
 
@@ -83,8 +84,8 @@ def phase_table(card: ShortcutsCard) -> Table:
                     numbers |= {f"{gap} amplification": ratios[gap]}
                 values.append({"method": method, "phase": phase, "weights": weighting, **numbers})
     note = (
-        f"Per cent and points, mean over seeds. {describe_weights(card)} ×: so many times the gap of {card.baseline} in the "
-        "same phase (shown above 1). Intervals: tables/phases.csv."
+        f"Per cent and points, mean over seeds. {describe_weights(card)} ×: multiple of the gap of {card.baseline} in "
+        "the same phase (shown above 1). Intervals: tables/phases.csv."
     )
     head = ("method", "phase", "weights", "ID acc", *map(gap_head, card.gaps))
     return Table("Gaps at the end of every phase", note, head, tuple(rows), tuple(values), words=3)
@@ -121,11 +122,11 @@ def carry_over_table(card: ShortcutsCard) -> Table:
                 )
     head = ("method", "cue", "phases", "measure", *LEFT_HEADS, "carried over")
     note = (
-        "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue had a correlation "
-        "with the label; left: at the end of a phase in which it has none (.5); uncommon is what was uncommon before. "
-        f"{describe_carried(pts(card.margin, signed=False))} Gaps, below 0 where the cue is relied on, stand beside; share left: "
-        "left / before, Fieller's 95 % interval, null unless the gap before is below −1 point. "
-        + describe_weights(card)
+        "Points, mean ± standard deviation over seeds. Before: at the end of the last phase in which the cue was "
+        "correlated with the label; left: at the end of a phase in which it is not (.5); uncommon means uncommon "
+        f"before. {describe_carried(pts(card.margin, signed=False))} Gaps, below 0 if the model relies on the cue, are "
+        "listed for comparison; share left: left / before, Fieller's 95 % interval, null unless the gap before is "
+        "below −1 point. " + describe_weights(card)
     )
     return Table("Carry-over: reliance that outlives its correlation", note, head, tuple(rows), tuple(values), words=4)
 
@@ -133,11 +134,11 @@ def carry_over_table(card: ShortcutsCard) -> Table:
 def describe_carried(margin: str) -> str:
     """When something is carried over for certain."""
     return (
-        "By twins or main effects, as verdicts are: points lost where the cue is uncommon, and what decides. Yes: before, the "
-        f"whole interval is above {margin} points; what is left is above that too with its interval above 0, and so is what is "
-        f"left minus what {FRESH_NET} has in that phase, if there is one: it carries nothing over, and what it relies on needs "
-        "no history; and p is at most .05 with at least three seeds. p: paired t test against that net (without it, of what is "
-        "left against 0), Holm's correction over all methods."
+        "By twins or main effects, as for the verdicts: points lost where the cue is uncommon; this decides. Yes: "
+        f"before, the whole interval is above {margin} points; what is left is above that too with its interval above "
+        f"0, and so is what is left minus what {FRESH_NET} has in that phase, if there is one, since such a network "
+        "cannot carry anything over; and p is at most .05 with at least three seeds. p: paired t test against that "
+        "network (without it, of what is left against 0), Holm's correction over all methods."
     )
 
 
@@ -150,7 +151,9 @@ def reliance_left_cells(card: ShortcutsCard, method: str, entry: CarryOver) -> t
         bounds_cell(judged.left),
         Cell(""),
         spread_cell(judged.minus_fresh, _why_no_fresh(card, method)),
-        p_cell(judged.p_holm, "no test: fewer than two seeds, no spread, or the fresh net itself"),
+        p_cell(
+            judged.p_holm, "no test: fewer than two seeds, no variation, or the network retrained from scratch itself"
+        ),
     )
 
 
@@ -167,8 +170,10 @@ def gap_left_cells(card: ShortcutsCard, method: str, found: GapLeft) -> tuple[Ce
 
 def _why_no_fresh(card: ShortcutsCard, method: str) -> str:
     if method == card.scratch:
-        return "this is the net that starts fresh"
-    return "no seed in common with the fresh net" if card.scratch else "no method starts fresh in every phase"
+        return "this is the network retrained from scratch"
+    if card.scratch:
+        return "no seed in common with the network retrained from scratch"
+    return "no method is retrained from scratch in every phase"
 
 
 def carried_cell(card: ShortcutsCard, method: str, entry: CarryOver) -> Cell:
@@ -207,12 +212,12 @@ def trade_table(card: ShortcutsCard) -> Table:
                     | {"gap_weights": weighting, "gap_T": gaps[pair].mean}
                 )
     note = (
-        "Points, mean over seeds and 95 % interval. T = min(what the reliance on the first cue shrank by, what that on the "
-        "second grew by): above 0 only if one shrank while the other grew; 'trade' where T is above "
-        f"{pts(card.margin, signed=False)} points, its whole interval above 0, and p (t test, Holm's correction over methods) at "
-        "most .05 with at least three seeds. By: twins, or main effects over all patterns. From phase to phase, common is what "
-        "goes with the label; from the baseline to the method, what is common in that phase. Gaps: the same T of the gaps from "
-        "the pattern in which all cues are common, which decides nothing."
+        "Points, mean over seeds and 95 % interval. T = min(decrease of reliance on the first cue, increase of "
+        "reliance on the second): above 0 only if one shrank while the other grew; 'trade' if T is above "
+        f"{pts(card.margin, signed=False)} points, its whole interval above 0, and p (t test, Holm's correction over "
+        "methods) at most .05 with at least three seeds. By: twins, or main effects over all patterns. From phase to "
+        "phase, common means agreeing with the label; from the baseline to the method, common in that phase. Gaps: T "
+        "of the gaps relative to the pattern in which all cues are common; it does not enter the verdict."
     )
     head = ("method", "move", "by", *map(pair_head, pairs), *(f"gaps: {pair_head(pair)}" for pair in pairs))
     return Table("Trade: one reliance shrinks, another grows", note, head, tuple(rows), tuple(values), words=3)
@@ -252,4 +257,4 @@ def history_table(card: ShortcutsCard) -> Table:
         "the end of the phase minus the method's; both with the phase's own weights."
     )
     head = ("method", "phase", "AD", "PD")
-    return Table("What a history costs: AD and PD", note, head, tuple(rows), tuple(values), words=2)
+    return Table("Cost of the training history: AD and PD", note, head, tuple(rows), tuple(values), words=2)

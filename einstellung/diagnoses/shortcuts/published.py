@@ -7,13 +7,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict
 
 from einstellung.diagnoses.shortcuts.card import GroupSizes, PublishedGaps, PublishedStudy
 from einstellung.diagnoses.shortcuts.design import Design
 from einstellung.diagnoses.shortcuts.settings import SelectionRule
 from einstellung.results.config import StudyConfig, TrainingConfig
+from einstellung.yaml_text import read_yaml
 
 _FILE = Path(__file__).with_name("published.yaml")
 _RULES = {"worst-group": "highest worst-group validation accuracy", "last": "the last epoch"}
@@ -37,7 +37,7 @@ class _Paper(BaseModel):
 @cache
 def read_paper() -> _Paper:
     """The paper's numbers and protocol."""
-    return _Paper.model_validate(yaml.safe_load(_FILE.read_text(encoding="utf-8")))
+    return _Paper.model_validate(read_yaml(_FILE))
 
 
 def published_gaps(method: str, config: StudyConfig | None = None) -> PublishedGaps | None:
@@ -73,7 +73,9 @@ def published_study(
     if design.cues == paper.cues and len(design.phases) == 1:
         found = {method: row for method in methods if (row := published_gaps(method, config)) is not None}
     differences = [f"the paper's images are {paper.images}"]
-    differences += ["how these models were trained is not known"] if config is None else training_differences(config)
+    differences += (
+        ["it is not recorded how these models were trained"] if config is None else training_differences(config)
+    )
     differences += measuring_differences(design.correlations.get(design.last), rule, images.group)
     return PublishedStudy(source=paper.source, methods=found, differences=tuple(differences))
 
@@ -95,7 +97,7 @@ def measuring_differences(
     if rule != their_rule:
         found.append(f"{_RULES[rule]} counts (paper: {_RULES[their_rule]})")
     if test_images_a_group not in (None, paper.test_images_a_group):
-        found.append(f"{test_images_a_group} test images a group (paper: {paper.test_images_a_group})")
+        found.append(f"{test_images_a_group} test images per group (paper: {paper.test_images_a_group})")
     return found
 
 
@@ -109,7 +111,7 @@ def training_differences(config: StudyConfig) -> list[str]:
     stream, backbone = config.stream.options, config.backbone.options
     if stream.get("input_modality") == "features":
         found.append(
-            f"the net sees frozen features of {stream.get('extractor')} (paper: it sees pixels and is trained whole)"
+            f"the network is trained on frozen features of {stream.get('extractor')} (paper: end-to-end training on pixels)"
         )
     elif "weights" in backbone:
         start = f"weights of {Path(backbone['weights']).name}" if backbone["weights"] else "random weights"

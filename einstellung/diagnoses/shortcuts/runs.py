@@ -108,7 +108,7 @@ def selection_rule(timeline: Timeline, design: Design, final: str) -> SelectionR
             fewest, where = count, f"{method} seed {seed}, phase {last}"
     if final == "worst-group" and not fewest:
         raise InputError(
-            f"final 'worst-group' needs all val_ and group_ splits at one epoch after 0 at least, which {where} lacks: "
+            f"final 'worst-group' needs all val_ and group_ splits at one or more epochs after 0, missing for {where}: "
             "measure val_{y}_{pattern} too, or choose last"
         )
     return "worst-group" if final == "worst-group" or (fewest and most > 1 and choice) else "last"

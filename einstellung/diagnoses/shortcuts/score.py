@@ -121,8 +121,8 @@ def score_by_margin(
             checks.append(check)
             warnings += odd
             if images is None:
-                warnings.append(f"verdicts go by the intervals over seeds alone: {check.detail}")
-        warnings += unread if found else [f"{one} (so in {counted(len(unread), 'run')})" for one in unread[:1]]
+                warnings.append(f"verdicts use only the intervals over seeds: {check.detail}")
+        warnings += unread if found else [f"{one} (in {counted(len(unread), 'run')})" for one in unread[:1]]
 
     def judged(margin: float) -> ShortcutsCard:
         def end_of(method: str, phase: str) -> PhaseEnd:
@@ -218,13 +218,13 @@ def _warnings(runs: Mapping[str, Runs], design: Design, baseline: str | None) ->
     found = []
     if lacking := [phase for phase in design.phases if design.weights[phase] is None]:
         found.append(
-            f"no training correlations of {', '.join(lacking)}: ID accuracy and gaps are null there; "
-            "give the share of images in which each cue is common (--correlations .95,.95)"
+            f"no training correlations of {', '.join(lacking)}: ID accuracy and gaps are null for them; give the share "
+            "of images in which each cue is common (--correlations .95,.95)"
         )
     if baseline is None:
         found.append(f"no method '{DEFAULT_BASELINE}' in the timeline: there is no amplification and no verdict")
     if len(design.labels) < 2:
-        found.append("groups of a single class: a model that always gives it would look good")
+        found.append("all groups belong to a single class: a model that always predicts it would look good")
     for method, own in runs.items():
         if baseline is not None and method != baseline and (alone := sorted(own.keys() - runs[baseline].keys())):
             left = "it" if len(alone) == 1 else "them"

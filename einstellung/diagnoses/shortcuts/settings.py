@@ -14,9 +14,7 @@ from einstellung.metrics.curves import Smoothing
 DEFAULT_BASELINE = "erm"
 SCRATCH = ("scratch", "scratch_t2")
 SelectionRule = Literal["last", "worst-group"]
-_HOW = (
-    "write the share of images in which each cue is common, e.g. .95,.95, or such a list for each phase, .95,.5/.5,.95"
-)
+_HOW = "give the share of images in which each cue is common, e.g. .95,.95, or one list per phase, .95,.5/.5,.95"
 
 #: One list for all phases, a list for each of them, or lists by the name of the phase.
 Correlations = Sequence[float] | Sequence[Sequence[float]] | Mapping[str, Sequence[float]]
@@ -48,7 +46,7 @@ class ShortcutsSettings(Settings):
     """Settings of a study of several shortcuts."""
 
     baseline: str | None = Field(
-        default=None, description=f"The method that the others are compared with; {DEFAULT_BASELINE} if it was run."
+        default=None, description=f"The method that all others are compared with; {DEFAULT_BASELINE} if it was run."
     )
     final: Literal["auto", "last", "worst-group"] = Field(
         default="auto",
@@ -65,7 +63,7 @@ class ShortcutsSettings(Settings):
         default=0.75,
         gt=0,
         le=1,
-        description="ID accuracy that a method must reach to get a verdict.",
+        description="ID accuracy required for a verdict.",
     )
     tau: float = Field(default=0.9, gt=0, le=1, description="ID accuracy at which the adaptation delay ends.")
     window: int = Field(default=3, ge=1, description="Width of the smoothing window in epochs.")

@@ -14,13 +14,15 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import combinations, product
 
+from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 
 GROUP, VALIDATION = "group", "val"
 CHANGES = ("swapped", "covered")
 TWINS = ("common", *CHANGES)
 COMPOSITE_CUES = ("background", "co-object", "watermark")
-_GROUP = re.compile(r"(group|val)_(\d+)_([01]+)")
+MOST_CUES = 8
+_GROUP = re.compile(r"(group|val)_(\d{1,9})_([01]+)")
 _OF_PHASE = re.compile(r"T([1-9]\d*)_(train|val)")
 _TWIN = re.compile(r"(.+)_(common|swapped|covered)")
 _TWIN_MEANINGS = {
@@ -81,6 +83,11 @@ def labels_and_width(splits: Iterable[str]) -> tuple[tuple[str, ...], tuple[int,
     (('0', '1'), (2,))
     """
     found = [match for split in splits if (match := _GROUP.fullmatch(split)) and match[1] == GROUP]
+    for match in found:
+        if len(match[3]) > MOST_CUES:  # every pattern is a group: their number doubles with each cue
+            raise InputError(
+                f"split '{match[0]}' has the pattern of {len(match[3])} cues: at most {MOST_CUES} are scored"
+            )
     labels = sorted({match[2] for match in found}, key=lambda label: (int(label), label))
     return tuple(labels), tuple(sorted({len(match[3]) for match in found}))
 

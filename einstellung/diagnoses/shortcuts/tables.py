@@ -23,7 +23,8 @@ from einstellung.diagnoses.shortcuts.verdict_tables import (
     verdict_table,
 )
 from einstellung.metrics.ratios import amplification
-from einstellung.report.notation import DASH, join, number, per_cent
+from einstellung.prose import join
+from einstellung.report.notation import DASH, number, per_cent
 from einstellung.report.tables import Cell, Table
 
 _NOT_IN_PAPER = "not in the paper"
@@ -98,12 +99,13 @@ def _reported_row(card: ShortcutsCard, method: str, printed: PublishedGaps) -> t
 
 def _gap_note(card: ShortcutsCard) -> str:
     images = card.images.pattern
-    of = f"{images:,} test images a pattern" if images else "number of test images not recorded"
+    of = f"{images:,} test images per pattern" if images else "number of test images not recorded"
     words = [
-        f"Per cent and points, mean over seeds, at the end of {card.last} ({describe_final(card)}); {of}. ID: accuracy on "
-        f"patterns weighted as in training. {describe_losses(card)} ↑, ↓: certainly more or less than {card.baseline}; verdicts "
-        "rest on these columns. Gap: accuracy where just these cues are uncommon, minus ID; ×: so many times that of "
-        f"{card.baseline} (shown above 1). Gaps decide nothing: they are bounded by the ceiling.",
+        f"Per cent and points, mean over seeds, at the end of {card.last} ({describe_final(card)}); {of}. ID: accuracy "
+        f"on patterns weighted as in training. {describe_losses(card)} ↑, ↓: conclusively higher or lower than "
+        f"{card.baseline}; verdicts use these columns. Gap: accuracy where only these cues are uncommon, minus ID; ×: "
+        f"multiple of the gap of {card.baseline} (shown above 1). Gaps do not enter the verdict, because the ceiling "
+        "bounds them.",
         describe_turned(card, card.last),
         _selection_note(card),
     ]
@@ -122,9 +124,9 @@ def _selection_note(card: ShortcutsCard) -> str:
     if card.final != "worst-group" or not informed:
         return ""
     return (
-        f"The epoch of every method is chosen by the worst of all groups, that of {join(informed)} too: these are told some cues "
-        "only and would by themselves go by the worst group of those; here validation tells them of the other cues as well, "
-        "which flatters them."
+        f"The epoch of every method is selected by the worst of all groups, including that of {join(informed)}. These "
+        "methods know only some cues and would select by the worst group of those; here, validation reveals the other "
+        "cues as well, which favours them."
     )
 
 
@@ -140,8 +142,8 @@ def group_table(card: ShortcutsCard) -> Table:
         values.append({"method": method, **numbers, "worst_group": end.worst_group.mean})
     legend = "; ".join(f"A{pattern}: {describe_pattern(pattern, card.cues)}" for pattern in card.patterns)
     if card.has_turned_cues:
-        legend += "; common means here, in every phase: with the label"
-    size = f"{card.images.group:,} test images a group" if card.images.group else "sizes not recorded"
+        legend += "; here, common means agreeing with the label in every phase"
+    size = f"{card.images.group:,} test images per group" if card.images.group else "sizes not recorded"
     note = (
         f"Per cent, mean ± standard deviation over seeds; mean over classes. {legend}. Worst group: the lowest of all classes "
         f"and patterns in each seed, then the mean; {size}; its name: the group with the lowest mean."
@@ -152,7 +154,7 @@ def group_table(card: ShortcutsCard) -> Table:
 
 def preference_table(card: ShortcutsCard) -> Table:
     """Cue preference: what the predictions on the balanced test agree with."""
-    why = "known exactly for two classes only, and where every group was measured"
+    why = "known exactly only for two classes with every group measured"
     rows, values = [], []
     for method in card.methods:
         shares = card.end(method).preference
@@ -160,9 +162,9 @@ def preference_table(card: ShortcutsCard) -> Table:
         values.append({"method": method, **{what: found.mean for what, found in shares.items()}})
     on = f"{card.images.test:,} test images" if card.images.test else "the test images"
     note = (
-        f"Share of the predictions on the balanced test ({on}) that agree with the label and with the value of each cue, in per "
-        "cent, mean ± standard deviation over seeds. 50: no preference; below: against the cue's value. A net that sees one cue "
-        "alone has 100 for it and 50 for the rest."
+        f"Share of the predictions on the balanced test ({on}) that agree with the label and with the value of each "
+        "cue, in per cent, mean ± standard deviation over seeds. 50: no preference; below: against the cue's value. A "
+        "network that uses only one cue scores 100 for it and 50 for the rest."
     )
     return Table("Cue preference", note, ("method", "the label", *card.cues), tuple(rows), tuple(values))
 

@@ -1,14 +1,15 @@
 """The verdict on mitigation: a word for every method and cue, the sentence behind it, and what both rest on.
 
-d is a method's reliance on a cue minus the baseline's, paired by seed, at the end of the last phase: by twins where every run has
-them, otherwise by main effects over all patterns (:mod:`~einstellung.diagnoses.shortcuts.reliance`). Its 95 % interval allows for
-seeds and, where predictions of single images are known, for test images. *Amplified* if d is above the margin, the interval above
-0, and the method's own reliance above the margin; *reduced* if d is below -margin and the interval below 0; *cured* if moreover
-the interval of the reliance itself stays within the margin of 0; *unchanged* if the interval lies within the margin. Each word
-also needs three seeds and p at most .05 after Holm's correction over the methods that are judged: of a paired t test or, for
-*unchanged*, of equivalence. Otherwise it is *undecided*. Where the baseline does not rely on a cue, there is nothing to reduce. A
-method that reduces the reliance on one cue and amplifies that on another is a Whac-A-Mole. A method whose ID accuracy stays below
-the level is not judged: who knows nothing relies on nothing. Gaps stand beside and decide nothing: the ceiling bounds them.
+d is a method's reliance on a cue minus the baseline's, paired by seed, at the end of the last phase: by twins where
+every run has them, otherwise by main effects over all patterns (:mod:`~einstellung.diagnoses.shortcuts.reliance`). Its
+95 % interval allows for seeds and, where predictions of single images are known, for test images. *Amplified* if d is
+above the margin, the interval above 0, and the method's own reliance above the margin; *reduced* if d is below -margin
+and the interval below 0; *cured* if moreover the interval of the reliance itself stays within the margin of 0;
+*unchanged* if the interval lies within the margin. Each word also needs three seeds and p at most .05 after Holm's
+correction over the methods that are judged: of a paired t test or, for *unchanged*, of equivalence. Otherwise it is
+*undecided*. Where the baseline does not rely on a cue, there is nothing to reduce. A method that reduces the reliance
+on one cue and amplifies that on another is a Whac-A-Mole. A method whose ID accuracy stays below the level is not
+judged: who knows nothing relies on nothing. Gaps stand beside and decide nothing: the ceiling bounds them.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ def _why_open(mean: float, low: float, high: float, margin: float) -> str:
         return "the interval includes 0"
     if abs(mean) > margin:
         return "its own reliance is within the margin"
-    return "the mean difference is within the margin, its interval is not"
+    return "the mean difference is within the margin, but its interval is not"
 
 
 def judge_method(by_cue: Mapping[str, str]) -> str:
@@ -174,14 +175,14 @@ class _Comparison:
             name = BASELINE if method == self.baseline else FRESH
             who = {
                 BASELINE: "The baseline mitigates nothing",
-                FRESH: "Starts fresh in every phase: no history, not judged",
+                FRESH: "Retrained from scratch in every phase: no training history, no verdict",
             }[name]
             sentence = f"{who}. ID accuracy {percent(whole)}; points lost {self._by()}: {losses}. {self._gaps(method)}"
             return MitigationVerdict(name=name, sentence=sentence, cues={})
         if whole < self.level:
             sentence = (
-                f"Not learned: ID accuracy {percent(whole)}, below the level of {percent(self.level)}; what a model that "
-                "does not know the task loses says nothing."
+                f"Not learned: ID accuracy {percent(whole)}, below the level of {percent(self.level)}, so accuracy lost "
+                "without a cue is uninformative."
             )
             return self._open(sentence, "not learned", NOT_LEARNED)
         if self.baseline not in self.ends:
@@ -203,7 +204,7 @@ class _Comparison:
         parts = "; ".join(self._part(method, cue, judged) for cue, judged in cues.items())
         sentence = (
             f"{lead} {self._by()}: {parts}. {self._ceiling(method)}{self._gaps(method)} ID accuracy {percent(whole)}, "
-            f"{_signed(whole - of_baseline)} against {self.baseline}."
+            f"{_signed(whole - of_baseline)} relative to {self.baseline}."
         )
         return MitigationVerdict(name=name, sentence=sentence, cues=cues)
 
@@ -241,7 +242,7 @@ class _Comparison:
             for own in self.ends[name].judged.values():
                 found |= own.ceiling
             named += [f"{name} A{pattern} {acc:.2f}" for pattern, acc in found.items()]
-        return f"Bounded by the ceiling, accuracy that cannot be told from 1: {', '.join(named)}. " if named else ""
+        return f"Bounded by the ceiling (accuracy indistinguishable from 1): {', '.join(named)}. " if named else ""
 
     def _gaps(self, method: str) -> str:
         """The gaps, which stand beside."""
@@ -251,7 +252,7 @@ class _Comparison:
             f"{gap} {_points(found.mean)}" + (f" ({self.baseline} {_points(base[gap].mean)})" if compared else "")
             for gap, found in own.items()
         ]
-        return f"Gaps, which decide nothing: {'; '.join(parts)}."
+        return f"Gaps (not part of the verdict): {'; '.join(parts)}."
 
 
 def describe_basis(basis: Mapping[str, JudgedBasis]) -> str:

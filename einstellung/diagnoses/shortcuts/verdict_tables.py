@@ -24,10 +24,10 @@ from einstellung.report.notation import DASH, number
 from einstellung.report.tables import Cell, Table
 
 _NO_BASELINE = "no baseline with the same seeds"
-_THE_BASELINE = "the baseline is what the others are compared with"
+_THE_BASELINE = "this is the baseline"
 _NO_TWINS = "no twins of this cue were measured"
-_NO_FRESH = "no method that starts fresh in every phase, or it is that method"
-_NO_TEST = "not judged, fewer than two seeds, or no spread"
+_NO_FRESH = "no method is retrained from scratch in every phase, or this is that method"
+_NO_TEST = "no verdict, fewer than two seeds, or no variation"
 _NONE = (None, None)
 
 
@@ -49,8 +49,8 @@ def describe_losses(card: ShortcutsCard) -> str:
 
 def _describe_ceiling(card: ShortcutsCard) -> str:
     rule = (
-        "At the ceiling is an accuracy within the 95 % Wilson interval of n right answers to the n images of a pattern: "
-        "there, reliance cannot show"
+        "At the ceiling: accuracy within the 95 % Wilson interval of n correct out of the n images of a pattern, where "
+        "reliance cannot show"
     )
     found: dict[str, float] = {}
     for judged in card.end(card.baseline).judged.values() if card.has_baseline else ():
@@ -106,23 +106,24 @@ def verdict_table(card: ShortcutsCard) -> Table:
         "verdict",
     )
     note = (
-        f"{describe_losses(card)} Minus {card.baseline}: paired by seed; below 0, the method relies less on the cue. Seeds: t "
-        f"interval. {_over_images(card)}p: paired t test over seeds (unchanged: test of equivalence), Holm's correction over the "
-        f"methods that are judged, for each cue. A verdict needs a difference beyond {pts(card.margin, signed=False)} points, "
-        f"the 95 % interval {describe_intervals(card)} on its side, p at most .05 and at least three seeds."
+        f"{describe_losses(card)} Minus {card.baseline}: paired by seed; below 0, the method relies less on the cue. "
+        f"Seeds: t interval. {_over_images(card)}p: paired t test over seeds (unchanged: test of equivalence), Holm's "
+        "correction over the methods with a verdict, for each cue. A verdict needs a difference beyond "
+        f"{pts(card.margin, signed=False)} points, the 95 % interval {describe_intervals(card)} excluding 0, p at "
+        "most .05 and at least three seeds."
     )
     return Table(
-        "Reliance beside the baseline's: what verdicts rest on", note, head, tuple(rows), tuple(values), words=3
+        "Reliance compared with the baseline: the basis of verdicts", note, head, tuple(rows), tuple(values), words=3
     )
 
 
 def _over_images(card: ShortcutsCard) -> str:
     if not card.image_resamples or card.image_clusters is None:
-        return "Predictions of single images are not known for all runs: verdicts go by seeds alone. "
+        return "Per-image predictions are not available for all runs, so verdicts use seeds only. "
     how = (
         "all images of a source object together"
         if card.image_clusters.by == "source object"
-        else "one by one within every group, because it is not stored which images share a source object"
+        else "individually within every group, because shared source objects were not recorded"
     )
     return (
         f"Images: 95 % of {card.image_resamples:,} draws of the test images with replacement, {how}, the same for all runs. "
@@ -131,7 +132,7 @@ def _over_images(card: ShortcutsCard) -> str:
 
 
 def gap_difference_table(card: ShortcutsCard) -> Table:
-    """Every gap beside the baseline's: difference with its interval, and amplification."""
+    """Every gap compared with the baseline: difference with its interval, and amplification."""
     rows, values = [], []
     for method in card.methods:
         own = card.end(method).own
@@ -176,12 +177,13 @@ def gap_difference_table(card: ShortcutsCard) -> Table:
         "amplification",
     )
     note = (
-        "Points. Gaps stand beside the verdicts and decide nothing: on images where all other cues are common, accuracy is "
-        f"bounded by the ceiling. Minus {card.baseline}: paired by seed; above 0 the gap is smaller. Seeds: t interval. "
+        "Points. Gaps do not enter the verdict: where all other cues are common, the ceiling bounds accuracy. "
+        f"Minus {card.baseline}: paired by seed; above 0 the gap is smaller. Seeds: t interval. "
         f"{_over_images(card)}Amplification: ratio of the means over the same seeds, with Fieller's 95 % interval; null unless "
-        f"the gap of {card.baseline} is below {pts(-SMALLEST_GAP, digits=0)} point. Intervals are not corrected for many tests."
+        f"the gap of {card.baseline} is below {pts(-SMALLEST_GAP, digits=0)} point. "
+        "Intervals are not corrected for multiple tests."
     )
-    return Table("Every gap beside the baseline's", note, head, tuple(rows), tuple(values), words=2)
+    return Table("Every gap compared with the baseline", note, head, tuple(rows), tuple(values), words=2)
 
 
 def _sides(name: str, bounds: tuple[float, float] | None) -> dict[str, float | None]:
@@ -213,13 +215,14 @@ def reliance_table(card: ShortcutsCard) -> Table:
     worths = tuple(f"{symbol} {change}" for symbol in ("Δ", "SFR_rel") for change in CHANGES)
     head = ("method", "phase", "cue", "common", *CHANGES, *worths)
     note = (
-        "Per cent and points, mean ± standard deviation over seeds. Common: test images in which the cue is common; swapped, "
-        "covered: the very same with this cue alone swapped or covered. Δ: common minus that. SFR_rel: Δ minus that of "
-        f"{card.scratch or FRESH_NET}, paired by seed. {_twin_images(card)}"
+        "Per cent and points, mean ± standard deviation over seeds. Common: test images in which the cue is common; "
+        "swapped, covered: the same images with only this cue swapped or covered. Δ: common minus swapped or covered. "
+        f"SFR_rel: Δ minus that of {card.scratch or FRESH_NET}, paired by seed. {_twin_images(card)}"
     )
     if card.has_turned_cues:
         note += (
-            " Common means here, in every phase: with the label; Δ below 0, the model expects the cue to go against it."
+            " Here, common means agreeing with the label in every phase; if Δ is below 0, the model expects the cue to "
+            "disagree with it."
         )
     return Table("Reliance on every cue, by twins", note, head, tuple(rows), tuple(values), words=3)
 

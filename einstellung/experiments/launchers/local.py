@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.experiments.execution import JobRunner
-from einstellung.experiments.launcher import Failure, Launcher, StudyRun, launchers
-from einstellung.experiments.plan import Job, named_in
+from einstellung.experiments.launcher import Failure, Launcher, StudyRun, launchers, may_share_process
+from einstellung.experiments.plan import Job
 from einstellung.experiments.processes import (
     Worker,
     keep_freed_memory,
@@ -32,7 +32,7 @@ from einstellung.results.config import StudyConfig
 class LocalLauncher(Launcher):
     """Runs jobs in worker processes on this machine."""
 
-    def warm_up(self) -> None:
+    def warm_up(self, config: StudyConfig) -> None:
         warm_up()
 
     def run(self, jobs: Sequence[Job], study: StudyRun) -> list[Failure]:
@@ -54,7 +54,7 @@ class LocalLauncher(Launcher):
                         study.display.advanced(job, *content)
                         continue
                     del busy[worker]
-                    if content is None and _may_share_process(job, study.config):
+                    if content is None and may_share_process(job, study.config):
                         idle.append(worker)
                     elif content is None:
                         worker.close()
@@ -86,13 +86,6 @@ def _next_message(worker: Worker, job: Job) -> tuple[str, Any]:
     except (EOFError, OSError):  # the pipe is closed, perhaps in the middle of a message
         return "end", Failure(job, f"its process {worker.exit_reason()}", by_input=False)
     return message
-
-
-def _may_share_process(job: Job, config: StudyConfig) -> bool:
-    """Whether the next job may run in the same process: foreign code may carry state from one run to the next."""
-    modules = [thing.__module__ for thing in named_in(config, job.method)]
-    ours = __name__.partition(".")[0]
-    return not config.plugins and not config.training.compile and all(m.partition(".")[0] == ours for m in modules)
 
 
 def _work(pipe: Connection, config: StudyConfig, root: Path, digests: Mapping[str, str]) -> None:

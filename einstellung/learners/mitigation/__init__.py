@@ -1,4 +1,4 @@
-"""Methods against shortcuts: one short file each, with what the method needs to know of the shortcut."""
+"""Shortcut mitigation methods: one short file each, stating what the method needs to know about the shortcut."""
 
 from einstellung.learners.mitigation.augmix import AugMix
 from einstellung.learners.mitigation.bg_aug import BackgroundAugmentation

@@ -34,8 +34,8 @@ class AugmentedLearner(Learner):
         if self.needs_pictures and not _shows_pictures(stream):
             shown = stream.facts.get("input_modality", "features")
             raise InputError(
-                f"{self.method} changes pixels, and the stream '{stream.name}' shows {shown} instead; leave the method out, or "
-                "let the stream show pixels"
+                f"{self.method} changes pixels, but the stream '{stream.name}' provides {shown}: remove the method, or use a "
+                "stream of pixels"
             )
 
     def begin_epoch(self, phase: Phase, epoch: int) -> None:
@@ -76,14 +76,14 @@ class ReplacingLearner(AugmentedLearner):
 
 
 def require_share(method: str, options: Any, *keys: str) -> None:
-    """One clear line about an option that must lie between 0 and 1."""
+    """Refuse an option outside 0..1."""
     for key in keys:
         if not 0 <= getattr(options, key) <= 1:
             raise InputError(f"learners.{method}.{key} is {getattr(options, key)}: it must lie between 0 and 1")
 
 
 def require_above_zero(method: str, options: Any, *keys: str) -> None:
-    """One clear line about an option that must be above 0."""
+    """Refuse an option that is not above 0."""
     for key in keys:
         if not getattr(options, key) > 0:
             raise InputError(f"learners.{method}.{key} is {getattr(options, key)}: it must be above 0")

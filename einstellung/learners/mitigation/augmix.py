@@ -86,7 +86,7 @@ def jensen_shannon(logits: Sequence[Tensor]) -> Tensor:
 
 @learners.register("augmix")
 class AugMix(AugmentedLearner):
-    """The same prediction for an image and for two views of it that are changed a little."""
+    """Consistent predictions for an image and two augmented views of it."""
 
     Options: ClassVar[type] = AugMixOptions
     workload: ClassVar[Workload] = Workload(step_cost=3.5)  # three passes, and the views

@@ -1,6 +1,6 @@
 """Background augmentation, BG Aug (Ryali, Schwab and Morcos, 2021; Xiao et al., 2021).
 
-With probability p an image gets a background that goes with another class, and keeps its label: loss = CE(f(x~), y).
+With probability p an image gets a background that is correlated with another class, and keeps its label: loss = CE(f(x~), y).
 Needs: the type of shortcut, and a stream that can change an image's background. Differs from the Whac-A-Mole paper's code in
 that targets come with their masks rather than from saliency maps, and in that half of the images are drawn in every
 epoch rather than taken from two concatenated sets, which gives the same share. A changed image is made from the raw one, with
@@ -43,8 +43,8 @@ class BackgroundAugmentation(ReplacingLearner):
         stream = self.context.presentation.stream
         if BACKGROUND not in stream.interventions:
             raise InputError(
-                f"bg_aug needs a stream that can change an image's background, and '{stream.name}' cannot; leave the method "
-                "out, or take a stream of composites"
+                f"bg_aug needs a stream that can change an image's background; '{stream.name}' cannot: remove the method, or "
+                "use a stream of composites"
             )
         self._background = stream.interventions[BACKGROUND]
 

@@ -1,8 +1,8 @@
 """Counterfactual and factual augmentation, CF+F Aug (Chang, Adam and Goldenberg, 2021).
 
-With the box that the target lies in, two more images of every x: the factual one x_f keeps the box, and a random colour with
-noise takes the place of everything outside it; of the counterfactual one x_c the box is filled with the colour that is 0
-after normalisation. loss = CE(f(x), y) + CE(f(x_f), y) + CE(f(x_c), not y), all three in one pass. For two
+From the target's box, two more images of every x: the factual image x_f keeps the box and replaces everything outside it by a
+random colour with noise; the counterfactual image x_c has the box filled with the colour that is 0 after normalisation.
+loss = CE(f(x), y) + CE(f(x_f), y) + CE(f(x_c), not y), all three in one pass. For two
 classes, 'not y' is the other class; for more, every other class that is known so far has an equal share of the label.
 The colour is uniform in [0, 1] per channel, one for an image; the noise is N(0, .2) per value, the sum is cut to [0, 1].
 Needs: the type of shortcut (that it lies outside the target), and where the target is. Differs from the Whac-A-Mole paper's
@@ -60,8 +60,8 @@ class CounterfactualAndFactual(AugmentedLearner):
         stream = self.context.presentation.stream
         if stream.target_boxes is None:
             raise InputError(
-                f"cff_aug needs to know where the target is in an image, and the stream '{stream.name}' does not know; "
-                "leave the method out, or take a stream of composites"
+                f"cff_aug needs the target's place in every image; the stream '{stream.name}' does not have it: "
+                "remove the method, or use a stream of composites"
             )
         self._boxes = stream.target_boxes
 
@@ -69,7 +69,7 @@ class CounterfactualAndFactual(AugmentedLearner):
         super().begin_phase(phase)
         known = {label for one in (*self.context.earlier(phase), phase) for label in one.classes}
         if len(known) < 2:
-            raise InputError(f"cff_aug flips labels, and in {phase.name} no second class is known yet")
+            raise InputError(f"cff_aug flips labels, but in {phase.name} only one class is known")
         self._known = torch.tensor(sorted(known), device=self.context.device)
 
     def objective(self, batch: Batch) -> Tensor:

@@ -42,7 +42,7 @@ def find_font(method: str, given: str | None) -> Path:
         if path.is_file() and has_characters(path):
             return path
     raise InputError(
-        f"{method} draws Chinese characters, and no font with them was found: give its path as learners.{method}.font, or "
+        f"{method} draws Chinese characters, but no font with them was found: give its path as learners.{method}.font, or "
         "install one (Debian: fonts-noto-cjk-extra)"
     )
 

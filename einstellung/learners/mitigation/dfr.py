@@ -53,7 +53,7 @@ class DFRWorkload(Workload):
 
 @learners.register("dfr")
 class DeepFeatureReweighting(RetrainsLastLayer, GroupLearner):
-    """The features of plain training, reweighted on a subset in which the known cues are independent of the class."""
+    """Plain training, then a new last layer on a subset in which the known cues are independent of the class."""
 
     Options: ClassVar[type] = DFROptions
     method: ClassVar[str] = "dfr"

@@ -1,6 +1,6 @@
-"""Empirical risk minimisation: plain fine-tuning, under the name that it has where shortcuts are mitigated.
+"""Empirical risk minimisation: plain fine-tuning under its name in the mitigation literature.
 
-min_theta mean CE(f_theta(x), y). Needs: nothing. What other methods' gaps are compared with.
+min_theta mean CE(f_theta(x), y). Needs: nothing. The reference for other methods' gaps.
 """
 
 from __future__ import annotations
@@ -13,6 +13,6 @@ from einstellung.learners.sgd import FineTuning
 
 @learners.register("erm")
 class EmpiricalRiskMinimisation(FineTuning):
-    """The mean cross entropy."""
+    """Plain training with the mean cross entropy."""
 
     combines: ClassVar[bool] = True

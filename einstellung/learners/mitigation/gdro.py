@@ -1,11 +1,11 @@
-"""Group DRO (Sagawa, Koh, Hashimoto and Liang, 2020): the loss of the group that is doing worst.
+"""Group DRO (Sagawa, Koh, Hashimoto and Liang, 2020): minimise the loss of the worst group.
 
 L_g = mean CE(f(x), y) over the images of group g in the batch, a group being class x values of the known cues. Every step
 q_g <- q_g exp(eta L_g), then q <- q / sum(q), then a step on sum_g q_g L_g. Images are drawn so that every group is equally
 likely, as many in an epoch as the phase has, with replacement.
 
 Needs: image-level labels (``cues``: of which shortcuts; null: of all). q is reset in every phase, equal over the groups of its
-images; a group that only replay brings in joins with the mean weight of the others when it is first met.
+images; a group that only occurs in replay joins with the mean weight of the others when it is first seen.
 Differs from the original, as Whac-A-Mole's code does, in that there is no adjustment by group size; and in that groups without
 any image have no weight.
 """
@@ -29,7 +29,7 @@ from einstellung.streams.transfer import to_device
 
 
 class GroupWeights:
-    """The weights q of groups: multiplied by exp(``step`` x loss), then brought back to a sum of one.
+    """The weights q of groups: multiplied by exp(``step`` x loss), then normalised to a sum of one.
 
     >>> weights = GroupWeights(3, step=0.5)
     >>> loss = weights.weighted(torch.tensor([2.0, 4.0, 0.0]), torch.tensor([0, 0, 2]))
@@ -39,7 +39,7 @@ class GroupWeights:
 
     def __init__(self, n_groups: int, step: float = 0.01, device: torch.device | str = "cpu") -> None:
         self.step = step
-        self.q = torch.zeros(n_groups, device=device)  # zero: not met so far
+        self.q = torch.zeros(n_groups, device=device)  # zero: not seen so far
 
     def expect(self, groups: Tensor) -> None:
         """Add these groups, with the mean weight of those already known."""
@@ -98,7 +98,7 @@ class GroupDRO(GroupLearner):
         self.weights.expect(to_device(self.groups_of(phase.train), self.context.device))
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """Every group equally often, in an order that belongs to (seed, phase, epoch)."""
+        """Every group equally often, in an order determined by (seed, phase, epoch)."""
         draws = generator(self.context.seed, "order", phase.name, epoch)
         return balanced_batches(self.groups_of(phase.train), size, draws)
 

@@ -14,7 +14,7 @@ from einstellung.learners.learner import Context, Learner, option
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase, Stream
 
-# For estimates of time: where one cue goes with the label in 95 of 100 images, four equal groups are a tenth of all.
+# For time estimates: if a cue agrees with the label in 95 of 100 images, four equal groups are a tenth of all.
 SUBSET_SHARE = 0.1
 
 
@@ -26,7 +26,7 @@ def cue_bits(stream: Stream, cues: tuple[str, ...] | None) -> tuple[int, ...]:
         if name not in stream.cue_names:
             there = ", ".join(stream.cue_names) or "none with a name"
             raise InputError(
-                f"an option 'cues' names '{name}', which the stream '{stream.name}' does not have; it has: {there}"
+                f"the option 'cues' names '{name}', which the stream '{stream.name}' does not have; it has: {there}"
             )
     return tuple(stream.cue_names.index(name) for name in cues)
 
@@ -62,7 +62,7 @@ def group_numbers(images: ImageSet, bits: Sequence[int]) -> Tensor:
 
 
 def balanced_batches(groups: Tensor, size: int, draws: torch.Generator) -> tuple[Tensor, ...]:
-    """As many rows as there are images, drawn with replacement, every group that is there being equally likely.
+    """As many rows as there are images, drawn with replacement; every group present is equally likely.
 
     An image's probability is 1 / (number of groups x size of its own group).
 
@@ -78,7 +78,7 @@ def balanced_batches(groups: Tensor, size: int, draws: torch.Generator) -> tuple
 
 
 def balanced_subset(groups: Tensor, draws: torch.Generator) -> Tensor:
-    """Rows, in order: of every group that is there as many as the smallest one has, drawn without replacement.
+    """Rows, in order: from every group present, as many as the smallest one has, drawn without replacement.
 
     >>> groups = torch.tensor([0, 0, 0, 0, 1, 1, 5, 5, 5])
     >>> groups[balanced_subset(groups, torch.Generator().manual_seed(0))].tolist()

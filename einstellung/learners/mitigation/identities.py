@@ -18,5 +18,5 @@ class Identities:
         self._sorted, self._order = index.sort(stable=True)
 
     def rows(self, index: Tensor) -> Tensor:
-        """Where these images stand; all of them must be known."""
+        """The rows of these images; all of them must be known."""
         return self._order[torch.searchsorted(self._sorted, index)]

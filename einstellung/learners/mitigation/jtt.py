@@ -2,18 +2,17 @@
 
 Stage 1, ``identify``: plain training for ``identify_epochs``. The error set E holds the training images that this net gets wrong,
 mostly those on which the shortcut fails. Stage 2: the net is reset to the weights at the start of the phase, and learns
-by plain cross entropy from the enlarged set, in which every image of E stands ``times`` times and every other one once:
+by plain cross entropy from the enlarged set, which contains every image of E ``times`` times and every other one once:
 
     min_theta  times sum over E of CE(f(x), y) + sum over the others of CE(f(x), y).
 
 Needs: nothing; the images that suffer from the shortcut are inferred.
 
-Differs from the original in what an epoch is. The original's is one pass through the enlarged set, with ``times`` = 100 about
-twenty times as long as one of plain training where E holds a fifth of the images. Here the enlarged set is shuffled and gone
-through likewise, round after round, but after as many images as the phase has, an epoch is over, and the next one goes on from
-there. So JTT takes as many steps as any other method, its price is known beforehand, and it is measured as often. In the
-authors' code E stands ``times`` + 1 times; here it is as in the paper. E comes from images without augmentation, in
-Whac-A-Mole's code from augmented ones.
+Differs from the original in the definition of an epoch. The original's is one pass over the enlarged set; with ``times`` = 100
+and a fifth of the images in E, that is about twenty times as long as in plain training. Here an epoch has as many images as the
+phase, and the next one continues through the enlarged set, which is reshuffled after each full pass. So JTT takes as many steps
+as any other method, its cost is known beforehand, and it is evaluated as often. The authors' code repeats E ``times`` + 1 times;
+here it is as in the paper. E comes from images without augmentation, in Whac-A-Mole's code from augmented ones.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ class JustTrainTwice(TwoStageLearner):
         self._enlarged = enlarged(inferred, self.options.times)
 
     def batches(self, phase: Phase, epoch: int, size: int) -> Iterable[Tensor]:
-        """All images once; in the second stage, the next so many of the enlarged set, which is shuffled in every round."""
+        """All images once; in the second stage, the next part of the enlarged set, reshuffled after each full pass."""
         if self.identifies:
             return super().batches(phase, epoch, size)
         count, whole = len(phase.train), len(self._enlarged)
@@ -71,7 +70,7 @@ class JustTrainTwice(TwoStageLearner):
 
 
 def enlarged(errors: Tensor, times: int) -> Tensor:
-    """Rows of a set of images in which those of the error set stand ``times`` times.
+    """Rows of a set of images, those of the error set repeated ``times`` times.
 
     >>> enlarged(torch.tensor([False, True, False]), 3).tolist()
     [0, 1, 2, 1, 1]

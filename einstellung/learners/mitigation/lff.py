@@ -1,8 +1,8 @@
 """Learning from failure, LfF (Nam et al., 2020).
 
-Two nets learn side by side. The biased one minimises the generalised cross entropy GCE = (1 - p_y^q) / q, whose gradient is
-that of the cross entropy times p_y^q: what is easy at once becomes easier still, so that it clings to the shortcut. The other
-one, which is the outcome, minimises the mean of W(x) CE(f(x), y) with
+Two nets are trained in parallel. The biased one minimises the generalised cross entropy GCE = (1 - p_y^q) / q, whose gradient
+is that of the cross entropy times p_y^q: easy samples dominate, so that it relies on the shortcut. The other one, the result,
+minimises the mean of W(x) CE(f(x), y) with
 
     W(x) = L_b(x) / (L_b(x) + L_d(x)),
 
@@ -10,10 +10,10 @@ large where the biased net fails. L_b and L_d are the two nets' cross entropies 
 (L <- alpha L + (1 - alpha) CE, the first time L = CE) and divided by the largest smoothed one of its class.
 Needs: nothing; the shortcut is inferred, weight by weight.
 
-Differs from the original in that both nets begin with the same weights, those of the run (the original draws them apart: they
-part with the first step, as their losses differ), and in that the biased net's loss is GCE itself, where the authors' code has
-another factor q before it. The largest smoothed loss of a class is the present one, as in the original; in Whac-A-Mole's code
-it never falls. In a later phase the biased net and the smoothed losses start again; images replayed from
+Differs from the original in that both nets start from the run's initial weights (the original initialises them independently;
+here they diverge with the first step, as their losses differ), and in that the biased net's loss is GCE itself, where the
+authors' code has an extra factor q. The largest smoothed loss of a class is the current one, as in the original; in
+Whac-A-Mole's code it never decreases. In a later phase the biased net and the smoothed losses are reset; images replayed from
 earlier phases have smoothed losses of their own.
 """
 
@@ -35,7 +35,7 @@ from einstellung.learners.planning import Workload
 from einstellung.streams.stream import Phase
 from einstellung.streams.transfer import to_device
 
-_TINY = 1e-8  # keeps quotients of losses numbers where a class is learned perfectly
+_TINY = 1e-8  # keeps quotients of losses finite where a class is learned perfectly
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class SmoothedLosses:
         self._none = torch.zeros(int(labels.max()) + 1, device=device)
 
     def update(self, rows: Tensor, losses: Tensor) -> Tensor:
-        """Take in the losses of these images; their smoothed losses, divided by the largest one of their class."""
+        """Update with the losses of these images; returns their smoothed losses, divided by the largest one of their class."""
         smoothed = self.alpha * self.losses[rows] + (1 - self.alpha) * losses
         self.losses[rows] = torch.where(self.seen[rows], smoothed, losses)
         self.seen[rows] = True

@@ -1,12 +1,12 @@
 """Last layer ensemble, LLE (Li et al., 2023): a last layer for every kind of shift, and a layer that classifies the shift.
 
-With z the features, h_d the last layer for shift d (0: the image as it is; k: cue k swapped for one that goes with another
-class) and D the shift layer, a d is drawn for each image of a batch, all known ones equally likely, the image is changed
+With z the features, h_d the last layer for shift d (0: the unchanged image; k: cue k swapped for that of another class)
+and D the shift layer, a d is drawn for each image of a batch, all known ones equally likely, the image is changed
 accordingly, and loss = mean CE(h_d(z), y) + mean CE(D(stop-gradient z), d). Test: sum_d softmax(D(z))_d h_d(z).
 
-Needs: the type of shortcut (images in which the cue can be swapped), no labels of it. ``known: by phase``: a shift is known from
-the first phase on that names its cue. Until then its layer takes no part in loss or test; then it begins with the weights of
-the identity's, so that the outputs of a net without known shifts do not change. ``known: all``: all are known from the start.
+Needs: the type of shortcut (images in which the cue can be swapped), but no labels of it. ``known: by phase``: a shift is known
+from the first phase that names its cue. Until then its layer is excluded from loss and test; then it starts with the weights of
+the identity's layer, so that the net's outputs do not change. ``known: all``: all are known from the start.
 Replayed images are swapped as well.
 Differs from the authors' code in that the gradient of D is stopped, as the paper says (their published code does not), and in
 that every image is seen once an epoch, with one d (there, as many pairs of image and d as there are images are drawn from all
@@ -53,8 +53,8 @@ class LastLayerEnsemble(Learner):
         stream = self.context.presentation.stream
         if not stream.interventions:
             raise InputError(
-                f"lle needs images in which a cue can be swapped for another one, and the stream '{stream.name}' has none; leave "
-                "lle out, or take a stream such as composites"
+                f"lle needs images in which a cue can be swapped; the stream '{stream.name}' has none: remove lle, or use a "
+                "stream such as composites"
             )
         self.interventions = stream.interventions
         self.shifts = tuple(stream.interventions)  # of shift k + 1 the cue

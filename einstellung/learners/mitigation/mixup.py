@@ -3,8 +3,8 @@
 lambda ~ Beta(alpha, alpha), one for a batch; x~ = lambda x + (1 - lambda) x', x' the image before x in the batch (the batch
 rolled by one); loss = lambda CE(f(x~), y) + (1 - lambda) CE(f(x~), y').
 Needs: nothing. Differs from the original, as the Whac-A-Mole paper's code does, in that the partners are neighbours of a
-batch in random order, which comes to the same as a random partner. Together with replay, what is replayed stands behind the
-batch, so that new images are mixed with new ones and old ones with old ones.
+batch in random order, which is equivalent to a random partner. With replay, replayed images follow the batch, so that new
+images are mixed with new ones and old ones with old ones.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
 loss = CE(f(x), y) + strength mean f(x)^2, the mean being over all logits of all images of a batch: the features learned
 first do not grow without bound, so that the gradient does not vanish before weaker features are learned.
 Needs: nothing. Differs from the original, strength / 2 |f(x)|^2, in the constant, and in that the study's
-weight decay stays (the authors take it away). The authors' and the Whac-A-Mole
-paper's code punish the logit of the image's own class only, mean_i f(x_i)_{y_i}^2 (``logits = "label"``): that leaves a
-net free to push the logits of the other classes down without end.
+weight decay is kept (the authors remove it). The authors' and the Whac-A-Mole paper's code penalise only the logit of the
+image's own class, mean_i f(x_i)_{y_i}^2 (``logits = "label"``), which lets a net push the other classes' logits down without
+bound.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class SDOptions:
 
 @learners.register("sd")
 class SpectralDecoupling(Learner):
-    """Cross entropy and a penalty on large logits."""
+    """Cross entropy with a penalty on large logits."""
 
     Options: ClassVar[type] = SDOptions
     combines: ClassVar[bool] = True

@@ -34,7 +34,7 @@ class SUBGOptions(GroupOptions):
 
 @dataclass(frozen=True)
 class SUBGWorkload(Workload):
-    """An epoch as long as any other, or one pass over the subset."""
+    """An epoch of the usual length, or one pass over the subset."""
 
     def share(self, options: SUBGOptions, sizes: Sequence[int], number: int, stage: str = TRAIN) -> float:
         return 1.0 if options.epoch == "phase" else SUBSET_SHARE

@@ -22,7 +22,7 @@ class TwoNets(Learner):
         self.second = copy.deepcopy(self.net)
 
     def begin_phase(self, phase: Phase) -> None:
-        assert self.context.initial is not None, "a run without initial weights"
+        assert self.context.initial is not None, "the run has no initial weights"
         self.second.load_state_dict(self.context.initial())
         self.optimiser = self.context.make_optimiser([*self.net.parameters(), *self.second.parameters()])
 

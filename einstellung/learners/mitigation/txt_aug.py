@@ -59,7 +59,7 @@ class StylisedCopies:
 
 @learners.register("txt_aug")
 class TextureAugmentation(ReplacingLearner):
-    """Images, and stylised copies of them."""
+    """Trains on images and stylised copies of them."""
 
     Options: ClassVar[type] = TXTAugOptions
     method: ClassVar[str] = "txt_aug"
@@ -73,8 +73,8 @@ class TextureAugmentation(ReplacingLearner):
             self._files = named_by_identity(Path(self.options.folder).expanduser(), stream.phases)
         elif self._texture is None:
             raise InputError(
-                f"txt_aug needs stylised copies, and the stream '{stream.name}' cannot change an image's texture; give a "
-                "folder of them as learners.txt_aug.folder, or leave the method out"
+                f"txt_aug needs stylised copies, but the stream '{stream.name}' cannot change an image's texture: give a "
+                "folder of them as learners.txt_aug.folder, or remove the method"
             )
 
     def begin_phase(self, phase: Phase) -> None:
@@ -89,7 +89,7 @@ class TextureAugmentation(ReplacingLearner):
 
 
 def named_by_identity(folder: Path, phases: Sequence[Phase]) -> dict[int, Path]:
-    """The file of every training image's copy; what is missing, there twice or ambiguous is named."""
+    """The file of every training image's copy; missing, duplicate and ambiguous ones are errors."""
     if not folder.is_dir():
         raise InputError(f"learners.txt_aug.folder is '{folder}': there is no such folder")
     files: dict[int, Path] = {}
@@ -105,7 +105,7 @@ def named_by_identity(folder: Path, phases: Sequence[Phase]) -> dict[int, Path]:
         for identity, image in zip(phase.train.index.tolist(), phase.train.images, strict=True):
             if not torch.equal(seen.setdefault(identity, image), image):
                 raise InputError(
-                    f"txt_aug: two images of the stream have the identity {identity}, so that file names cannot distinguish them"
+                    f"txt_aug: two images of the stream have the identity {identity}, so file names cannot distinguish them"
                 )
     if missing := sorted(seen.keys() - files.keys()):
         raise InputError(

@@ -32,7 +32,7 @@ characters = lru_cache(maxsize=len(SIZES))(Characters)  # the learners of a proc
 
 @dataclass(frozen=True)
 class WTMAugOptions:
-    font: str | None = option(None, "null: looked for where fonts are installed, NotoSerifCJK-ExtraLight first")
+    font: str | None = option(None, "null: the first suitable installed font, NotoSerifCJK-ExtraLight if present")
     p: float = option(0.5, "the Whac-A-Mole paper's code")
 
     def __post_init__(self) -> None:
@@ -60,7 +60,7 @@ def watermarked(pixels: Tensor, font: Path, draws: torch.Generator) -> Tensor:
 
 @learners.register("wtm_aug")
 class WatermarkAugmentation(ReplacingLearner):
-    """Images under random watermarks."""
+    """Trains on images with random watermarks."""
 
     Options: ClassVar[type] = WTMAugOptions
     method: ClassVar[str] = "wtm_aug"

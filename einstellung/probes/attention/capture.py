@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.probes.attention.adapters import AttentionAdapter
+from einstellung.torch_compat import attention_hooks_called, uncompiled
 from einstellung.training.evaluation_mode import evaluation_mode
 
 
@@ -33,6 +34,7 @@ class Capture:
     def attached(self) -> Iterator[None]:
         """Attach the hooks within the context."""
         with ExitStack() as hooks:
+            hooks.enter_context(attention_hooks_called())
             for module in self.modules:
                 hooks.enter_context(module.register_forward_pre_hook(self._record, with_kwargs=True))
             yield
@@ -85,10 +87,5 @@ def inference(model: nn.Module) -> Iterator[None]:
     with ExitStack() as stack:
         stack.enter_context(evaluation_mode(model))
         stack.enter_context(torch.inference_mode())
-        if is_compiled(model):  # compiled code ignores hooks that were added later
-            stack.enter_context(torch.compiler.set_stance("force_eager"))
+        stack.enter_context(uncompiled(model))
         yield
-
-
-def is_compiled(model: nn.Module) -> bool:
-    return hasattr(model, "_orig_mod") or any(module._compiled_call_impl is not None for module in model.modules())

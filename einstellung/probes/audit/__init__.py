@@ -1,4 +1,4 @@
-"""Audit a model for cues that nobody knows: where are small regions, or global properties, that decide the class?"""
+"""Audit a model for unknown cues: find small regions, or global properties, that decide the class."""
 
 from einstellung.probes.audit.audit import AuditSettings, audit_model
 from einstellung.probes.audit.model import AuditedModel

@@ -1,7 +1,7 @@
 """The audit of one model, from its images and labels to findings.
 
-Half of the images choose the candidates, the other half says what they are worth. A candidate is a finding if it beats the three
-controls and pulls more than the strongest candidates of clean nets that beat them, too (``null.yaml``).
+Candidates are selected on half of the images and evaluated on the other half. A candidate is a finding if it beats the three
+controls and pulls more than the strongest candidates of clean nets that also beat them (``null.yaml``).
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from importlib.resources import files
 from typing import Any
 
 import numpy as np
-import yaml
 from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.metrics.proportions import paired_difference_interval, wilson_interval
 from einstellung.metrics.statistics import summarise
+from einstellung.probes.audit.backgrounds import BACKGROUND, ExaminedBackground, examine_backgrounds
+from einstellung.probes.audit.backgrounds import CONSTRUCTION as BACKGROUND_REPLACED
 from einstellung.probes.audit.components import CONSTRUCTION, ExaminedComponent, examine_components
 from einstellung.probes.audit.data_map import data_map
 from einstellung.probes.audit.examination import FILLINGS, Examined, examine, examine_moving
@@ -31,18 +32,20 @@ from einstellung.probes.audit.proxies import (
     captum_missing,
     occlusion_maps,
     proxy_rows,
-    replacement_rows,
     windows_of,
 )
-from einstellung.probes.audit.transplants import Ints, Looked, pulls, transplant_map
+from einstellung.probes.audit.recurrence import recurring_boxes
+from einstellung.probes.audit.replacements import replacement_rows
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, TransplantMap, pulls, transplant_map
 from einstellung.probes.audit.windows import Box, grid, overlap, side_of
 from einstellung.results.audit_files import BearingImage, Beats, Finding, ModelAudit, ProxyRow
+from einstellung.yaml_text import parse_yaml
 
 PROXIES = ("occlusion", "attribution", "replacement")
-ROUTES = ("fixed", "moving", "global")
+ROUTES = ("fixed", "recurring", "moving", "global")
 ALARM_RATE = 0.05
-FEWEST = 8  # images of a class, half of which choose and half of which judge
-TOLD = "data"
+FEWEST = 8  # images of a class: half to search, half to evaluate
+DATA_ALONE = "data"
 _EXAMINED = 6  # fixed candidates, the most promising ones
 
 
@@ -63,8 +66,10 @@ class AuditSettings:
 
 @dataclass(frozen=True)
 class Null:
-    """What clean nets reach: for each of them the strongest candidate that beats all three controls, over all routes.
+    """The null distribution: for each clean net, the strongest candidate that beats all three controls, over all routes.
 
+    Routes are fixed boxes, those whose content recurs in the class by the images alone (``recurring``; clean nets rarely have
+    one), moving boxes and global components.
     ``scale``: what strengths are divided by, so that routes can be compared; ``largest``: of every clean net, ascending (0: none
     of its candidates beats all controls).
     """
@@ -73,7 +78,7 @@ class Null:
     largest: tuple[float, ...]
 
     def p(self, route: str, strength: float) -> float:
-        """The share of clean nets whose strongest candidate is as strong, this net counted among them.
+        """The share of clean nets whose strongest candidate is at least as strong, counting this net among them.
 
         >>> Null({"fixed": 2.0}, (0.0, 0.5, 1.0)).p("fixed", 1.5)
         0.5
@@ -89,9 +94,9 @@ class Null:
 
 @cache
 def null_of_clean_nets() -> Null:
-    """The null distribution that was measured on clean nets; ``python -m benchmarks audit`` renews it."""
+    """The null distribution measured on clean nets; ``python -m benchmarks audit`` recomputes it."""
     text = files("einstellung.probes.audit").joinpath("null.yaml").read_text(encoding="utf-8")
-    content: Mapping[str, Any] = yaml.safe_load(text)
+    content: Mapping[str, Any] = parse_yaml(text, "null.yaml")
     return Null(content["scale"], tuple(content["largest"]))
 
 
@@ -103,10 +108,14 @@ def audit_model(
     settings: AuditSettings = AuditSettings(),
     on_progress: Callable[[int, int], object] = lambda done, total: None,
     everything: bool = False,
+    baseline: AuditedModel | None = None,
+    objects: Tensor | None = None,
 ) -> ModelAudit:
     """Audit a model on uint8 images [N, C, H, W] with their labels.
 
-    ``everything``: all candidates, those that clean nets have, too; nulls are made from them.
+    ``baseline``: a model that the proxies' masks are applied to as well; ``objects``: bool [N, 1, H, W], where the object is.
+
+    ``everything``: return all candidates, including those that clean nets also have; nulls are made from them.
     """
     begin = time.perf_counter()
     if len(images) != len(labels):
@@ -115,16 +124,16 @@ def audit_model(
     if len(present) < 2:
         raise InputError("all images have the same label: an audit compares classes, give at least two")
     model.check(images, labels)
-    looked = Looked.at(model, images, labels.numpy().astype(np.int64))
-    right = looked.before.argmax(axis=1) == looked.labels
-    counts = {int(label): int((looked.labels == label).sum()) for label in present}
+    predicted = PredictedImages.of(model, images, labels.numpy().astype(np.int64), baseline, objects)
+    right = predicted.before.argmax(axis=1) == predicted.labels
+    counts = {int(label): int((predicted.labels == label).sum()) for label in present}
     record: dict[str, Any] = {
         "accuracy": float(right.mean()),
-        "per_class": {label: float(right[looked.labels == label].mean()) for label in counts},
+        "per_class": {label: float(right[predicted.labels == label].mean()) for label in counts},
     }
     reason = _cannot_tell(counts, right)
     if reason is None:
-        search = _Search(looked, settings, on_progress)
+        search = _Search(predicted, settings, on_progress)
         found = search.run(names)
         found = found if everything else unusual(found)
         record |= {"proxies": tuple(search.rows), "left_out": tuple(search.left_out)}
@@ -134,20 +143,23 @@ def audit_model(
         findings=tuple(one for one in found if one.beats.count == 3),
         suspicions=tuple(one for one in found if one.beats.count < 3),
         cannot_tell=reason,
-        looks=model.looks,
+        images_evaluated=model.images_seen,
         seconds=time.perf_counter() - begin,
         **record,
     )
 
 
 def unusual(candidates: Sequence[Finding]) -> list[Finding]:
-    """The candidates that clean nets hardly have, those that beat most controls first.
+    """The candidates that clean nets rarely have, ordered by the number of controls they beat.
 
-    A moving cue of a class with a fixed one is the same cue.
+    If a class has a fixed cue that beats as many controls, a moving cue of that class counts as the same cue.
     """
     kept = [one for one in candidates if one.p <= ALARM_RATE and one.beats.count > 0]
-    fixed = {one.label for one in kept if one.box is not None}
-    kept = [one for one in kept if not (one.moves and one.label in fixed)]
+    fixed = {
+        label: max(one.beats.count for one in kept if one.box is not None and one.label == label)
+        for label in {one.label for one in kept if one.box is not None}
+    }
+    kept = [one for one in kept if not (one.moves and one.beats.count <= fixed.get(one.label, 0))]
     return sorted(kept, key=lambda one: (-one.beats.count, one.p, -one.strength))
 
 
@@ -155,14 +167,14 @@ def _cannot_tell(counts: Mapping[int, int], right: np.ndarray) -> str | None:
     if (fewest := min(counts.values())) < FEWEST:
         label = min(counts, key=lambda one: counts[one])
         images = "1 image" if fewest == 1 else f"{fewest} images"
-        return f"class {label} has {images}: an audit needs {FEWEST} of each class, half to search and half to judge"
+        return f"class {label} has {images}: an audit needs {FEWEST} of each class, half to search and half to evaluate"
     if wilson_interval(float(right.mean()), len(right))[0] <= max(counts.values()) / len(right):
-        return f"the model is right on {right.mean():.1%} of the images, hardly more than the most frequent class alone gives"
+        return f"the model's accuracy is {right.mean():.1%}, hardly above that of always predicting the most frequent class"
     return None
 
 
 def halves(labels: Ints, draws: np.random.Generator) -> tuple[Ints, Ints]:
-    """Rows of two halves with the same classes: one to search, one to judge."""
+    """Rows of two halves with the same classes: one to search, one to evaluate."""
     first = np.concatenate(
         [
             draws.permutation(rows)[: len(rows) // 2]
@@ -173,52 +185,66 @@ def halves(labels: Ints, draws: np.random.Generator) -> tuple[Ints, Ints]:
 
 
 class _Search:
-    """One audit: its two halves of the images, its draws, what the proxies gave."""
+    """One audit: its two halves of the images, its random draws, and the proxies' results."""
 
-    def __init__(self, looked: Looked, settings: AuditSettings, on_progress: Callable[[int, int], object]) -> None:
-        self.settings, self.looked = settings, looked
-        self.draws = np.random.default_rng([settings.seed, len(looked)])
-        self.searched_rows, self.judged_rows = halves(looked.labels, self.draws)
-        self.searched, self.judged = looked.take(self.searched_rows), looked.take(self.judged_rows)
-        height, width = looked.images.shape[-2:]
+    def __init__(
+        self, predicted: PredictedImages, settings: AuditSettings, on_progress: Callable[[int, int], object]
+    ) -> None:
+        self.settings, self.predicted = settings, predicted
+        self.draws = np.random.default_rng([settings.seed, len(predicted)])
+        self.searched_rows, self.judged_rows = halves(predicted.labels, self.draws)
+        self.searched, self.judged = predicted.take(self.searched_rows), predicted.take(self.judged_rows)
+        height, width = predicted.images.shape[-2:]
         self.sides = sorted({side_of(budget, height, width) for budget in settings.budgets})
         self.windows = grid(height, width, self.sides[-1])
         self.rows: list[ProxyRow] = []
         self.left_out: list[str] = []
-        # one look per window and image, and about as many again for what follows
-        self.total = 2 * len(self.windows) * len(looked)
-        self.start, self.on_progress = looked.model.looks, on_progress
+        self.searched_map: TransplantMap
+        self.searched_windows: list[Box] | None = None
+        # one forward pass per window and image, and about as many again for what follows
+        self.total = 2 * len(self.windows) * len(predicted)
+        self.start, self.on_progress = predicted.model.images_seen, on_progress
 
     def progress(self, _: int = 0) -> None:
-        done = self.looked.model.looks - self.start
+        done = self.predicted.model.images_seen - self.start
         self.on_progress(min(done, self.total - 1), self.total)
 
     def run(self, names: Mapping[int, str]) -> list[Finding]:
         side = self.sides[-1]
         searched = transplant_map(self.searched, self.windows, self.draws, self.progress)
+        self.searched_map = searched
         seen = self._seen_by_others(side)
         if "replacement" in self.settings.proxies:
-            self.rows += replacement_rows(self.judged, self.searched, searched, max(self.settings.budgets))
+            draws = np.random.default_rng([self.settings.seed, len(self.predicted), 1])
+            self.rows += replacement_rows(self.judged, self.searched, searched, max(self.settings.budgets), draws)
         judged = transplant_map(self.judged, self.windows, self.draws, self.progress)
         candidates = self._refined(fixed_candidates(self.searched, searched, seen))
-        fixed = [examine(self.judged, judged, self.looked, one, self.draws) for one in candidates]
+        fixed = [examine(self.judged, judged, self.predicted, one, self.draws) for one in candidates]
         self.progress()
         moving = examine_moving(self.judged, own_windows(self.judged, judged, self.draws), self.draws)
         self.progress()
         components = examine_components(self.judged, self.draws)
+        backgrounds = examine_backgrounds(self.judged, self.draws)
         self.on_progress(self.total, self.total)
         return [
-            *(self._region(one, "fixed", names) for one in fixed),
-            *(self._region(one, "moving", names) for one in moving),
+            *(self._region(one, names) for one in (*fixed, *moving)),
             *(self._component(one, names) for one in components),
+            *(self._background(one, names) for one in backgrounds),
         ]
 
     def _seen_by_others(self, side: int) -> list[tuple[int, Box, str]]:
-        """Windows that the data alone, occlusion and attribution point at; their masks' deltas on the other half."""
+        """Windows proposed by the data alone, occlusion and attribution; their masks' deltas on the other half."""
         alone = data_map(self.searched.images, self.searched.labels)
-        best = [told for told in map(alone.best, alone.classes) if told.told and told.window is not None]
+        best = [score for score in map(alone.best, alone.classes) if score.significant and score.window is not None]
+        # boxes first: they fit the content, so windows at the same place are merged into them
         seen = [
-            (told.label, told.window, TOLD) for told in best if told.window is not None and told.value > 2 * told.away
+            (label, box, DATA_ALONE)
+            for label, box in recurring_boxes(self.searched.images, self.searched.labels, self.draws)[:_EXAMINED]
+        ]
+        seen += [
+            (score.label, score.window, DATA_ALONE)
+            for score in best
+            if score.window is not None and score.value > 2 * score.distant
         ]
         if "occlusion" in self.settings.proxies:
             maps = occlusion_maps(self.searched, self.sides[0], self.draws)
@@ -227,8 +253,8 @@ class _Search:
             self.progress()
         if "attribution" in self.settings.proxies:
             missing = captum_missing()
-            if missing is None and not self.looked.model.differentiable(self.looked.images):
-                missing = f"attribution was left out: no gradient of {self.looked.model.name} reaches its input"
+            if missing is None and not self.predicted.model.differentiable(self.predicted.images):
+                missing = f"attribution was skipped: no gradient of {self.predicted.model.name} reaches its input"
             if missing is not None:
                 self.left_out.append(missing)
                 return seen
@@ -240,17 +266,17 @@ class _Search:
         return seen
 
     def _refined(self, seeds: Sequence[Candidate]) -> list[Candidate]:
-        """The candidates that pull most, and what the data alone point at, with their boxes fitted; the same place is one."""
-        looked = self.searched
+        """The strongest candidates and those found from the data alone, with fitted boxes; one candidate per place."""
+        predicted = self.searched
         worth = []
         for seed in seeds:
             assert seed.box is not None
-            rows = np.flatnonzero(looked.labels == seed.label)
-            worth.append(float(pulls(looked, rows, seed.box, seed.classes, 2, self.draws).mean()))
+            rows = np.flatnonzero(predicted.labels == seed.label)
+            worth.append(float(pulls(predicted, rows, seed.box, seed.classes, 2, self.draws).mean()))
         kept: list[Candidate] = []
         ranked = np.argsort(-np.array(worth)).tolist()
-        for place in [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if TOLD in seeds[one].seen_by)]:
-            fitted = refine(looked, seeds[int(place)], self.draws)
+        for place in [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if DATA_ALONE in seeds[one].seen_by)]:
+            fitted = refine(predicted, seeds[int(place)], self.draws)
             assert fitted.box is not None
             same = [
                 one
@@ -262,11 +288,12 @@ class _Search:
             self.progress()
         return kept
 
-    def _region(self, one: Examined, route: str, names: Mapping[int, str]) -> Finding:
+    def _region(self, one: Examined, names: Mapping[int, str]) -> Finding:
         label, null = one.candidate.label, null_of_clean_nets()
         lost = one.lost["black"]
         fixed = one.candidate.box is not None
-        how = "one place" if fixed else "a place of its own in every image"
+        route = "moving" if not fixed else "recurring" if DATA_ALONE in one.candidate.seen_by else "fixed"
+        how = "a fixed place" if fixed else "a different place in each image"
         return Finding(
             label=label,
             name=names.get(label, str(label)),
@@ -287,22 +314,38 @@ class _Search:
             fillings={name: float(one.lost[name].mean()) for name in FILLINGS},
             nsc=one.nsc_lost,
             random=one.random_lost,
-            construction=f"a box of {one.area:.1%} of the image at {how}, covered in black",
+            construction=f"a box of {100 * one.area:.1f} % of the image at {how}, covered in black",
             shared_with=tuple(other for other in one.candidate.classes if other != label),
         )
 
     def _bearing(self, one: Examined) -> tuple[BearingImage, ...]:
-        """The images of the class, those that bear the cue most first; of a moving cue the judged half only."""
+        """The images of the class, strongest cue first."""
         label, box = one.candidate.label, one.candidate.box
         if box is None:
             rows, scores = self.judged_rows[one.rows], one.by_donor
-            boxes: list[Box] = [one.boxes] if isinstance(one.boxes, tuple) else one.boxes
+            boxes: list[Box] = [one.boxes] if isinstance(one.boxes, tuple) else list(one.boxes)
+            if (
+                null_of_clean_nets().p("moving", one.strength) <= ALARM_RATE
+            ):  # the other half, too, of what may be reported
+                others, gained, places = self._bearing_of_searched(label)
+                rows, scores = np.concatenate([rows, others]), np.concatenate([scores, gained])
+                boxes += places
         else:
-            rows = np.flatnonzero(self.looked.labels == label)
-            scores = pulls(self.looked, rows, box, one.candidate.classes, RECIPIENTS, self.draws).mean(axis=1)
+            rows = np.flatnonzero(self.predicted.labels == label)
+            scores = pulls(self.predicted, rows, box, one.candidate.classes, RECIPIENTS, self.draws).mean(axis=1)
             boxes = [box] * len(rows)
         order = np.argsort(-scores, kind="stable")
         return tuple(BearingImage(index=int(rows[k]), score=float(scores[k]), box=boxes[int(k)]) for k in order)
+
+    def _bearing_of_searched(self, label: int) -> tuple[Ints, Doubles, list[Box]]:
+        """A class's images in the half that was searched: rows, what their strongest window pulls, and its place."""
+        draws = np.random.default_rng([self.settings.seed, len(self.predicted), 2])
+        if self.searched_windows is None:
+            self.searched_windows = own_windows(self.searched, self.searched_map, draws)
+        rows = np.flatnonzero(self.searched.labels == label)
+        boxes = [self.searched_windows[int(row)] for row in rows]
+        gained = pulls(self.searched, rows, boxes, (label,), RECIPIENTS, draws).mean(axis=1)
+        return self.searched_rows[rows], gained, boxes
 
     def _component(self, one: ExaminedComponent, names: Mapping[int, str]) -> Finding:
         null = null_of_clean_nets()
@@ -330,6 +373,32 @@ class _Search:
             nsc=one.nsc_lost,
             random=float(one.lost["of its own class"].mean()),
             construction=CONSTRUCTION[one.component],
+        )
+
+    def _background(self, one: ExaminedBackground, names: Mapping[int, str]) -> Finding:
+        order = np.argsort(-one.fall, kind="stable")
+        rows = self.judged_rows[one.rows]
+        return Finding(
+            label=one.label,
+            name=names.get(one.label, str(one.label)),
+            kind="global",
+            box=None,
+            component=BACKGROUND,
+            area=one.area,
+            delta=float(one.lost.mean()),
+            ci95=_interval(one.lost),
+            found_by=("replacement",),
+            beats=Beats(nsc=one.beats_nsc(), random=one.beats_random(), fillings=one.beats_fillings()),
+            images=tuple(BearingImage(index=int(rows[k]), score=float(one.fall[k]), box=None) for k in order),
+            pull=one.pull,
+            pull_null=one.pull_null,
+            strength=one.strength,
+            threshold=one.threshold,
+            p=one.p,
+            fillings={name: float(values.mean()) for name, values in one.fillings.items()},
+            nsc=one.nsc_lost,
+            random=float(one.same_lost.mean()),
+            construction=BACKGROUND_REPLACED,
         )
 
 

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.probes.audit.examination import SMALLEST_PULL, above, positive, upper
-from einstellung.probes.audit.transplants import Doubles, Ints, Looked, foreign_donors
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, foreign_donors
 
 REPLACED = "replaced"  # by the component of an image of another class
 SAME = "of its own class"
@@ -54,7 +54,22 @@ def _flat_border(value: float) -> Callable[[Tensor], Tensor]:
     return lambda images: _border(images, torch.full_like(images, value))
 
 
-#: By name: how it is exchanged, and two other ways to take it away.
+def _with_detail(images: Tensor, detail: Tensor) -> Tensor:
+    """Images with other high frequencies, as strong as those of the average image.
+
+    Removing high frequencies changes nothing where their absence is the cue, so they are set to an ordinary strength instead.
+    """
+    own = images - _blurred(images, 0.08)
+    usual = own.flatten(1).std(dim=1).median()
+    strength = detail.flatten(1).std(dim=1).clamp(min=1).view(-1, 1, 1, 1)
+    return _blurred(images, 0.08) + detail * usual / strength
+
+
+def _noise(images: Tensor) -> Tensor:
+    return torch.randn(images.shape, generator=torch.Generator().manual_seed(0))
+
+
+#: By name: how it is exchanged, and two other ways to remove it.
 COMPONENTS: Mapping[str, tuple[Exchange, Mapping[str, Callable[[Tensor], Tensor]]]] = {
     "colour": (_colour, {"grey": _grey, "channels permuted": lambda images: images[:, [1, 2, 0]]}),
     "low frequencies": (
@@ -64,8 +79,8 @@ COMPONENTS: Mapping[str, tuple[Exchange, Mapping[str, Callable[[Tensor], Tensor]
     "high frequencies": (
         _high,
         {
-            "blurred": lambda images: _blurred(images, 0.08),
-            "sharpened": lambda images: 2 * images - _blurred(images, 0.08),
+            "of average strength": lambda images: _with_detail(images, images - _blurred(images, 0.08)),
+            "noise": lambda images: _with_detail(images, _noise(images)),
         },
     ),
     "border": (_border, {"black": _flat_border(0.0), "grey": _flat_border(127.5)}),
@@ -89,7 +104,7 @@ def _bytes(images: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class ExaminedComponent:
-    """What a component of a class is worth; fields as those of a region."""
+    """How much a component of a class matters; fields as for a region."""
 
     label: int
     component: str
@@ -120,32 +135,36 @@ class ExaminedComponent:
         return all(positive(values) for name, values in self.fall.items() if name not in (REPLACED, SAME))
 
 
-def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3) -> list[ExaminedComponent]:
+def examine_components(
+    predicted: PredictedImages, draws: np.random.Generator, each: int = 3
+) -> list[ExaminedComponent]:
     """Every component of every class."""
     result = []
-    rows, labels = np.arange(len(looked)), looked.labels
-    for name, removals in _components(looked.images.shape[1]).items():
-        gains, times = np.zeros(len(looked)), np.zeros(len(looked))
+    rows, labels = np.arange(len(predicted)), predicted.labels
+    for name, removals in _components(predicted.images.shape[1]).items():
+        gains, times = np.zeros(len(predicted)), np.zeros(len(predicted))
         falls, losts = [], []
         for _ in range(each):
             donors = foreign_donors(labels, draws)
-            after = looked.model.probabilities(exchanged(name, looked.images, looked.images[torch.from_numpy(donors)]))
-            np.add.at(gains, donors, after[rows, labels[donors]] - looked.before[rows, labels[donors]])
+            after = predicted.model.probabilities(
+                exchanged(name, predicted.images, predicted.images[torch.from_numpy(donors)])
+            )
+            np.add.at(gains, donors, after[rows, labels[donors]] - predicted.before[rows, labels[donors]])
             np.add.at(times, donors, 1)
-            falls.append(looked.before[rows, labels] - after[rows, labels])
-            losts.append(_lost(looked, after))
+            falls.append(predicted.before[rows, labels] - after[rows, labels])
+            losts.append(_lost(predicted, after))
         gains /= np.maximum(times, 1)
         fall = {REPLACED: np.mean(falls, axis=0)}
         lost = {REPLACED: np.mean(losts, axis=0)}
-        after = looked.model.probabilities(
-            exchanged(name, looked.images, looked.images[torch.from_numpy(_same(labels, draws))])
+        after = predicted.model.probabilities(
+            exchanged(name, predicted.images, predicted.images[torch.from_numpy(_same(labels, draws))])
         )
-        fall[SAME], lost[SAME] = looked.before[rows, labels] - after[rows, labels], _lost(looked, after)
+        fall[SAME], lost[SAME] = predicted.before[rows, labels] - after[rows, labels], _lost(predicted, after)
         for removal, take_away in removals.items():
-            after = looked.model.probabilities(_bytes(take_away(looked.images.float())))
-            fall[removal], lost[removal] = looked.before[rows, labels] - after[rows, labels], _lost(looked, after)
-        pull = {label: _mean_of(gains[(labels == label) & (times > 0)]) for label in looked.classes}
-        for label in looked.classes:
+            after = predicted.model.probabilities(_bytes(take_away(predicted.images.float())))
+            fall[removal], lost[removal] = predicted.before[rows, labels] - after[rows, labels], _lost(predicted, after)
+        pull = {label: _mean_of(gains[(labels == label) & (times > 0)]) for label in predicted.classes}
+        for label in predicted.classes:
             own = labels == label
             result.append(
                 ExaminedComponent(
@@ -164,7 +183,7 @@ def examine_components(looked: Looked, draws: np.random.Generator, each: int = 3
 
 
 def _components(channels: int) -> dict[str, Mapping[str, Callable[[Tensor], Tensor]]]:
-    """By name, the other ways to take a component away; an image of one channel has no colour."""
+    """By name, the other ways to remove a component; an image of one channel has no colour."""
     if channels == 3:
         return {name: removals for name, (_, removals) in COMPONENTS.items()}
     return {
@@ -178,9 +197,9 @@ def _mean_of(values: Doubles) -> float:
     return float(values.mean()) if len(values) else 0.0
 
 
-def _lost(looked: Looked, after: np.ndarray) -> Doubles:
-    right = (looked.before.argmax(axis=1) == looked.labels) * 1.0
-    return np.asarray(right - (after.argmax(axis=1) == looked.labels))
+def _lost(predicted: PredictedImages, after: np.ndarray) -> Doubles:
+    right = (predicted.before.argmax(axis=1) == predicted.labels) * 1.0
+    return np.asarray(right - (after.argmax(axis=1) == predicted.labels))
 
 
 def _same(labels: Ints, draws: np.random.Generator) -> Ints:

@@ -1,9 +1,9 @@
-"""What the images alone tell: how well one small window, or one simple property of an image, tells its label.
+"""The data map: how well one small window, or one simple property of an image, predicts its label without any model.
 
-The tiny model asks the nearest neighbours in the window's pixels, the image itself left out: an image is told where all of them
-are of its class, which finds content that recurs in a part of a class's images, too. Its null
-distribution is that of shuffled labels, of the largest value over all windows, properties and classes. Objects are told by
-windows too; a cue differs in that one window tells its class far better than all windows beside it.
+A leave-one-out nearest-neighbour classifier on the window's pixels: an image counts where all of its neighbours are of its
+class, which also finds content that recurs in only some of a class's images. The null distribution is that of the largest value
+over all windows, properties and classes under shuffled labels. Windows predict objects too; a cue differs in that one window
+predicts its class far better than all others.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _SEED = 20_261_118
 
 
 @dataclass(frozen=True)
-class Told:
-    """How well a window, or a property of images (``feature``), tells one class: the share of its images whose neighbours are
+class WindowScore:
+    """How well a window, or a property of images (``feature``), predicts one class: the share of its images whose neighbours are
     all of that class.
 
-    ``chance``: what shuffled labels give on average; ``null``: the largest that they gave anywhere in the map, in 95 % of
-    shuffles; ``beside``: the best of the windows that do not overlap this one (None for a property); ``away``: of those at least
-    one window away, because a cue on the edge of two windows is in both.
+    ``chance``: the mean under shuffled labels; ``null``: the 95 % quantile, over shuffles, of the largest value in the map;
+    ``elsewhere``: the best window that does not overlap this one (None for a property); ``distant``: the best at least one window
+    away, because a cue on the edge of two windows is in both.
     """
 
     label: int
@@ -42,11 +42,11 @@ class Told:
     value: float
     chance: float
     null: float
-    beside: float | None
-    away: float = 0.0
+    elsewhere: float | None
+    distant: float = 0.0
 
     @property
-    def told(self) -> bool:
+    def significant(self) -> bool:
         return self.value > self.null
 
 
@@ -62,32 +62,32 @@ class DataMap:
     null: float  # of the largest value minus its chance
     queries: int
 
-    def best(self, label: int) -> Told:
-        """The window that tells a class best."""
+    def best(self, label: int) -> WindowScore:
+        """The window that predicts a class best."""
         row = self.classes.index(label)
         place = int(self.values[row].argmax())
         top, left, tall, wide = self.windows[place]
         near = (top - tall, left - wide, 3 * tall, 3 * wide)
         pairs = list(zip(self.values[row], self.windows, strict=True))
-        beside = [float(value) for value, window in pairs if overlap(window, self.windows[place]) == 0]
-        away = [float(value) for value, window in pairs if overlap(window, near) == 0]
+        elsewhere = [float(value) for value, window in pairs if overlap(window, self.windows[place]) == 0]
+        distant = [float(value) for value, window in pairs if overlap(window, near) == 0]
         chance = float(self.chance[row])
-        return Told(
+        return WindowScore(
             label,
             self.windows[place],
             None,
             float(self.values[row, place]),
             chance,
             chance + self.null,
-            max(beside, default=None),
-            max(away, default=0.0),
+            max(elsewhere, default=None),
+            max(distant, default=0.0),
         )
 
-    def properties_of(self, label: int) -> list[Told]:
+    def properties_of(self, label: int) -> list[WindowScore]:
         row = self.classes.index(label)
         chance = float(self.chance[row])
         return [
-            Told(label, None, name, float(values[row]), chance, chance + self.null, None)
+            WindowScore(label, None, name, float(values[row]), chance, chance + self.null, None)
             for name, values in self.properties.items()
         ]
 
@@ -154,7 +154,7 @@ def _properties(images: Tensor, file_sizes: Sequence[int] | None) -> dict[str, T
 
 
 def _neighbours(features: Tensor, queries: Ints) -> Ints:
-    """The nearest images of each query, itself left out; ties in the order of images would favour neighbours in the table."""
+    """The nearest images of each query, itself excluded; ties broken by image order would favour neighbours in the table."""
     noise = torch.rand(features.shape, generator=torch.Generator().manual_seed(_SEED)) * 1e-2
     features = features + noise
     found = []
@@ -174,18 +174,18 @@ def _by_class(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -
 def _of_shuffles(near: Ints, queries: Ints, labels: Ints, classes: Sequence[int]) -> Doubles:
     """[shuffles, classes] of labels [shuffles, N]: the share of a class's images whose neighbours are all of their class."""
     own = labels[:, queries]
-    told = np.ones(own.shape, dtype=bool)
+    predicted = np.ones(own.shape, dtype=bool)
     for rank in range(near.shape[1]):
-        told &= labels[:, near[:, rank]] == own
+        predicted &= labels[:, near[:, rank]] == own
     shares = []
     for label in classes:
         members = own == label
-        shares.append((told & members).sum(axis=1) / np.maximum(members.sum(axis=1), 1))
+        shares.append((predicted & members).sum(axis=1) / np.maximum(members.sum(axis=1), 1))
     return np.stack(shares, axis=1)
 
 
 def _raise(
     largest: Doubles, near: Ints, queries: Ints, shuffled: Ints, classes: Sequence[int], chance: Doubles
 ) -> None:
-    """Let the null's maxima include this window."""
+    """Include this window in the null's maxima."""
     np.maximum(largest, (_of_shuffles(near, queries, shuffled, classes) - chance).max(axis=1), out=largest)

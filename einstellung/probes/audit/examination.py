@@ -1,4 +1,4 @@
-"""A candidate on images that did not choose it: what its region is worth, and what the controls say."""
+"""Evaluate a candidate on held-out images: how much its region matters, compared with controls."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ from scipy import stats
 
 from einstellung.cues import cover
 from einstellung.probes.audit.localised import RECIPIENTS, Candidate
-from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, pulls
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, TransplantMap, pulls
 from einstellung.probes.audit.windows import Box, area, mask_of, overlap
 
 FILLINGS = ("black", "mean", "noise", "blur", "inpaint")
 LEVEL = 0.05
 RANDOM_PLACES = 3  # masks of equal area per image
-SMALLEST_PULL = (
-    0.02  # random places of a net that is sure of itself pull next to nothing; a ratio to nothing means nothing
-)
+SMALLEST_PULL = 0.05  # lower bound of the denominator: random places of a confident net pull almost nothing
 MOST_NSC = 150  # images of other classes that carry a control
-OPAQUE = ("black", "mean", "noise")  # quick to paint, and nothing of the region shines through
+OPAQUE = ("black", "mean", "noise")  # cheap, and nothing of the region remains visible
 
 
 @dataclass(frozen=True)
 class Examined:
-    """What a candidate is worth on images that did not choose it.
+    """How much a candidate matters on held-out images.
 
     ``rows``: images of the class; ``boxes``: where the region is, one for all or one each. ``by_donor``: what the classes gain
     where each image's region is pasted into others; ``null_pull``: that of random places in other classes (see :func:`upper`).
-    ``lost``: by filling and image, right answers lost (1) or won (-1) with the region covered. Controls have more images where
-    the place was chosen by other means than what they measure: all of the class. ``fall``: by filling and image, the probability
+    ``lost``: by filling and image, correct predictions lost (1) or gained (-1) with the region covered. Controls use all images
+    of the class where the place was not selected by what they measure. ``fall``: by filling and image, the probability
     of the label that is lost; ``random_fall``: at random places; ``nsc_fall``: at the same place in images of other classes.
     """
 
@@ -54,7 +52,7 @@ class Examined:
 
     @property
     def strength(self) -> float:
-        """The pull in units of what random places do; see ``null.yaml`` for what clean nets reach."""
+        """The pull relative to that of random places; ``null.yaml`` has the values of clean nets."""
         return self.pull / max(self.null_pull, SMALLEST_PULL)
 
     def beats_nsc(self) -> bool:
@@ -69,7 +67,7 @@ class Examined:
 
 
 def _mean_fall(fall: Mapping[str, Doubles]) -> Doubles:
-    """By image, the mean over the fillings that leave nothing of a region."""
+    """By image, the mean over the opaque fillings."""
     return np.asarray(np.mean([fall[name] for name in OPAQUE], axis=0), dtype=np.float64)
 
 
@@ -86,28 +84,32 @@ def upper(values: Sequence[float]) -> float:
 
 
 def examine(
-    looked: Looked, found: TransplantMap, everything: Looked, candidate: Candidate, draws: np.random.Generator
+    predicted: PredictedImages,
+    found: TransplantMap,
+    everything: PredictedImages,
+    candidate: Candidate,
+    draws: np.random.Generator,
 ) -> Examined:
-    """Examine a fixed box on the judged half, against its map; controls on ``everything``."""
+    """Evaluate a fixed box on the held-out half, against its map; controls on ``everything``."""
     assert candidate.box is not None
     box = candidate.box
-    rows = np.flatnonzero(looked.labels == candidate.label)
-    by_donor = pulls(looked, rows, box, candidate.classes, RECIPIENTS, draws).mean(axis=1)
+    rows = np.flatnonzero(predicted.labels == candidate.label)
+    by_donor = pulls(predicted, rows, box, candidate.classes, RECIPIENTS, draws).mean(axis=1)
     free = [place for place, window in enumerate(found.windows) if not overlap(window, box)] or list(
         range(len(found.windows))
     )
-    others = [label for label in looked.classes if label not in candidate.classes]
-    null_pull = upper([float(found.pull(looked, label, free).max()) for label in others])
-    _, lost = covered(looked, rows, box)
+    others = [label for label in predicted.classes if label not in candidate.classes]
+    null_pull = upper([float(found.pull(predicted, label, free).max()) for label in others])
+    _, lost = covered(predicted, rows, box)
     all_rows = np.flatnonzero(everything.labels == candidate.label)
     fall, _ = covered(everything, all_rows, box)
     places = [
-        covered(everything, all_rows, _free_boxes(box, looked, len(all_rows), draws), OPAQUE)
+        covered(everything, all_rows, _free_boxes(box, predicted, len(all_rows), draws), OPAQUE)
         for _ in range(RANDOM_PLACES)
     ]
     outside = _at_most(np.flatnonzero(~np.isin(everything.labels, candidate.classes)), draws)
     nsc_fall, nsc_lost = covered(everything, outside, box, OPAQUE)
-    whole = looked.images.shape[-1] * looked.images.shape[-2]
+    whole = predicted.images.shape[-1] * predicted.images.shape[-2]
     return Examined(
         candidate,
         rows,
@@ -128,9 +130,9 @@ def _at_most(rows: Ints, draws: np.random.Generator) -> Ints:
     return rows if len(rows) <= MOST_NSC else np.sort(draws.choice(rows, MOST_NSC, replace=False))
 
 
-def _free_boxes(box: Box, looked: Looked, count: int, draws: np.random.Generator) -> list[Box]:
+def _free_boxes(box: Box, predicted: PredictedImages, count: int, draws: np.random.Generator) -> list[Box]:
     """Boxes of the same shape at random places that do not touch the box, where the image has any."""
-    height, width = looked.images.shape[-2:]
+    height, width = predicted.images.shape[-2:]
     tall, wide = box[2:]
     tops, lefts = (
         draws.integers(0, length - side + 1, size=20 * count) for length, side in ((height, tall), (width, wide))
@@ -140,27 +142,29 @@ def _free_boxes(box: Box, looked: Looked, count: int, draws: np.random.Generator
     return (free or tried)[:count] if len(free or tried) >= count else (tried[:count])
 
 
-def examine_moving(looked: Looked, boxes: Sequence[Box], draws: np.random.Generator) -> list[Examined]:
-    """Every class with the window of each of its images that pulls most: a cue that moves is steady in other recipients.
+def examine_moving(predicted: PredictedImages, boxes: Sequence[Box], draws: np.random.Generator) -> list[Examined]:
+    """Every class, with the strongest window of each of its images: a moving cue also pulls in other recipients.
 
-    The classes are each other's null.
+    Each class is tested against the others as its null.
     """
     gained = {}
-    for label in looked.classes:
-        rows = np.flatnonzero(looked.labels == label)
-        gained[label] = pulls(looked, rows, [boxes[int(row)] for row in rows], (label,), RECIPIENTS, draws).mean(axis=1)
-    whole = looked.images.shape[-1] * looked.images.shape[-2]
+    for label in predicted.classes:
+        rows = np.flatnonzero(predicted.labels == label)
+        gained[label] = pulls(predicted, rows, [boxes[int(row)] for row in rows], (label,), RECIPIENTS, draws).mean(
+            axis=1
+        )
+    whole = predicted.images.shape[-1] * predicted.images.shape[-2]
     result = []
-    for label in looked.classes:
-        rows = np.flatnonzero(looked.labels == label)
+    for label in predicted.classes:
+        rows = np.flatnonzero(predicted.labels == label)
         own = [boxes[int(row)] for row in rows]
         others = [float(values.mean()) for other, values in gained.items() if other != label]
-        fall, lost = covered(looked, rows, own)
-        outside = _at_most(np.flatnonzero(looked.labels != label), draws)
-        there = [boxes[int(row)] for row in outside]  # where an image of another class has its own most telling window
-        nsc_fall, nsc_lost = covered(looked, outside, there, OPAQUE)
+        fall, lost = covered(predicted, rows, own)
+        outside = _at_most(np.flatnonzero(predicted.labels != label), draws)
+        there = [boxes[int(row)] for row in outside]  # the strongest window of each image of another class
+        nsc_fall, nsc_lost = covered(predicted, outside, there, OPAQUE)
         elsewhere = [own[int(place)] for place in draws.permutation(len(own))]
-        random_fall, random_lost = covered(looked, rows, elsewhere, OPAQUE)
+        random_fall, random_lost = covered(predicted, rows, elsewhere, OPAQUE)
         result.append(
             Examined(
                 Candidate(label, None, (label,)),
@@ -195,21 +199,21 @@ def above(one: Doubles, other: Doubles) -> bool:
 
 
 def covered(
-    looked: Looked,
+    predicted: PredictedImages,
     rows: Ints,
     boxes: Box | Sequence[Box],
     fillings: Sequence[str] = FILLINGS,
 ) -> tuple[dict[str, Doubles], dict[str, Doubles]]:
-    """By filling and image: the probability of the label lost, and whether a right answer was lost (1) or won (-1)."""
-    images, labels = looked.images[torch.from_numpy(rows)], looked.labels[rows]
+    """By filling and image: the label's lost probability, and whether a correct prediction was lost (1) or gained (-1)."""
+    images, labels = predicted.images[torch.from_numpy(rows)], predicted.labels[rows]
     index = torch.from_numpy(rows)
     region = mask_of(boxes, len(rows), *images.shape[-2:])
     own = np.arange(len(rows))
     fall, lost = {}, {}
     for filling in fillings:
         changed = cover(filling, images, region, index)
-        after = looked.model.probabilities(changed)
-        fall[filling] = np.asarray(looked.before[rows][own, labels] - after[own, labels], dtype=np.float64)
-        right = (looked.before[rows].argmax(axis=1) == labels).astype(np.float64)
+        after = predicted.model.probabilities(changed)
+        fall[filling] = np.asarray(predicted.before[rows][own, labels] - after[own, labels], dtype=np.float64)
+        right = (predicted.before[rows].argmax(axis=1) == labels).astype(np.float64)
         lost[filling] = right - (after.argmax(axis=1) == labels)
     return fall, lost

@@ -1,4 +1,4 @@
-"""How far a cue reaches: where the images that bear it look alike, and unlike all others."""
+"""The extent of a cue: where the images with the cue are alike and differ from all others."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import numpy as np
 import torch
 from scipy import ndimage
 
-from einstellung.probes.audit.transplants import Ints, Looked
+from einstellung.probes.audit.transplants import Ints, PredictedImages
 from einstellung.probes.audit.windows import Box
 
 _GREY_LEVELS = 4.0  # added to the spread: constant pixels have none
 _FEWEST = 4
 
 
-def box_of_shared_content(looked: Looked, bearing: Ints, near: Box, target: Sequence[int]) -> Box | None:
-    """The box around the pixels, near a window, at which the bearing images agree with each other and differ from the rest.
+def box_of_shared_content(predicted: PredictedImages, bearing: Ints, near: Box, target: Sequence[int]) -> Box | None:
+    """The box around the pixels, near a window, at which the images with the cue agree and differ from the rest.
 
-    A pixel's score is that of a t test on its value (the largest over channels), bearing images against images of other
+    A pixel's score is the t statistic of its value (the largest over channels), images with the cue against images of other
     classes. Its null is the largest score among the pixels far from the window; None where nothing exceeds it.
     """
     if len(bearing) < _FEWEST:
         return None
-    others = np.flatnonzero(~np.isin(looked.labels, target))
-    own, rest = (looked.images[torch.from_numpy(rows)].double().numpy() for rows in (bearing, others))
+    others = np.flatnonzero(~np.isin(predicted.labels, target))
+    own, rest = (predicted.images[torch.from_numpy(rows)].double().numpy() for rows in (bearing, others))
     spread = np.sqrt((own.var(axis=0, ddof=1) + _GREY_LEVELS**2) / len(own) + rest.var(axis=0) / len(rest))
     score = np.abs((own.mean(axis=0) - rest.mean(axis=0)) / spread).max(axis=0)
     top, left, height, width = near

@@ -1,4 +1,4 @@
-"""Find small regions that decide the class by themselves: candidates from one half of the images, numbers from the other."""
+"""Find small regions that decide the class by themselves: candidates from one half of the images, estimates from the other."""
 
 from __future__ import annotations
 
@@ -8,19 +8,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from einstellung.probes.audit.extent import box_of_shared_content
-from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap, pulls
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, TransplantMap, pulls
 from einstellung.probes.audit.windows import Box, clipped, iou, overlap
 
 RECIPIENTS = 6  # images that every donor's box is pasted into
 _MOST_DONORS = 24
-_BEARS = (
-    0.5  # of the strongest donors' pull: from there on an image counts as bearing the cue while its extent is sought
-)
+_BEARS = 0.5  # of the strongest donors' pull: above it, an image counts as having the cue when its extent is estimated
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """A box of a class, None where the cue moves; ``classes``: all that share it; ``seen_by``: the maps that pointed at it."""
+    """A box of a class, None for a moving cue; ``classes``: all that share it; ``seen_by``: the maps that proposed it."""
 
     label: int
     box: Box | None
@@ -31,25 +29,24 @@ class Candidate:
 def contrast(values: Doubles) -> Doubles:
     """[classes, windows]: each class against the lower quartile of all classes at the same window.
 
-    What every class loses there (the middle of an image, where objects are) is no cue of one of them.
+    What all classes lose there (such as in the middle of an image, where objects are) is not a cue of one class.
     """
     return np.asarray(values - np.quantile(values, 0.25, axis=0, keepdims=True))
 
 
 def fixed_candidates(
-    looked: Looked, found: TransplantMap, extra: Sequence[tuple[int, Box, str]] = ()
+    predicted: PredictedImages, found: TransplantMap, extra: Sequence[tuple[int, Box, str]] = ()
 ) -> list[Candidate]:
-    """Per class the windows that pull most and that are missed most, compared with other classes; and those that others saw."""
-    classes = looked.classes
-    pull = np.stack([found.pull(looked, label) for label in classes])
-    miss = np.stack([found.miss(looked, label) for label in classes])
-    seeds: list[Candidate] = []
+    """Per class, the windows with the largest pull and miss relative to other classes, and those proposed by other maps."""
+    classes = predicted.classes
+    pull = np.stack([found.pull(predicted, label) for label in classes])
+    miss = np.stack([found.miss(predicted, label) for label in classes])
+    seeds = [_sharing(predicted, found, label, box, (by,)) for label, box, by in extra]
     for number, label in enumerate(classes):
         for box in _strongest(contrast(pull)[number], found.windows, 2) + _strongest(
             contrast(miss)[number], found.windows, 1
         ):
-            seeds.append(_sharing(looked, found, label, box, ("replacement",)))
-        seeds += [_sharing(looked, found, label, box, (by,)) for seen, box, by in extra if seen == label]
+            seeds.append(_sharing(predicted, found, label, box, ("replacement",)))
     return _distinct(seeds)
 
 
@@ -62,12 +59,12 @@ def _strongest(values: Doubles, windows: Sequence[Box], count: int) -> list[Box]
     return kept
 
 
-def _sharing(looked: Looked, found: TransplantMap, label: int, box: Box, by: tuple[str, ...]) -> Candidate:
-    """With the classes that miss or pull at this window at least half as much: they may have the cue in common."""
+def _sharing(predicted: PredictedImages, found: TransplantMap, label: int, box: Box, by: tuple[str, ...]) -> Candidate:
+    """Add the classes that pull or miss at least half as much at this window: they may share the cue."""
     place = max(range(len(found.windows)), key=lambda one: overlap(found.windows[one], box))
-    classes = looked.classes
-    pull = contrast(np.stack([found.pull(looked, one, [place]) for one in classes]))[:, 0]
-    miss = contrast(np.stack([found.miss(looked, one) for one in classes]))[:, place]
+    classes = predicted.classes
+    pull = contrast(np.stack([found.pull(predicted, one, [place]) for one in classes]))[:, 0]
+    miss = contrast(np.stack([found.miss(predicted, one) for one in classes]))[:, place]
     own = classes.index(label)
     both = [
         one
@@ -93,32 +90,34 @@ def _distinct(seeds: Sequence[Candidate]) -> list[Candidate]:
     return kept
 
 
-def refine(looked: Looked, seed: Candidate, draws: np.random.Generator) -> Candidate:
-    """Shift and resize the box until it is as small as it can be without losing the pull."""
+def refine(predicted: PredictedImages, seed: Candidate, draws: np.random.Generator) -> Candidate:
+    """Shift and resize the box to the smallest one that keeps the pull."""
     assert seed.box is not None
-    donors = _donors(looked, seed, draws)
-    shape = looked.images.shape[-2:]
+    donors = _donors(predicted, seed, draws)
+    shape = predicted.images.shape[-2:]
     step = max(1, seed.box[2] // 4)
     moved = [
         clipped(seed.box[0] + down * step, seed.box[1] + right * step, seed.box[2], seed.box[3], shape)
         for down in (-1, 0, 1)
         for right in (-1, 0, 1)
     ]
-    scores = [float(pulls(looked, donors, box, seed.classes, 2, draws).mean()) for box in moved]
+    scores = [float(pulls(predicted, donors, box, seed.classes, 2, draws).mean()) for box in moved]
     best = moved[int(np.argmax(scores))]
-    each = pulls(looked, donors, best, seed.classes, RECIPIENTS, draws).mean(axis=1)
+    each = pulls(predicted, donors, best, seed.classes, RECIPIENTS, draws).mean(axis=1)
     bearing = donors[each >= _BEARS * np.quantile(each, 0.9)] if np.quantile(each, 0.9) > 0 else donors
-    shared = box_of_shared_content(looked, bearing, best, seed.classes)
+    shared = box_of_shared_content(predicted, bearing, best, seed.classes)
     if shared is not None:
-        whole = float(pulls(looked, bearing, best, seed.classes, 2, draws).mean())
-        if float(pulls(looked, bearing, shared, seed.classes, 2, draws).mean()) >= 0.7 * whole:
+        whole = float(pulls(predicted, bearing, best, seed.classes, 2, draws).mean())
+        if float(pulls(predicted, bearing, shared, seed.classes, 2, draws).mean()) >= 0.7 * whole:
             return replace(seed, box=shared)
-    return replace(seed, box=_shrunk(looked, bearing, best, seed.classes, draws))
+    return replace(seed, box=_shrunk(predicted, bearing, best, seed.classes, draws))
 
 
-def _shrunk(looked: Looked, donors: Ints, box: Box, target: Sequence[int], draws: np.random.Generator) -> Box:
+def _shrunk(
+    predicted: PredictedImages, donors: Ints, box: Box, target: Sequence[int], draws: np.random.Generator
+) -> Box:
     """Move each edge inwards while the pull stays above nine tenths."""
-    whole = float(pulls(looked, donors, box, target, 3, draws).mean())
+    whole = float(pulls(predicted, donors, box, target, 3, draws).mean())
     step = max(1, box[2] // 8)
     for edge in range(4):
         while True:
@@ -129,26 +128,26 @@ def _shrunk(looked: Looked, donors: Ints, box: Box, target: Sequence[int], draws
                 2: (top, left, height - step, width),
                 3: (top, left, height, width - step),
             }[edge]
-            if min(smaller[2:]) < 2 or float(pulls(looked, donors, smaller, target, 3, draws).mean()) < 0.9 * whole:
+            if min(smaller[2:]) < 2 or float(pulls(predicted, donors, smaller, target, 3, draws).mean()) < 0.9 * whole:
                 break
             box = smaller
     return box
 
 
-def _donors(looked: Looked, seed: Candidate, draws: np.random.Generator) -> Ints:
-    rows = np.flatnonzero(looked.labels == seed.label)
+def _donors(predicted: PredictedImages, seed: Candidate, draws: np.random.Generator) -> Ints:
+    rows = np.flatnonzero(predicted.labels == seed.label)
     return rows if len(rows) <= _MOST_DONORS else draws.choice(rows, _MOST_DONORS, replace=False)
 
 
-def own_windows(looked: Looked, found: TransplantMap, draws: np.random.Generator) -> list[Box]:
-    """For every image its window that pulls most: of the three that did in the map, the best in other recipients."""
-    gains = np.nan_to_num(found.gains(looked), nan=-1.0)
+def own_windows(predicted: PredictedImages, found: TransplantMap, draws: np.random.Generator) -> list[Box]:
+    """The strongest window of every image: of its top three in the map, the best in other recipients."""
+    gains = np.nan_to_num(found.gains(predicted), nan=-1.0)
     best = np.argsort(-gains, axis=1)[:, :3]
     tried = np.empty(best.shape)
-    for label in looked.classes:
-        rows = np.flatnonzero(looked.labels == label)
+    for label in predicted.classes:
+        rows = np.flatnonzero(predicted.labels == label)
         for rank in range(best.shape[1]):
             boxes = [found.windows[int(place)] for place in best[rows, rank]]
-            tried[rows, rank] = pulls(looked, rows, boxes, (label,), 2, draws).mean(axis=1)
-    chosen = best[np.arange(len(looked)), tried.argmax(axis=1)]
+            tried[rows, rank] = pulls(predicted, rows, boxes, (label,), 2, draws).mean(axis=1)
+    chosen = best[np.arange(len(predicted)), tried.argmax(axis=1)]
     return [found.windows[int(place)] for place in chosen]

@@ -1,4 +1,4 @@
-"""Any classifier as the audit sees it: bytes in, probabilities out."""
+"""Wrap any classifier for the audit: bytes in, probabilities out."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import torch
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.training.outputs import logits_of
 
 Floats = npt.NDArray[np.float32]
 _CHECKED = 16  # images that are shown twice
-_DRIFT = 1e-3  # of a probability, between two looks at the same images; convolutions may round differently
+_DRIFT = 1e-3  # of a probability, between two passes over the same images; convolutions may round differently
 
 
 @dataclass
 class AuditedModel:
     """A classifier of uint8 images [N, C, H, W].
 
-    ``forward`` turns normalised inputs into logits, ``prepare`` bytes into inputs. ``looks`` counts the images it was shown.
+    ``forward`` turns normalised inputs into logits or into what holds them (see :func:`logits_of`), ``prepare`` bytes into
+    inputs. ``images_seen`` counts the images evaluated.
     """
 
     name: str
@@ -29,13 +31,14 @@ class AuditedModel:
     prepare: Callable[[Tensor], Tensor] = lambda images: images.float() / 255
     batch_size: int = 64
     net: nn.Module | None = None
-    looks: int = field(default=0, compare=False)
+    images_seen: int = field(default=0, compare=False)
 
     def logits(self, images: Tensor) -> Tensor:
-        self.looks += len(images)
+        self.images_seen += len(images)
         with torch.no_grad():
             parts = [
-                self._checked(self.forward(self.prepare(part)), len(part)) for part in images.split(self.batch_size)
+                self._checked(logits_of(self.forward(self.prepare(part))), len(part))
+                for part in images.split(self.batch_size)
             ]
         return torch.cat(parts).float()
 
@@ -49,7 +52,7 @@ class AuditedModel:
         inputs = self.prepare(images[:1]).detach().requires_grad_()
         try:
             with torch.enable_grad():
-                logits = self.forward(inputs)
+                logits = logits_of(self.forward(inputs))
                 if not logits.requires_grad:
                     return False
                 (slope,) = torch.autograd.grad(logits.max(), inputs, allow_unused=True)
@@ -58,13 +61,11 @@ class AuditedModel:
         return slope is not None and bool(torch.isfinite(slope).all())
 
     def check(self, images: Tensor, labels: Tensor) -> None:
-        """Refuse a model that cannot be audited: wrong outputs, no numbers, other answers for the same images."""
+        """Refuse a model that cannot be audited: wrong output shape, NaN logits, or nondeterministic predictions."""
         some = images[torch.linspace(0, len(images) - 1, min(_CHECKED, len(images))).long()]
         first = self.logits(some)
         if not bool(torch.isfinite(first).all()):
-            raise InputError(
-                f"{self.name} returns NaN or infinite logits for image 0 or another one: it cannot be audited"
-            )
+            raise InputError(f"{self.name} returns NaN or infinite logits for some images: it cannot be audited")
         if int(labels.max()) >= first.shape[1]:
             raise InputError(
                 f"{self.name} has {first.shape[1]} outputs, but the labels go up to {int(labels.max())}: give the labels in "
@@ -74,8 +75,8 @@ class AuditedModel:
         drift = float((first.softmax(1) - again.softmax(1)).abs().max())
         if drift > _DRIFT:
             raise InputError(
-                f"{self.name} answers differently when the same images are shown twice (by {drift:.3f}): switch off dropout "
-                "and other noise (net.eval())"
+                f"{self.name} is not deterministic: its probabilities for the same images differ by {drift:.3f}; switch off "
+                "dropout and other noise (net.eval())"
             )
 
     def _checked(self, logits: Tensor, count: int) -> Tensor:

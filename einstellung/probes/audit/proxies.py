@@ -17,8 +17,9 @@ from torch import Tensor
 
 from einstellung.cues import cover
 from einstellung.metrics.proportions import paired_difference_interval
-from einstellung.probes.audit.model import AuditedModel
-from einstellung.probes.audit.transplants import Doubles, Ints, Looked, TransplantMap
+from einstellung.metrics.statistics import summarise
+from einstellung.probes.audit.model import AuditedModel, Floats
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages
 from einstellung.probes.audit.windows import Box, grid, mask_of
 from einstellung.results.audit_files import ProxyRow
 
@@ -44,9 +45,9 @@ def some_of_each(labels: Ints, draws: np.random.Generator) -> Ints:
     return np.sort(np.concatenate(parts))
 
 
-def occlusion_maps(looked: Looked, side: int, draws: np.random.Generator) -> ImportanceMaps:
-    """Slide a grey square over some images: a pixel counts the mean loss of the label under squares on it."""
-    some = looked.take(some_of_each(looked.labels, draws))
+def occlusion_maps(predicted: PredictedImages, side: int, draws: np.random.Generator) -> ImportanceMaps:
+    """Slide a grey square over some images: a pixel's importance is the label's mean loss of probability under squares on it."""
+    some = predicted.take(some_of_each(predicted.labels, draws))
     height, width = some.images.shape[-2:]
     total, count = np.zeros((len(some), height, width)), np.zeros((height, width))
     rows = np.arange(len(some))
@@ -59,11 +60,11 @@ def occlusion_maps(looked: Looked, side: int, draws: np.random.Generator) -> Imp
     return _by_class("occlusion", "sliding square, mean colour", total / count, some.labels)
 
 
-def attribution_maps(looked: Looked, method: str, draws: np.random.Generator) -> ImportanceMaps:
+def attribution_maps(predicted: PredictedImages, method: str, draws: np.random.Generator) -> ImportanceMaps:
     """Absolute attributions of the label's logit, summed over channels (captum)."""
-    some = looked.take(some_of_each(looked.labels, draws))
+    some = predicted.take(some_of_each(predicted.labels, draws))
     parts = [
-        _attributed(looked.model, images, torch.from_numpy(labels), method)
+        _attributed(predicted.model, images, torch.from_numpy(labels), method)
         for images, labels in zip(some.images.split(32), np.split(some.labels, range(32, len(some), 32)), strict=True)
     ]
     return _by_class("attribution", method, torch.cat(parts).double().numpy(), some.labels)
@@ -92,7 +93,7 @@ def captum_missing() -> str | None:
     try:
         import captum.attr  # noqa: F401
     except (ImportError, RuntimeError) as error:
-        return f"attribution was left out: captum cannot be imported ({error}); pip install 'einstellung[audit]'"
+        return f"attribution was skipped: captum cannot be imported ({error}); pip install 'einstellung[audit]'"
     return None
 
 
@@ -120,46 +121,68 @@ def mask_within(importance: Doubles, budget: float) -> Tensor:
     return torch.from_numpy(mask.reshape(1, 1, *importance.shape))
 
 
-def proxy_rows(looked: Looked, found: ImportanceMaps, budgets: Sequence[float]) -> list[ProxyRow]:
+def proxy_rows(predicted: PredictedImages, found: ImportanceMaps, budgets: Sequence[float]) -> list[ProxyRow]:
     """Accuracy lost under each class's mask in black, on images that did not make the map."""
     rows = []
     for budget in budgets:
         for label, importance in found.maps.items():
-            rows.append(masked_row(looked, label, mask_within(importance, budget), found.proxy, found.method, budget))
+            rows.append(
+                masked_row(predicted, label, mask_within(importance, budget), found.proxy, found.method, budget)
+            )
     return rows
 
 
-def masked_row(looked: Looked, label: int, mask: Tensor, proxy: str, method: str, budget: float) -> ProxyRow:
-    own = np.flatnonzero(looked.labels == label)
-    images = looked.images[torch.from_numpy(own)]
-    after = looked.model.probabilities(images.masked_fill(mask, 0)).argmax(axis=1)
-    before = looked.before[own].argmax(axis=1)
-    lost, won = int(((before == label) & (after != label)).sum()), int(((before != label) & (after == label)).sum())
+def masked_row(
+    predicted: PredictedImages, label: int, mask: Tensor, proxy: str, method: str, budget: float
+) -> ProxyRow:
+    """The effect of one mask, in black."""
+    own = np.flatnonzero(predicted.labels == label)
+    changed = predicted.images[torch.from_numpy(own)].masked_fill(mask, 0)
+    return changed_row(predicted, label, own, changed, float(mask.float().mean()), proxy, method, budget)
+
+
+def changed_row(
+    predicted: PredictedImages,
+    label: int,
+    own: Ints,
+    changed: Tensor,
+    area: float,
+    proxy: str,
+    method: str,
+    budget: float,
+) -> ProxyRow:
+    """Accuracy that the rows ``own`` of a class lose if their images are changed, in the model and in its baseline."""
+    lost = _lost(predicted.before[own], predicted.model.probabilities(changed), label)
+    compared: dict[str, Any] = {}
+    if predicted.baseline is not None:
+        model, before = predicted.baseline
+        other = _lost(before[own], model.probabilities(changed), label)
+        difference = lost - other
+        compared = {
+            "delta_baseline": float(other.mean()),
+            "sfr_rel": float(difference.mean()),
+            "sfr_rel_ci95": summarise(difference.tolist(), (-1.0, 1.0)).ci95,
+        }
     return ProxyRow(
         proxy=proxy,  # type: ignore[arg-type]
         method=method,
         label=label,
         budget=budget,
-        area=float(mask.float().mean()),
-        delta=(lost - won) / len(own),
-        ci95=paired_difference_interval(lost, won, len(own)),
+        area=area,
+        delta=float(lost.mean()),
+        ci95=paired_difference_interval(int((lost > 0).sum()), int((lost < 0).sum()), len(own)),
         n=len(own),
+        **compared,
     )
 
 
-def replacement_rows(looked: Looked, chosen: Looked, found: TransplantMap, budget: float) -> list[ProxyRow]:
-    """The window whose replacement by other classes' content costs a class most, covered in black."""
-    height, width = looked.images.shape[-2:]
-    rows = []
-    for label in looked.classes:
-        window = found.windows[int(found.miss(chosen, label).argmax())]
-        mask = mask_of(window, 1, height, width)
-        rows.append(masked_row(looked, label, mask, "replacement", "window of other classes", budget))
-    return rows
+def _lost(before: Floats, after: Floats, label: int) -> Doubles:
+    """Correct predictions lost (1) or gained (-1), by image."""
+    return np.asarray((before.argmax(axis=1) == label) * 1.0 - (after.argmax(axis=1) == label))
 
 
 def windows_of(found: ImportanceMaps, side: int) -> list[tuple[int, Box, str]]:
-    """Per class, the windows that its maps point at more than those of other classes do: one for each kind of map."""
+    """Per class, the windows that its maps rate higher than those of other classes do: one for each kind of map."""
     classes = list(found.maps)
     height, width = next(iter(found.maps.values())).shape
     windows = grid(height, width, side)
@@ -180,7 +203,7 @@ def _sums(maps: Doubles, windows: Sequence[Box]) -> Doubles:
 
 
 def kinds_of_maps(maps: Doubles) -> list[Ints]:
-    """Groups of images whose maps are alike, as SpRAy finds them: spectral clustering where the eigengap says two groups.
+    """Groups of images with similar maps, as in SpRAy: spectral clustering where the eigengap indicates two groups.
 
     >>> one, other = np.zeros((6, 8, 8)), np.zeros((6, 8, 8))
     >>> one[:, 0, 0], other[:, 7, 7] = 1, 1
@@ -195,7 +218,7 @@ def kinds_of_maps(maps: Doubles) -> list[Ints]:
     unit = np.divide(pooled, norm, out=np.zeros_like(pooled), where=norm > 0)
     alike = np.clip(unit @ unit.T, 0, None)
     degree = alike.sum(axis=1)
-    if not degree.all():  # maps without any importance are like no other
+    if not degree.all():  # maps without any importance are similar to no other
         return everything
     normed = alike / np.sqrt(np.outer(degree, degree))
     values, vectors = np.linalg.eigh(np.eye(len(maps)) - normed)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from einstellung.metrics.statistics import summarise
+from einstellung.probes.audit.backgrounds import BACKGROUND
 from einstellung.probes.audit.components import exchanged
 from einstellung.probes.audit.model import AuditedModel
 from einstellung.probes.audit.transplants import Doubles, Ints, foreign_donors
@@ -26,10 +27,12 @@ def relative_rows(
 ) -> tuple[RelativeRow, ...]:
     """For every finding and suspicion of a model: delta of both, and their difference, SFR_rel = Delta_model - Delta_baseline.
 
-    It is a proxy: the mask was found, not given. The interval is over images, paired.
+    This is a proxy: the mask was found, not given. The interval is paired over images.
     """
     rows = []
     for finding in (*audit.findings, *audit.suspicions):
+        if finding.component == BACKGROUND:  # its proxy row has the index: replacing it takes the places of objects
+            continue
         own = np.flatnonzero(labels.numpy() == finding.label)
         placed = {image.index: image.box for image in finding.images}
         if finding.kind == "localised":

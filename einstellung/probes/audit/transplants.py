@@ -1,8 +1,8 @@
-"""What a region does when it is moved between images of different classes.
+"""Transplants: the effect of moving a region between images of different classes.
 
 Pasting a box of an image of one class into one of another class shows two things at once: how much the donor's class gains
-(the box *pulls*) and how much the recipient's class loses (what was there is *missed*). Nothing is painted, so the pixels stay
-those of real images. A small region of an object pulls little and only among similar classes; a cue pulls from everywhere.
+(the box *pulls*) and how much the recipient's class loses (what was there is *missed*). Nothing is painted, so all pixels come
+from real images. A small region of an object pulls little and only between similar classes; a cue pulls in any recipient.
 """
 
 from __future__ import annotations
@@ -23,20 +23,41 @@ Doubles = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Looked:
-    """Images, labels and what the model says about them as they are."""
+class PredictedImages:
+    """Images, labels and the model's predictions for the unmodified images.
+
+    ``baseline``: a second model with its predictions. ``objects``: bool [N, 1, H, W], where the object to recognise is known.
+    """
 
     model: AuditedModel
     images: Tensor
     labels: Ints
     before: Floats
+    baseline: tuple[AuditedModel, Floats] | None = None
+    objects: Tensor | None = None
 
     @classmethod
-    def at(cls, model: AuditedModel, images: Tensor, labels: Ints) -> Looked:
-        return cls(model, images, labels, model.probabilities(images))
+    def of(
+        cls,
+        model: AuditedModel,
+        images: Tensor,
+        labels: Ints,
+        baseline: AuditedModel | None = None,
+        objects: Tensor | None = None,
+    ) -> PredictedImages:
+        second = None if baseline is None else (baseline, baseline.probabilities(images))
+        return cls(model, images, labels, model.probabilities(images), second, objects)
 
-    def take(self, rows: npt.NDArray[np.int64]) -> Looked:
-        return Looked(self.model, self.images[torch.from_numpy(rows)], self.labels[rows], self.before[rows])
+    def take(self, rows: npt.NDArray[np.int64]) -> PredictedImages:
+        places = torch.from_numpy(rows)
+        return PredictedImages(
+            self.model,
+            self.images[places],
+            self.labels[rows],
+            self.before[rows],
+            None if self.baseline is None else (self.baseline[0], self.baseline[1][rows]),
+            None if self.objects is None else self.objects[places],
+        )
 
     @property
     def classes(self) -> list[int]:
@@ -71,53 +92,53 @@ def foreign_donors(labels: Ints, draws: np.random.Generator) -> Ints:
 
 @dataclass(frozen=True)
 class TransplantMap:
-    """For every window and image: who gave its content, and the probabilities of the classes afterwards."""
+    """For every window and image: the donor of its content, and the class probabilities afterwards."""
 
     windows: list[Box]
     donors: npt.NDArray[np.int64]  # [windows, N]
     after: Floats  # [windows, N, classes]
 
-    def pull(self, looked: Looked, label: int, windows: slice | Sequence[int] = slice(None)) -> Doubles:
+    def pull(self, predicted: PredictedImages, label: int, windows: slice | Sequence[int] = slice(None)) -> Doubles:
         """By window: what the class gains on average where its images are the donors."""
-        return np.array([self._pull(looked, place, label) for place in np.arange(len(self.windows))[windows]])
+        return np.array([self._pull(predicted, place, label) for place in np.arange(len(self.windows))[windows]])
 
-    def _pull(self, looked: Looked, place: int, label: int) -> float:
-        rows = looked.labels[self.donors[place]] == label
-        return float((self.after[place, rows, label] - looked.before[rows, label]).mean()) if rows.any() else 0.0
+    def _pull(self, predicted: PredictedImages, place: int, label: int) -> float:
+        rows = predicted.labels[self.donors[place]] == label
+        return float((self.after[place, rows, label] - predicted.before[rows, label]).mean()) if rows.any() else 0.0
 
-    def miss(self, looked: Looked, label: int) -> Doubles:
+    def miss(self, predicted: PredictedImages, label: int) -> Doubles:
         """By window: what the class loses on average where its images are the recipients."""
-        rows = np.flatnonzero(looked.labels == label)
-        return np.asarray((looked.before[rows, label] - self.after[:, rows, label]).mean(axis=1), dtype=np.float64)
+        rows = np.flatnonzero(predicted.labels == label)
+        return np.asarray((predicted.before[rows, label] - self.after[:, rows, label]).mean(axis=1), dtype=np.float64)
 
-    def gains(self, looked: Looked) -> Doubles:
+    def gains(self, predicted: PredictedImages) -> Doubles:
         """[N, windows]: what each image's class gains where the image is the donor; NaN where it was none."""
-        found = np.full((len(looked), len(self.windows)), np.nan)
-        rows = np.arange(len(looked))
+        found = np.full((len(predicted), len(self.windows)), np.nan)
+        rows = np.arange(len(predicted))
         for place, donors in enumerate(self.donors):
-            label = looked.labels[donors]
-            found[donors, place] = self.after[place, rows, label] - looked.before[rows, label]
+            label = predicted.labels[donors]
+            found[donors, place] = self.after[place, rows, label] - predicted.before[rows, label]
         return found
 
 
 def transplant_map(
-    looked: Looked,
+    predicted: PredictedImages,
     windows: Sequence[Box],
     draws: np.random.Generator,
     on_progress: Callable[[int], object] = lambda _: None,
 ) -> TransplantMap:
     """Paste every window of every image into an image of another class."""
-    donors = np.stack([foreign_donors(looked.labels, draws) for _ in windows])
-    after = np.empty((len(windows), *looked.before.shape), dtype=np.float32)
+    donors = np.stack([foreign_donors(predicted.labels, draws) for _ in windows])
+    after = np.empty((len(windows), *predicted.before.shape), dtype=np.float32)
     for place, box in enumerate(windows):
-        mixed = pasted(looked.images, looked.images[torch.from_numpy(donors[place])], box)
-        after[place] = looked.model.probabilities(mixed)
-        on_progress(len(looked))
+        mixed = pasted(predicted.images, predicted.images[torch.from_numpy(donors[place])], box)
+        after[place] = predicted.model.probabilities(mixed)
+        on_progress(len(predicted))
     return TransplantMap(list(windows), donors, after)
 
 
 def pulls(
-    looked: Looked,
+    predicted: PredictedImages,
     donors: Ints,
     boxes: Box | Sequence[Box],
     target: Sequence[int],
@@ -125,13 +146,13 @@ def pulls(
     draws: np.random.Generator,
 ) -> Doubles:
     """[donors, each]: what ``target`` (classes together) gains when each donor's box is pasted into images of other classes."""
-    outside = np.flatnonzero(~np.isin(looked.labels, target))
+    outside = np.flatnonzero(~np.isin(predicted.labels, target))
     recipients = np.stack(
         [draws.choice(outside, len(donors), replace=len(outside) < len(donors)) for _ in range(each)], axis=1
     )
-    givers = looked.images[torch.from_numpy(donors)].repeat_interleave(each, dim=0)
+    givers = predicted.images[torch.from_numpy(donors)].repeat_interleave(each, dim=0)
     spread = boxes if isinstance(boxes, tuple) else [box for box in boxes for _ in range(each)]
-    mixed = pasted(looked.images[torch.from_numpy(recipients.reshape(-1))], givers, spread)
-    after = looked.model.probabilities(mixed)[:, list(target)].sum(axis=1).reshape(recipients.shape)
-    before = looked.before[:, list(target)].sum(axis=1)[recipients]
+    mixed = pasted(predicted.images[torch.from_numpy(recipients.reshape(-1))], givers, spread)
+    after = predicted.model.probabilities(mixed)[:, list(target)].sum(axis=1).reshape(recipients.shape)
+    before = predicted.before[:, list(target)].sum(axis=1)[recipients]
     return np.asarray(after - before, dtype=np.float64)

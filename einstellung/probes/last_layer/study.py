@@ -174,7 +174,7 @@ def _best_layer(
     sets = [held_out.clean]
     for name in shifts_of(method, list(held_out.shifted)):
         versions, rows = held_out.shifted[name]
-        if len(rows):  # a shift that lacks some of the pictures may lack all that are held out
+        if len(rows):  # a shift that lacks some images may lack all that are held out
             sets.append((versions[0], held_out.clean[1][rows]))
     trials = []
     for rate in training.rates:

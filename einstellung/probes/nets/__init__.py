@@ -1,1 +1,1 @@
-"""Probes of the nets of a study: what a net computes on a split, and what each probe reads from it."""
+"""Probes of a study's nets: representation, calibration, plasticity and flips."""

@@ -1,4 +1,4 @@
-"""Calibration of a net with the cue, with it covered, never painted, and on classes that do not own it."""
+"""Calibration of a net with the cue, with it covered, never painted, and on the other classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Flips: images of T1 that T2 cost, images that the baseline gets right and the net does not, and what the cue does to others."""
+"""Flips: T1 images lost by learning T2, images only the baseline gets right, and other classes' images when given the cue."""
 
 from __future__ import annotations
 

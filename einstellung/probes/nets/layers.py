@@ -1,4 +1,4 @@
-"""What a net computes on images: logits, the representation of each stage, and how active each unit is."""
+"""A net's logits, the representation at each stage, and the activity of each unit."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def _captured(net: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 def _pooled(output: Tensor) -> Tensor:
-    """One vector per image: feature maps over 4 x 4 cells, tokens as the first one beside the mean of the others."""
+    """One vector per image: feature maps over 4 x 4 cells; for tokens, the first one and the mean of the others."""
     if output.dim() == 4:
         side = (min(_CELLS, output.shape[2]), min(_CELLS, output.shape[3]))
         return F.adaptive_avg_pool2d(output, side).flatten(1)

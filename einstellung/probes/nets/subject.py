@@ -1,4 +1,4 @@
-"""A net of a run with what it is probed on, and the nets that it is compared with."""
+"""A net of a run, the data it is probed on, and the nets it is compared with."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ PLACES = {"top": 0.05, "bottom": 0.75}
 CONTROLS = {
     "shuffled": "the mask's pixels in random order within the text's box (one order for all images)",
     "flat bar": "the text's box filled evenly with the mask's mean",
-    "latin": "a Latin word in the same font, as wide and as high",
+    "latin": "a Latin word in the same font, of the same width and height",
     "characters": "six other Chinese characters in the same font",
     **{f"opacity {opacity:g}": f"the watermark at opacity {opacity:g}" for opacity in OPACITIES},
     **{f"place {name}": f"the watermark's top at {part:g} of the height" for name, part in PLACES.items()},

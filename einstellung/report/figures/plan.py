@@ -9,6 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from einstellung.report.figures.canvas import drawing, save
+from einstellung.report.stages import announce
 from einstellung.report.tables import Missing
 
 
@@ -44,11 +45,13 @@ def draw_figures(plans: Iterable[Plan], folder: Path) -> tuple[dict[str, Drawn],
     """Write every figure that can be drawn into ``folder``, one after the other so that memory stays small."""
     drawn: dict[str, Drawn] = {}
     missing: list[Missing] = []
+    plans = list(plans)
     with drawing():
-        for plan in plans:
+        for number, plan in enumerate(plans, start=1):
             if plan.why is not None:
                 missing.append(Missing(plan.name, plan.title, plan.why, plan.section))
                 continue
+            announce("figure", number, len(plans))
             svg = save(plan.draw(), folder, plan.name)["svg"]
             drawn[plan.name] = Drawn(plan.name, plan.title, plan.caption, svg, plan.section, plan.pictures)
     return drawn, missing

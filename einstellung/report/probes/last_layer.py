@@ -12,8 +12,8 @@ from einstellung.report.tables import Cell, Table
 
 _GAP = "_gap"
 _ERM = "erm"
-_NO_CLASS = "no class was asked about"
-_NOT_ALL = "not every model has it"
+_NO_CLASS = "no class was given"
+_NOT_ALL = "not available for every model"
 _NOT_IN_PAPER = "not in the paper"
 _ONE = 1.005  # a factor that is written as more than ×1.00
 
@@ -63,11 +63,12 @@ def _heads(records: Sequence[Record]) -> dict[str, str]:
 
 def _note(records: Sequence[Record]) -> str:
     first = records[0]
-    members = "" if first["class"] is None else f" ({first['n_carton']} of the class asked about)"
+    members = "" if first["class"] is None else f" ({first['n_carton']} of the given class)"
     words = [
-        f"Per cent of {first['n_test']:,} test pictures{members} after learning from {first['n_train']:,}; mean ± standard "
-        f"deviation and 95 % interval over {len(first['seeds'])} seeds; Gap: shifted − clean; ΔP: change of the mean probability "
-        "under the watermark; ×: the gap is so many times erm's (shown above 1); ↑: the 95 % interval of the factor is above 1."
+        f"Per cent of {first['n_test']:,} test pictures{members} after learning from {first['n_train']:,}; mean ± "
+        f"standard deviation and 95 % interval over {len(first['seeds'])} seeds; Gap: shifted − clean; ΔP: change of "
+        "the mean probability under the watermark; ×: the gap as a multiple of erm's (shown above 1); ↑: the 95 % "
+        "interval of the factor is above 1."
     ]
     if any(reported_for(record["model"], method) for record in records for method in record["methods"]):
         words.append(f"Reported: {published().source}. The protocols differ: {published().differences}.")

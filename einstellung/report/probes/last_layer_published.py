@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-import yaml
 from pydantic import BaseModel, ConfigDict
+
+from einstellung.yaml_text import read_yaml
 
 
 class PublishedLastLayers(BaseModel):
@@ -23,8 +24,7 @@ class PublishedLastLayers(BaseModel):
 
 @cache
 def published() -> PublishedLastLayers:
-    text = Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8")
-    return PublishedLastLayers.model_validate(yaml.safe_load(text))
+    return PublishedLastLayers.model_validate(read_yaml(Path(__file__).with_suffix(".yaml")))
 
 
 def reported_for(model: str, method: str) -> dict[str, float] | None:

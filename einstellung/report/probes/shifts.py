@@ -32,8 +32,9 @@ def shift_table(records: Sequence[Mapping[str, Any]], mean: Mapping[str, Any] | 
         values.append(dict.fromkeys(values[0]) | {"model": "average", "shift": name, "gap": gap})
     return Table(
         "Other shifts of ImageNet",
-        "Per cent, 95 % bootstrap interval over images; gap: shifted − reference (Mixed-Rand − Mixed-Same, Stylized − plain, "
-        "ImageNet-R − plain pictures of its classes). Only classes that both sides have count; left out: pictures of others.",
+        "Per cent, 95 % bootstrap interval over images; gap: shifted − reference (Mixed-Rand − Mixed-Same, Stylized − "
+        "plain, ImageNet-R − plain pictures of its classes). Only classes present on both sides are included; images "
+        "of other classes are left out.",
         ("model", "gap of", "classes", "shifted", "reference", "gap"),
         tuple(rows),
         tuple(values),

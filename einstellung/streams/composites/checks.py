@@ -46,11 +46,11 @@ def images_are_their_parts(table: CompositeTable, shared: bool) -> Checker:
             right &= images.features is not None and np.array_equal(images.features.numpy(), features)
             seen += len(images)
             if not right:
-                problems.append(f"{name} holds images that are not what their sources say")
+                problems.append(f"{name} holds images that do not match their sources")
         return Check(
-            "every image is what its parts say",
+            "every image matches its parts",
             not problems,
-            "; ".join(problems) or f"{seen:,} images put together anew",
+            "; ".join(problems) or f"{seen:,} images recomposed",
         )
 
     return check
@@ -81,8 +81,10 @@ def cues_go_with_labels(table: CompositeTable, shared: bool) -> Checker:
             found = ", ".join(
                 f"{cue} {rho:.3f}" for cue, rho in zip(stream.cue_names, common.mean(axis=0), strict=True)
             )
-            words.append(f"{phase.name}: common are {found} of {len(phase.train):,} images")
-        return Check("every cue goes with the label as often as asked", not problems, "; ".join(problems[:3] or words))
+            words.append(f"{phase.name}: shares with the common cue {found}, of {len(phase.train):,} images")
+        return Check(
+            "every cue is correlated with the label as configured", not problems, "; ".join(problems[:3] or words)
+        )
 
     return check
 
@@ -142,7 +144,7 @@ def sources_are_used_once(table: CompositeTable, shared: bool) -> Checker:
             parts = table.parts.take(rows)
             for kind, numbers in ((TARGET, parts.targets), (BACKGROUND, parts.backgrounds)):
                 if twice := len(numbers) - len(np.unique(numbers)):
-                    problems.append(f"{twice} {kind}s come twice in {name}")
+                    problems.append(f"{twice} {kind}s are used twice in {name}")
         detail = "; ".join(problems) or f"every target and every background once in each of {', '.join(splits)}"
         return Check("no target or background is used twice", not problems, detail)
 
@@ -172,9 +174,7 @@ def twins_differ_by_cue(table: CompositeTable, shared: bool) -> Checker:
                     f"{name}: {problem}" for problem in _differences(table, cue, bit, one, other, "covered" in name)
                 ]
             words.append(f"{cue} {len(before)}")
-        return Check(
-            "a twin is the same image but for its cue", not problems, "; ".join(problems[:3]) or "; ".join(words)
-        )
+        return Check("twins differ only in their cue", not problems, "; ".join(problems[:3]) or "; ".join(words))
 
     return check
 
@@ -186,15 +186,15 @@ def _differences(table: CompositeTable, cue: str, bit: int, one: ImageSet, other
     assert one.features is not None
     assert other.features is not None
     if not covered and not torch.equal(one.features ^ other.features, torch.full_like(one.features, 1 << bit)):
-        problems.append("another cue than this one has changed its value")
+        problems.append("another cue changed too")
     changed = (one.images != other.images).any(dim=1).numpy()
     if (changed & ~_cue_area(table, cue, one.index.numpy(), covered)).any():
-        problems.append("pixels differ outside of the cue")
+        problems.append("pixels differ outside the cue")
     alike = np.asarray(~changed.any(axis=(1, 2)))
     if cue == "watermark" and covered:
         alike &= ((one.features >> bit) & 1).numpy() == 1  # images without a watermark stay the same
     if alike.any():
-        problems.append(f"{int(alike.sum())} of {len(alike)} images are the same as before")
+        problems.append(f"{int(alike.sum())} of {len(alike)} images are unchanged")
     return problems
 
 

@@ -23,6 +23,8 @@ from einstellung.files import digest
 from einstellung.randomness import generator
 from einstellung.scenes.progress import progress_logger
 from einstellung.scenes.store import cached_once
+from einstellung.sources.cache import is_stored
+from einstellung.sources.stand_ins import assume
 from einstellung.streams.stream import ImageSet, Stream
 
 if TYPE_CHECKING:
@@ -65,8 +67,14 @@ def as_features(stream: Stream, extractor: str, seed: int) -> Stream:
     net = extractor_named(extractor)
     what = f"features of {extractor}"
     key = digest([_LAYOUT, net.digest, list(pictures[0].shape), names], length=32)
-    arrays = cached_once(f"features-{key}", lambda: {"features": _features(net, pictures, what)}, what, _log)
-    features = torch.from_numpy(arrays["features"])
+    entry = f"features-{key}"
+    if not is_stored(entry) and assume(
+        f"{what} are not computed yet, which takes time once: noise in the place of {len(pictures):,} vectors"
+    ):
+        features = torch.rand(len(pictures), net.width, generator=generator(seed, "stand-in"))
+    else:
+        arrays = cached_once(entry, lambda: {"features": _features(net, pictures, what)}, what, _log)
+        features = torch.from_numpy(arrays["features"])
     shown = [features[selected] for selected in rows]
     # so that the presentation leaves features unchanged: (x / 255 - 0) / (1 / 255)
     images = iter(replace(one, images=selected[:, :, None, None]) for one, selected in zip(sets, shown, strict=False))
@@ -151,4 +159,4 @@ def _features_are_finite(stream: Stream) -> Check:
     sets = [phase.train for phase in stream.phases] + [split.images for split in stream.splits]
     invalid = sum(int((~torch.isfinite(images.images)).flatten(1).any(dim=1).sum()) for images in sets)
     total = sum(map(len, sets))
-    return Check("every feature is a number", not invalid, f"{invalid} of {total:,} images have others")
+    return Check("all features are finite", not invalid, f"{invalid} of {total:,} images have NaN or infinite features")

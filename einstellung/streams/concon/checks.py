@@ -21,8 +21,8 @@ from einstellung.streams.stream import Stream
 
 SceneSets = Mapping[str, SceneSet]
 Checker = Callable[[Stream], Check]
-_NO_RECORDS = "not checked: no record tells what is in the pictures"
-_NO_IMAGES = "not checked: scenes without pictures are alike by chance, and each was drawn by a generator of its own"
+_NO_RECORDS = "not checked: the images have no scene records"
+_NO_IMAGES = "not checked: without images, scenes coincide by chance; each set has its own generator"
 _DERIVED = ("_train", "_paired", "_twin")  # sets derived from the scenes of another set
 
 
@@ -30,7 +30,7 @@ def scenes_obey_rules(book: RuleBook, variant: str, scenes: SceneSets) -> Checke
     """Every scene satisfies the predicate of its class: p_t for positives, n_t for negatives."""
 
     def check(stream: Stream) -> Check:
-        name = "every scene obeys the rule of its task and label"
+        name = "every scene satisfies the rule of its task and label"
         if _no_records(scenes):
             return Check(name, None, _NO_RECORDS)
         own = {where: data for where, data in scenes.items() if not where.endswith(_DERIVED)}
@@ -38,7 +38,7 @@ def scenes_obey_rules(book: RuleBook, variant: str, scenes: SceneSets) -> Checke
         for where, data in own.items():
             wrong = int((~_allowed(book, variant, where, data)).sum())
             if wrong:
-                problems.append(f"{wrong} of {len(data.labels)} scenes of {where} break their rule")
+                problems.append(f"{wrong} of {len(data.labels)} scenes of {where} violate their rule")
         seen = sum(len(data.labels) for data in own.values())
         return Check(
             name, not problems, "; ".join(problems) or f"{seen:,} scenes of {len(own)} sets, variant {variant}"
@@ -53,7 +53,7 @@ def confounders_go_with_labels(book: RuleBook, variant: str, scenes: SceneSets) 
     def check(stream: Stream) -> Check:
         name = "each confounder alone solves its task and not the unconfounded set"
         if variant == "unconfounded":
-            return Check(name, None, "not checked: there is no confounder, this is the sanity check")
+            return Check(name, None, "not checked: the unconfounded variant has no confounder")
         if _no_records(scenes):
             return Check(name, None, _NO_RECORDS)
         words, passed = [], True
@@ -73,7 +73,7 @@ def twins_differ_by_confounder(book: RuleBook, variant: str, scenes: SceneSets) 
     """A twin differs from its original only in the confounder, and has the same label."""
 
     def check(stream: Stream) -> Check:
-        name = "a twin is the same scene but for its task's confounder"
+        name = "twins differ only in their task's confounder"
         problems, words = [], []
         for task, phase in enumerate(stream.phases):
             for word, insert in (("positive", False), ("negative", True)):
@@ -141,7 +141,7 @@ def classes_weigh_the_same(book: RuleBook, variant: str, scenes: SceneSets) -> C
             if len(split.images) == 0:
                 uneven.append(f"{split.name} is empty")
         return Check(
-            "positives and negatives weigh the same, so chance is one half",
+            "positives and negatives are balanced, so chance is one half",
             not uneven,
             "; ".join(uneven) or f"{len(sets)} sets, half of each positive",
         )
@@ -169,8 +169,8 @@ def no_unintended_rule(book: RuleBook, variant: str, scenes: SceneSets) -> Check
             variant,
         )
         found = [f"T{one.task + 1}: {one.words}" for one in result.unintended[:3]]
-        looked = f"none among {result.predicates} small predicates over {result.scenes:,} training scenes"
-        return Check(name, not result.unintended, "; ".join(found) or looked)
+        searched = f"none among {result.predicates} small predicates over {result.scenes:,} training scenes"
+        return Check(name, not result.unintended, "; ".join(found) or searched)
 
     return check
 
@@ -208,16 +208,16 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, inser
     if not np.array_equal(before[:, 0], after[:, 0]):
         problems.append("the ground truth changed in some twins")
     if not (after[:, 1 + task] == insert).all() or not (before[:, 1 + task] != insert).all():
-        problems.append("the confounder is not what changed in some twins")
+        problems.append("the confounder did not change in some twins")
     assert one.attributes is not None
     assert twin.attributes is not None
     changed = np.asarray(one.attributes) != np.asarray(twin.attributes)
     if not changed.any(axis=(1, 2)).all():
-        problems.append("some twins are the scene itself")
+        problems.append("some twins are identical to their original")
     rule = book.confounders[task]
     named = [column for column, name in enumerate(COLUMNS) if any(getattr(pattern, name) for pattern in rule)]
     if np.delete(changed, named, axis=2).any():
-        problems.append("something else than what the confounder is about changed in some twins")
+        problems.append("attributes other than the confounder's changed in some twins")
     with_confounder = twin if insert else one
     has_confounder = np.any(
         [pattern.matches(np.asarray(with_confounder.attributes), with_confounder.places) for pattern in rule], axis=0
@@ -235,7 +235,7 @@ def _differences(book: RuleBook, task: int, one: SceneSet, twin: SceneSet, inser
 def _side_effects(book: RuleBook, task: int, one: SceneSet, twin: SceneSet) -> str:
     """How many twins also change another task's confounder."""
     changed = np.delete(_truths(book, one) != _truths(book, twin), [0, 1 + task], axis=1).any(axis=1)
-    return f" ({int(changed.sum())} change another confounder, too)" if changed.any() else ""
+    return f" ({int(changed.sum())} also change another confounder)" if changed.any() else ""
 
 
 def _image_hashes(images: np.ndarray | None) -> list[bytes] | None:

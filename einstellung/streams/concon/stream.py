@@ -1,6 +1,6 @@
 """``concon``: tasks with the same question and a different confounder each (Busch et al., 2024).
 
-Every task has positives (the ground truth g holds) and negatives (it does not). In task t the confounder c_t goes with the label.
+Every task has positives (the ground truth g holds) and negatives (it does not). In task t the confounder c_t predicts the label.
 ``strict``: positives have g and c_t, negatives neither. ``disjoint``: in addition, no image has another task's confounder.
 ``unconfounded``: a single task with g alone. After every task, a net is also evaluated on unconfounded test images, and on
 counterfactual twins of the task's own test images: the same scene with the confounder removed (from positives) or inserted (into
@@ -159,7 +159,7 @@ def _pictures(input_modality: str, path: str | None, options: SceneOptions) -> s
     if path:
         return "read from a folder"
     if input_modality == "attributes":
-        return "none: scenes are drawn, and nothing of them is rendered"
+        return "none: scenes are sampled but not rendered"
     return f"rendered by the {options.backend} backend, {options.size}x{options.size}"
 
 
@@ -175,7 +175,7 @@ def table_accuracy(tables: Codes, attributes: Codes, book: RuleBook) -> dict[str
     """Shares of correctly perceived scenes, from perceived tables [N, slots, 16] and true attributes [N, K, 4].
 
     ``whole_scenes``: exactly the true objects are perceived. ``ground_truth``: the rule g applied to the perceived objects gives
-    the right answer; a net that reasons on these tables can hardly do better.
+    the right answer; a net that reads these tables can hardly do better.
 
     >>> from einstellung.scenes.rules import PAPER_RULES
     >>> scene = np.array([[[1, 0, 1, 2], [0, 0, 1, 2]]], dtype=np.uint8)  # a sphere and a small cube
@@ -208,6 +208,7 @@ def _content(sets: list[ImageSet]) -> str:
 
 
 def _set_digest(images: ImageSet) -> str:
-    hasher = hashlib.sha256(images.images.contiguous().numpy().data)
+    pixels = images.images[:1] if images.images.stride(0) == 0 else images.images  # one image, repeated: a stand-in
+    hasher = hashlib.sha256(pixels.contiguous().numpy().data)
     hasher.update(images.labels.contiguous().numpy().data)
     return hasher.hexdigest()

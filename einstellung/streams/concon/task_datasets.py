@@ -16,9 +16,12 @@ from einstellung.perception import perceived_tables
 from einstellung.scenes.folders import load_case
 from einstellung.scenes.rendering import resolve_backend
 from einstellung.scenes.rules import RuleBook
-from einstellung.scenes.store import SceneSet, attribute_set, scene_set
+from einstellung.scenes.store import SceneSet, attribute_set, scene_entry, scene_set
 from einstellung.scenes.tables import attribute_table
 from einstellung.scenes.twin_sets import twin_set
+from einstellung.scenes.work_chunks import RenderSettings
+from einstellung.sources.cache import is_stored
+from einstellung.sources.stand_ins import assume
 from einstellung.streams.stream import ImageSet
 
 UNCONFOUNDED = "unconfounded"
@@ -115,7 +118,7 @@ class TaskDatasets:
 
     def _generated(self, variant: str, split: str, task: int) -> SceneSet:
         options = self.options
-        if self.input_modality == "attributes":
+        if self.input_modality == "attributes" or self._stands_in(variant, split, task):
             return attribute_set(self.book, variant, split, task, count=options.counts[split], seed=options.seed)
         return scene_set(
             self.book,
@@ -130,6 +133,20 @@ class TaskDatasets:
             log=_log,
         )
 
+    def _stands_in(self, variant: str, split: str, task: int) -> bool:
+        """Whether a plan goes without the images of a split, which are not rendered yet."""
+        options = self.options
+        settings = RenderSettings(self.book, options.size, options.seed, options.backend)
+        rendered = is_stored(scene_entry(settings, variant, split, task, options.counts[split]))
+        side = options.size
+        return (
+            self.input_modality == "pixels"
+            and not rendered
+            and assume(
+                f"scenes are not rendered yet, which takes time once: noise in the place of their images, {side}x{side}"
+            )
+        )
+
     def _read(self, variant: str, split: str, task: int) -> SceneSet:
         assert self.folder is not None
         what = f"{self.folder}: the {split} images of '{variant}'"
@@ -138,7 +155,9 @@ class TaskDatasets:
         case = self._cases[variant, split]
         tasks = 1 if variant == UNCONFOUNDED else len(self.book.confounders)
         if set(case) != set(range(tasks)):
-            raise InputError(f"{what} have {_counted(len(case))}, the rules {_counted(tasks)}: check stream.rules")
+            raise InputError(
+                f"{what} have {_counted(len(case))}, but the rules have {_counted(tasks)}: check stream.rules"
+            )
         return _first_of_each(case[task], self.options.counts[split], f"{what} in t{task}", split)
 
     def _image_set(self, scenes: SceneSet, first: int) -> ImageSet:
@@ -157,7 +176,12 @@ class TaskDatasets:
                     f"stream.input_modality is 'attributes', but {self.folder} has no scenes.jsonl: give 'pixels' or 'slots'"
                 )
             return torch.from_numpy(attribute_table(np.asarray(scenes.attributes))).unsqueeze(1)
-        assert scenes.images is not None
+        if scenes.images is None:  # a stand-in: one image of noise, which takes no memory for the others
+            side = self.options.size
+            noise = torch.randint(
+                256, (1, 3, side, side), dtype=torch.uint8, generator=torch.Generator().manual_seed(0)
+            )
+            return noise.expand(len(scenes), -1, -1, -1)
         pixels = torch.from_numpy(np.ascontiguousarray(np.asarray(scenes.images).transpose(0, 3, 1, 2)))
         if self.input_modality == "pixels":
             return pixels
@@ -176,11 +200,11 @@ def resolved_options(counts: dict[str, int], size: int, seed: int, backend: str)
 
 
 def _first_of_each(scenes: SceneSet, count: int, what: str, split: str) -> SceneSet:
-    """The first ``count`` scenes of each class; fewer are an error, so that the configuration tells the truth."""
+    """The first ``count`` scenes of each class; fewer are an error, so that the configuration matches the data."""
     rows = [np.flatnonzero(scenes.labels == label) for label in (1, 0)]
     fewest = min(map(len, rows))
     if fewest < count:
-        raise InputError(f"{what} are only {fewest:,} per class, stream.{split} is {count:,}: give at most {fewest}")
+        raise InputError(f"{what}: only {fewest:,} per class, but stream.{split} is {count:,}: give at most {fewest}")
     return scenes.take(np.sort(np.concatenate([own[:count] for own in rows])))
 
 

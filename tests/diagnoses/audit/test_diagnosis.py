@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import jsonschema
 import numpy as np
 import pandas as pd
@@ -16,6 +18,7 @@ from einstellung.diagnoses.audit.tables import study_tables
 from einstellung.diagnoses.audit.verdict import judge
 from einstellung.diagnoses.reporting import report_logs, score_logs
 from einstellung.errors import InputError
+from einstellung.report.table_formats import to_csv
 from einstellung.report.tables import Missing, Table
 from einstellung.results.audit_files import (
     PICTURES_FILE,
@@ -70,7 +73,13 @@ def model(findings=(), suspicions=(), **changes) -> ModelAudit:
     row = ProxyRow(
         proxy="occlusion", method="sliding", label=3, budget=0.02, area=0.02, delta=0.3, ci95=(0.2, 0.4), n=50
     )
-    values = {"accuracy": 0.75, "per_class": {3: 1.0, 4: 0.5}, "proxies": (row,), "looks": 1000, "seconds": 2.0}
+    values = {
+        "accuracy": 0.75,
+        "per_class": {3: 1.0, 4: 0.5},
+        "proxies": (row,),
+        "images_evaluated": 1000,
+        "seconds": 2.0,
+    }
     return ModelAudit(findings=tuple(findings), suspicions=tuple(suspicions), **(values | changes))
 
 
@@ -107,7 +116,7 @@ def timeline(runs=(("sgd", 1),), accuracy=0.75) -> Timeline:
         ),
         (model([GLOBAL]), "global cue suspected", "A global cue (colour) is suspected for 'cat', worth 35.2 points"),
         (model([GLOBAL, finding()]), "localised cue", "A global cue"),
-        (model([], [SUSPICION]), "cue suspected", "Suspected only: a localised cue for 'cat' at rows 24 to 27"),
+        (model([], [SUSPICION]), "cue suspected", "Suspected: a localised cue for 'cat' at rows 24 to 27"),
         (
             model(),
             "nothing found",
@@ -127,7 +136,7 @@ def test_a_suspicion_says_which_control_it_does_not_beat():
 
 
 def test_rates_that_were_not_measured_are_said_to_be():
-    assert "not measured yet" in judge(model(), ErrorRates()).sentences[0]
+    assert "the detection rate has not been measured yet" in judge(model(), ErrorRates()).sentences[0]
     assert error_rates.measured_rates() is not None  # the file that we ship is valid
 
 
@@ -152,12 +161,12 @@ def test_checks_catch_other_images_wrong_lists_and_small_classes():
     wrong = score_audit(audit({"sgd-seed1": model([SUSPICION])}), timeline(accuracy=0.5)).checks
     failed = {check.name for check in wrong if check.passed is False}
     assert failed == {
-        "a second pass over the images gives the accuracy that the audit rests on",
+        "a second pass over the images reproduces the audit's accuracy",
         "every finding beats all three controls, and no suspicion does",
     }
 
 
-def test_tables_say_proxy_beside_every_delta_and_keep_full_numbers():
+def test_tables_say_proxy_with_every_delta_and_keep_full_numbers():
     relative = RelativeRow(
         model="sgd-seed1",
         baseline="b",
@@ -170,28 +179,48 @@ def test_tables_say_proxy_beside_every_delta_and_keep_full_numbers():
         ci95=None,
         n=9,
     )
-    told = DataWindow(label=3, box=(0, 0, 7, 7), property=None, value=0.9, null=0.1, beside=0.2, alarm=True)
-    card = score_audit(audit({"sgd-seed1": model([finding()])}, relative=(relative,), data=(told,)), timeline())
+    row = DataWindow(label=3, box=(0, 0, 7, 7), property=None, value=0.9, null=0.1, elsewhere=0.2, alarm=True)
+    card = score_audit(audit({"sgd-seed1": model([finding()])}, relative=(relative,), data=(row,)), timeline())
     tables = study_tables(card)
     assert all(isinstance(table, Table) for table in tables.values())
-    assert tables["findings"].rows[0][7].text == "+0.352 proxy"
+    assert tables["findings"].rows[0][8].text == "+0.352 proxy"
     assert tables["relative"].rows[0][7].text == "+0.300 proxy"
     assert tables["findings"].values[0]["delta"] == 0.352
     assert tables["data"].rows[0][-1].text == "yes"
-    assert any("one window tells 'cat' (90.0 %" in sentence for sentence in answer(card))
+    assert any("a single window identifies 'cat' (90.0 %" in sentence for sentence in answer(card))
     nothing = study_tables(score_audit(audit({"sgd-seed1": model()}), timeline()))
     assert isinstance(nothing["controls"], Missing)
     assert isinstance(nothing["relative"], Missing)
 
 
-def test_a_folder_becomes_a_page_with_both_figures_the_same_each_time(tmp_path):
+def test_files_of_tables_have_the_columns_of_all_rows():
+    """A model without findings comes first, and a global cue has other fillings than a box."""
+    found = audit({"scratch-seed1": model(), "sgd-seed1": model([finding()], [GLOBAL])})
+    rows = timeline().frame
+    both = Timeline(pd.concat([rows, rows.assign(method="scratch")], ignore_index=True))
+    tables = study_tables(score_audit(found, both))
+    for name in ("findings", "controls"):
+        shown = pd.read_csv(io.StringIO(to_csv(tables[name])))
+        columns = {f"filling_{one}" for one in (*finding().fillings, *GLOBAL.fillings)}
+        assert columns <= set(shown.columns)
+        assert len(shown) == len(tables[name].rows)
+
+
+def test_a_folder_becomes_a_page_with_all_figures_the_same_each_time(tmp_path):
     write_audit(tmp_path, audit({"sgd-seed1": model([finding()], [GLOBAL])}))
     timeline().write(tmp_path / "timeline.csv")
     pictures = np.zeros((2, 32, 32, 3), dtype=np.uint8)
-    np.savez(tmp_path / PICTURES_FILE, **{"0_0_images": pictures, "0_0_map": np.ones((32, 32), dtype=np.float32)})
+    np.savez(tmp_path / PICTURES_FILE, **{"0_0_images": pictures, "0_map_3": np.ones((32, 32), dtype=np.float32)})
     first = report_logs(tmp_path).page.read_bytes()
     text = first.decode()
-    for words in ('id="bearing"', 'id="controls"', "localised cue", "1.6 % of the image", "Relative index"):
+    for words in (
+        'id="bearing"',
+        'id="controls"',
+        'id="maps"',
+        "localised cue",
+        "1.6 % of the image",
+        "Relative index",
+    ):
         assert words in text
     assert report_logs(tmp_path).page.read_bytes() == first
 
@@ -200,7 +229,7 @@ def test_a_timeline_alone_or_a_broken_file_is_refused(tmp_path):
     timeline().write(tmp_path / "timeline.csv")
     with pytest.raises(InputError, match=r"holds no audit\.json: run 'einstellung audit' first"):
         score_logs([tmp_path])
-    with pytest.raises(InputError, match="an audit is more than its timeline"):
+    with pytest.raises(InputError, match="an audit needs more than its timeline"):
         score_logs([tmp_path / "timeline.csv"])
     (tmp_path / "audit.json").write_text('{"models": {}}')
     with pytest.raises(InputError, match=r"audit\.json is not the file of an audit: class_names"):

@@ -34,7 +34,7 @@ PROOF = {
         "tasks": 3,
         "input_modality": "pixels",
     },
-    "checks": [{"name": "every scene obeys the rule of its task and label", "passed": True, "detail": "9 scenes"}],
+    "checks": [{"name": "every scene satisfies the rule of its task and label", "passed": True, "detail": "9 scenes"}],
 }
 
 

@@ -14,13 +14,13 @@ from .confounded import both, study, three_tasks
 PHASES = "every phase was recorded"
 LABELS = "positives and negatives are both measured"
 ENDS = "all splits are measured at the end of every phase"
-IMAGES = "every run was measured on as many images"
-PAIRS = "twins and their originals are measured alike"
-TWINS = "twins are other images than their originals"
-BUDGET = "all seeds of a method had the same budget"
-UNTRAINED = "before training no task is solved"
-SEEDS = "no two seeds of a method are the same run"
-NAMES = "split names are understood"
+IMAGES = "every run was evaluated on the same number of images"
+PAIRS = "twins and originals are evaluated alike"
+TWINS = "twins differ from their originals"
+BUDGET = "all seeds of a method have the same budget"
+UNTRAINED = "no task is solved before training"
+SEEDS = "no two seeds of a method are identical"
+NAMES = "split names are recognised"
 
 
 def checks_of(frame):
@@ -111,13 +111,13 @@ def misspelt(frame):
         (without_negatives, LABELS, "scratch seed 1 lacks unconfounded_negative"),
         (without_an_end, ENDS, "naive seed 2 after T2: T1_positive"),
         (other_images, IMAGES, "T1_val: 1499 or 1500"),
-        (other_twins, PAIRS, "T2_positive_twin holds 599 images, its originals are 600"),
+        (other_twins, PAIRS, "T2_positive_twin has 599 images, its originals 600"),
         (no_twins_of_some, PAIRS, "T3_negative_twin is missing"),
-        (twins_that_are_copies, TWINS, "T2_positive_twin has every loss of T2_positive_paired"),
+        (twins_that_are_copies, TWINS, "T2_positive_twin has the same losses as T2_positive_paired"),
         (shorter_seed, BUDGET, "naive: T1 4, T2 4, T3 3 to 4 effective epochs"),
         (clever_from_the_start, UNTRAINED, "0.970 (naive seed 1, T1)"),
         (seed_twice, SEEDS, "naive seed 1 and naive seed 2"),
-        (misspelt, NAMES, "not used: T1_vall"),
+        (misspelt, NAMES, "unrecognised: T1_vall"),
     ],
 )
 def test_a_planted_defect_is_found(frame, plant, name, words):
@@ -154,4 +154,4 @@ def test_strange_splits_stay_aside():
     ends = {"naive": {"T1": both(T1=0.9, unconfounded=0.8) | {"mine": 0.5}}}
     check = checks_of(study(ends).frame)[NAMES]
     assert check.passed is True
-    assert check.detail == "4 known splits; kept but not used: mine"
+    assert check.detail == "4 known splits; ignored: mine"

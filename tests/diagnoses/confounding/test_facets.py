@@ -54,9 +54,9 @@ def test_a_delay_that_is_censored_says_by_whom():
 @pytest.mark.parametrize(
     ("method", "task", "facet", "why"),
     [
-        ("naive", "T1", "PD", "the first task has no history"),
-        ("scratch", "T2", "SFR_rel", "the baseline is what the others are compared with"),
-        ("joint", "T2", "AD", "all tasks were learned at once: no phase of its own"),
+        ("naive", "T1", "PD", "the first task has no training history"),
+        ("scratch", "T2", "SFR_rel", "this is the baseline"),
+        ("joint", "T2", "AD", "all tasks were learned jointly, so the task has no phase of its own"),
     ],
 )
 def test_what_is_undefined_says_why(method, task, facet, why):
@@ -73,11 +73,11 @@ def test_without_twins_or_baseline_or_curves_facets_are_undefined():
         }
     }
     alone = score_tasks(study(plain))
-    assert alone.methods["naive"].facets["T2"].why["PD"] == "no baseline that starts fresh in every phase"
+    assert alone.methods["naive"].facets["T2"].why["PD"] == "no baseline that is retrained from scratch in every phase"
     assert alone.methods["naive"].facets["T2"].why["delta"] == "no twins of T2 were measured"
     assert any("no method 'scratch'" in warning for warning in alone.warnings)
     made = study({**plain, "scratch": plain["naive"]}).frame
     at_the_end = made[made["split"].str.endswith("_val") | (made["epoch"] == 4)]
     facets = score_tasks(Timeline(at_the_end.reset_index(drop=True))).methods["naive"].facets["T2"]
-    assert facets.why["AD"] == "the accuracy on T2 was not watched over its phase"
+    assert facets.why["AD"] == "accuracy on T2 was not tracked over its phase"
     assert facets.PD.mean == 0.0

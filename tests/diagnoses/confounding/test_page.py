@@ -10,6 +10,7 @@ from einstellung.diagnoses.confounding.page import GLOSSARY, conditions
 from einstellung.diagnoses.confounding.score import score_tasks
 from einstellung.diagnoses.confounding.study import TaskDescription
 from einstellung.diagnoses.confounding.verdict import VERDICTS
+from einstellung.hashes import unsealed
 from einstellung.timeline import Timeline
 from tests.report.html_reader import HtmlReader
 
@@ -32,21 +33,21 @@ def test_the_page_answers_first_and_says_what_it_rests_on(written):
     answer = "naive and cumulative are insidiously confounded: 50.0 to 72.0 % on unconfounded images, while joint training on"
     assert text.index(answer) < text.index("Verdicts")
     for words in (
-        "Judged against each method's own tasks right after it learned them",
-        "more than 10.0 points below it is confounded",
-        "At the end, taking 'blue' away from positives of T1: 98.0 % → 20.0 % right",
+        "Reference: each method's own tasks right after learning them",
+        "A method is confounded if it is more than 10.0 points below that reference",
+        "At the end, removing 'blue' from positives of T1: 98.0 % → 20.0 % right",
         "T1 'blue', T2 'metal', T3 'large'",
         "The protocols differ: stream.size 64 (paper: 224).",
-        "every scene obeys the rule of its task and label",
-        "T2_negative_twin the same scenes with the confounder put in 600 images all 4",
-        "baseline: fresh in every phase",
+        "every scene satisfies the rule of its task and label",
+        "T2_negative_twin the same scenes with the confounder added 600 images all 4",
+        "baseline: retrained in every phase",
         "command einstellung run",
     ):
         assert words in text, words
 
 
 def test_everything_lies_next_to_the_page(written):
-    assert json.loads((written.folder / "score.json").read_text()) == written.card.to_json()
+    assert unsealed(json.loads((written.folder / "score.json").read_text())) == written.card.to_json()
     names = {"table1", "table4", "verdicts", "order", "facets", "forgetting", "matrices", "seeds"}
     assert {path.name for path in (written.folder / "tables").iterdir()} == {
         f"{name}.{kind}" for name in names for kind in ("md", "tex", "csv")
@@ -81,7 +82,7 @@ def test_any_number_of_tasks_without_twins_makes_a_page(tmp_path, svg_only, coun
     timeline = study({"naive": phases}, seeds=(1,), epochs=1)
     text = HtmlReader(write_page(tmp_path, timeline, score_tasks(timeline))).text
     assert "Not drawn: The same scenes with the confounder changed (no twins were measured)." in text
-    assert "Not drawn: Test images and their twins (no sample images were stored with these results)." in text
+    assert "Not drawn: Test images and their twins (these results have no stored sample images)." in text
     assert "A single seed." in text
     assert "Wilson interval over images of a single seed" in text
 

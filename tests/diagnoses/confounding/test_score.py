@@ -129,7 +129,9 @@ def test_a_seed_without_baseline_is_said_and_left_out():
     card = score_tasks(Timeline(pd.DataFrame(kept)))
     assert card.methods["naive"].facets["T2"].PD.n == 2
     assert card.methods["naive"].facets["T2"].delta.n == 3
-    assert any("no scratch run for seed 2 of naive: paired facets leave it out" in warning for warning in card.warnings)
+    assert any(
+        "no scratch run for seed 2 of naive: excluded from paired facets" in warning for warning in card.warnings
+    )
 
 
 def test_a_timeline_of_another_kind_is_refused():

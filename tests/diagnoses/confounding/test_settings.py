@@ -36,7 +36,7 @@ def test_text_of_the_command_line_is_understood():
         ("level", 1.1, r"score\.level is 1\.1: a number above chance"),
         ("margin", 0.6, r"score\.margin is 0\.6: a number above 0 and below 0\.5 is needed"),
         ("margin", 0, r"score\.margin is 0: a number above 0"),
-        ("window", 0, r"score\.window is 0: a whole number of epochs from 1 up is needed"),
+        ("window", 0, r"score\.window is 0: give a whole number of epochs, at least 1"),
         ("smoothing", "median", r"score\.smoothing is median: input should be 'trailing', 'centred' or 'none'"),
     ],
 )

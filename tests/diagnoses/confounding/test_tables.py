@@ -24,7 +24,7 @@ def test_measured_stands_above_reported(written):
     table = study_tables(written.card)["table4"]
     joint = next(row for row in table.rows if (row[0].text, row[1].text) == ("joint", "reported"))
     assert [cell.text for cell in joint[2:]] == ["98.2 ± 1.11", "99.2 ± 0.17", "98.9 ± 0.30", "–", "–", "95.7 ± 2.04"]
-    assert joint[5].why == "all tasks were learned at once: there are no old ones"
+    assert joint[5].why == "all tasks were learned jointly, so there are no old ones"
 
 
 def test_the_gap_stands_with_its_interval(card):
@@ -32,7 +32,7 @@ def test_the_gap_stands_with_its_interval(card):
     assert [cell.text for cell in joint[:5]] == ["joint", "not confounded", "95.0 ± 0.63", "98.7 ± 0.63", "+3.7"]
     unlearned = score_tasks(study({"naive": {"T1": both(T1=0.6, unconfounded=0.5)}}))
     (row,) = verdict_table(unlearned).rows
-    assert (row[4].text, row[4].why) == ("–", "no gap is taken where tasks were not learned or were not measured")
+    assert (row[4].text, row[4].why) == ("–", "no gap for tasks that were not learned or not measured")
 
 
 def test_facets_say_how_many_seeds_count_and_why_one_is_undefined():
@@ -40,7 +40,7 @@ def test_facets_say_how_many_seeds_count_and_why_one_is_undefined():
     kept = frame[(frame["method"] != "scratch") | (frame["seed"] != 2)].reset_index(drop=True)
     rows = {(row[0].text, row[1].text): row for row in facet_table(score_tasks(Timeline(kept))).rows}
     assert rows["naive", "T2"][3].text == "0.000 ± 0.000 (n 2)"
-    assert rows["naive", "T1"][3].why == "the first task has no history"
+    assert rows["naive", "T1"][3].why == "the first task has no training history"
 
 
 def test_every_seed_has_a_row(card):

@@ -170,7 +170,7 @@ def test_a_single_seed_has_an_interval_over_images_and_says_so():
     assert judge(record(0.8, seeds=1), STANDARD).interval == "Wilson interval over images of a single seed"
     unknown = judge(record(0.8, seeds=1, images=None), STANDARD)
     assert (unknown.name, unknown.gap_ci95) == (CONFOUNDED, None)
-    assert "no interval: one seed, and the number of images is not recorded" in unknown.sentence
+    assert "no interval: one seed, and the image count was not recorded" in unknown.sentence
 
 
 def test_a_ceiling_at_chance_decides_nothing():
@@ -198,7 +198,7 @@ def test_the_margin_decides():
             CONFOUNDED,
             "is not confounded; cumulative training is undecided; cumulative minus joint training -6.0",
         ),
-        (0.96, None, CONFOUNDED, "cumulative training was not run: whether the order of the tasks does it is open."),
+        (0.96, None, CONFOUNDED, "cumulative training was not run, so whether task order is the cause is unknown."),
         (0.5, 0.5, CONFOUNDED, "Joint training is confounded too."),
         (0.9, 0.5, CONFOUNDED, "Joint training is undecided."),
         (None, 0.5, CONFOUNDED, ""),
@@ -220,14 +220,13 @@ def test_insidious_needs_joint_training_that_succeeds_and_cumulative_training_th
 def test_twins_are_evidence_in_the_sentence():
     card = score_tasks(study(three_tasks()), study=TaskDescription(confounders=("blue", "metal", "large")))
     sentence = card.methods["naive"].verdict.sentence
-    assert (
-        "taking 'blue' away from positives of T1: 98.0 % -> 20.0 % right; putting it into negatives: 97.0 % -> 22.0 %"
-        in (sentence)
+    assert "removing 'blue' from positives of T1: 98.0 % -> 20.0 % right; adding it to negatives: 97.0 % -> 22.0 %" in (
+        sentence
     )
     assert "on 1,500 unconfounded images" in sentence
     assert "t interval over 3 seeds" in sentence
     plain = score_tasks(study({"naive": {"T1": both(T1=1.0, unconfounded=0.5)}}))
-    assert "taking" not in plain.methods["naive"].verdict.sentence
+    assert "removing" not in plain.methods["naive"].verdict.sentence
 
 
 def test_the_study_by_hand():
@@ -278,6 +277,6 @@ def test_a_study_on_the_unconfounded_set_gets_no_verdict_on_confounding():
     assert (naive.name, joint.name) == ("sanity check", "sanity check")
     assert naive.gap is None
     assert "60.0 % on 1,500 unconfounded test images, 95 % [57.5 %, 62.5 %]" in naive.sentence
-    assert "nothing to be confounded by" in naive.sentence
+    assert "This training set has no confounder." in naive.sentence
     unmeasured = score_tasks(study({"naive": {"T1": both(T1=0.6)}}, seeds=(1,)), study=UNCONFOUNDED)
     assert "was not measured" in unmeasured.methods["naive"].verdict.sentence

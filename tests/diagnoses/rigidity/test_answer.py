@@ -19,16 +19,16 @@ from .hand_made import scorecard, seed, typed
         (
             "red-flag",
             "holds",
-            "ewc_on is faster than scratch_t2, no worse with the cue present, and leaning on",
+            "ewc_on is faster than scratch_t2, no worse with the cue present, and more reliant on",
         ),
-        ("red-flag", "leans", "By the means ewc_on is faster than scratch_t2"),
-        ("red-flag", "too few seeds", "there are too few seeds to tell."),
-        ("shared-shortcut", "holds", "leaning on the cue just as scratch_t2 does"),
-        ("benign-avoidance", "holds", "worse with the cue present and hardly leaning on it"),
-        ("benign-transfer", "holds", "ewc_on is hardly leaning on the cue, and not more than scratch_t2"),
-        ("cue-harmful", "holds", "the cue hurts scratch_t2 itself"),
-        ("saturated", "holds", "ewc_on is right with the cue only, and so is scratch_t2"),
-        ("saturated", "leans", "By the means ewc_on is right with the cue only"),
+        ("red-flag", "leans", "Not conclusive: on average, ewc_on is faster than scratch_t2"),
+        ("red-flag", "too few seeds", "Too few seeds to tell: on average, ewc_on is faster than scratch_t2"),
+        ("shared-shortcut", "holds", "as reliant on the cue as scratch_t2"),
+        ("benign-avoidance", "holds", "worse with the cue present and barely reliant on it"),
+        ("benign-transfer", "holds", "ewc_on is barely reliant on the cue, and no more so than scratch_t2"),
+        ("cue-harmful", "holds", "compared with a baseline that the cue does not help"),
+        ("saturated", "holds", "ewc_on is at the floor without the cue, as is scratch_t2"),
+        ("saturated", "leans", "Not conclusive: on average, ewc_on is at the floor without the cue"),
     ],
 )
 def test_each_pattern_has_its_sentence(card, pattern, certainty, expected):
@@ -36,42 +36,44 @@ def test_each_pattern_has_its_sentence(card, pattern, certainty, expected):
     first = answer(typed(card))[0]
     assert expected in first
     assert f"({pattern})" in first
-    assert ("By the means" in first) == (certainty != "holds")
-    assert ("that is not conclusive" in first) == (certainty == "leans")
-    assert "gpm is not decided by these data (ambiguous)." in first
+    assert ("on average" in first) == (certainty != "holds")
+    assert ("Not conclusive" in first) == (certainty == "leans")
+    assert "gpm is undecided on these data (ambiguous)." in first
 
 
 def test_absolute_reliance_is_decided_by_the_interval(card):
     # ewc_on: Δ .40 .41 .39; gpm: .15 .16 .14; scratch_t2: .20 .19 .18: all intervals lie above 0.
-    assert "Covering the cue costs accuracy in scratch_t2 (Δ +0.190, 95 % [+0.165, +0.215])" in answer(typed(card))[1]
+    assert (
+        "Covering the cue reduces accuracy for scratch_t2 (Δ +0.190, 95 % [+0.165, +0.215])" in answer(typed(card))[1]
+    )
     card["methods"]["gpm"]["delta"]["ci95"] = [-0.01, 0.3]
     card["methods"]["ewc_on"]["delta"] |= {"mean": -0.4, "ci95": [-0.5, -0.3]}
     second = answer(typed(card))[1]
-    assert "Covering the cue helps in ewc_on (Δ −0.400, 95 % [−0.500, −0.300])." in second
-    assert "is open in gpm" in second
+    assert "Covering the cue improves accuracy for ewc_on (Δ −0.400, 95 % [−0.500, −0.300])." in second
+    assert "No clear effect of covering the cue (the interval contains 0) for gpm" in second
 
 
 def test_without_a_baseline_nothing_relative_is_said(card):
     del card["methods"]["scratch_t2"]
-    assert answer(typed(card))[0].startswith("There is no baseline")
+    assert answer(typed(card))[0].startswith("This timeline has no baseline")
 
 
 def test_without_a_continual_learner_there_is_nothing_to_compare():
     lonely = scorecard({"scratch_t2": {"1": seed(8, 0.6, 0.4)}})
-    assert answer(typed(lonely))[0].startswith("There is no continual learner")
+    assert answer(typed(lonely))[0].startswith("This timeline has no continual learner")
     assert "too few seeds for an interval" in answer(typed(lonely))[1]
 
 
 def test_unmeasured_reliance_is_said():
     blind = scorecard({"scratch_t2": {"1": seed(8, 0.6, None)}, "sgd": {"1": seed(8, 0.6, None)}})
-    assert answer(typed(blind))[1].startswith("Absolute reliance on the cue was not measured")
+    assert answer(typed(blind))[1].startswith("Absolute reliance on the cue is unknown")
 
 
 def test_many_models_are_summed_up():
     runs = {"scratch_t2": {"1": seed(8, 0.6, 0.5)}}
     runs |= {f"m{number}": {"1": seed(4, 0.7, 0.7 - number / 10)} for number in range(1, 7)}
     second = answer(typed(scorecard(runs)))[1]
-    assert "7 models, from" in second
+    assert "7 models, ranging from" in second
     assert "m6 (Δ +0.600)" in second
     assert "m3" not in second
 
@@ -85,8 +87,8 @@ def test_what_sets_the_cues_classes_apart_is_part_of_the_answer(card):
     ]
     assert answer(typed(card))[2:] == ["Compared with scratch_t2, ewc_on keeps the cue's classes."]
     text = printed(card)
-    assert "besides: compared with scratch_t2, ewc_on keeps the cue's classes" in text
-    assert "besides: put on others, the cue pulls" in text
+    assert "also: compared with scratch_t2, ewc_on keeps the cue's classes" in text
+    assert "also: put on others, the cue pulls" in text
 
 
 def test_models_that_learned_nothing_are_part_of_the_answer(card):
@@ -94,11 +96,12 @@ def test_models_that_learned_nothing_are_part_of_the_answer(card):
     assert "has learned" not in answer(typed(card))[0]
     card["methods"]["ewc_on"]["unlearned"] = True
     assert (
-        "Neither scratch_t2 nor ewc_on has learned the shortcut classes, even with the cue:" in answer(typed(card))[0]
+        "Neither scratch_t2 nor ewc_on has learned the shortcut classes, even with the cue, so"
+        in answer(typed(card))[0]
     )
     for method in others:
         card["methods"][method]["unlearned"] = True
-    assert "None of them has learned the shortcut classes, even with the cue:" in answer(typed(card))[0]
+    assert "No model has learned the shortcut classes, even with the cue, so" in answer(typed(card))[0]
 
 
 def printed(values, **options):
@@ -150,7 +153,7 @@ def test_verdicts_probes_warnings_and_failures_follow(card):
         "ewc_on: red-flag (shortcut-induced rigidity), too few seeds",
         "Ambiguous: what gpm does.",
         "next probe: lower tau",
-        "high-rigidity flag: set, leans",
+        "high-rigidity flag set (leans)",
         "Rarely false.",
         "FAILED CHECK seeds match: seed 3 is alone",
         "warning odd [seed]",

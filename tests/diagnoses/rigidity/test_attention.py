@@ -117,7 +117,7 @@ def test_minus_the_entropy_is_no_share(runs):
     run = runs["sgd", 1]
     readings = {key: reading._replace(boxed=False, AS=-2.0) for key, reading in run.readings.items()}
     judged = judge(AttentionRun(readings, run.arrays), ROLLOUT)
-    assert judged["AS_cue"] == (None, "T2_shortcut_normal has no box of the cue")
+    assert judged["AS_cue"] == (None, "T2_shortcut_normal has no cue box")
     assert judged["SAG"][0] is None
     assert judged["CTAS"][0] is not None
 
@@ -125,7 +125,7 @@ def test_minus_the_entropy_is_no_share(runs):
 def test_a_single_image_has_no_diversity(runs):
     run = runs["sgd", 1]
     readings = {key: reading._replace(ADI=None) for key, reading in run.readings.items()}
-    assert judge(AttentionRun(readings), ROLLOUT)["ADI"] == (None, "a single image has nothing to differ from")
+    assert judge(AttentionRun(readings), ROLLOUT)["ADI"] == (None, "undefined for a single image")
 
 
 def test_seeds_that_lack_something_are_counted_out_and_said(runs):

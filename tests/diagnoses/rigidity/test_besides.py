@@ -1,4 +1,4 @@
-"""What the cue does besides: every finding from numbers chosen for it, and none where an interval holds 0."""
+"""Other effects of the cue: every finding from numbers chosen for it, and none where an interval holds 0."""
 
 from __future__ import annotations
 
@@ -31,30 +31,43 @@ def found(card, kind):
 
 
 def test_a_cue_that_tells_the_task_is_found():
-    """derpp keeps SC patched (.65 of .70) while NSC falls (.28 of .60): PD_specific is .05 - .32."""
-    (finding,) = found(card((0.65, 0.40, 0.28)), "specific")
+    """derpp keeps SC patched (.65 of .70) but not covered, while NSC falls (.28 of .60): PD_specific is .05 - .32."""
+    (finding,) = found(card((0.65, 0.20, 0.28)), "specific")
     assert (finding.method, finding.n) == ("derpp", 3)
     assert finding.value == pytest.approx(0.05 - 0.32, abs=0.01)
     assert finding.ci95[1] < 0
     assert finding.text.startswith(
-        "compared with scratch_t2, derpp keeps the cue's classes and loses the others: the cue "
+        "compared with scratch_t2, derpp retains the shortcut classes but loses the others: the cue "
     )
-    assert "tells it which task an image is from (SC with the cue 0.65" in finding.text
-    assert "NSC 0.284 against 0.604)" in finding.text
+    assert "reveals which task an image comes from (SC with the cue: 0.65" in finding.text
+    assert "NSC: 0.284 against 0.604)" in finding.text
 
 
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        ((0.90, 0.40, 0.60), "does better on the cue's classes than on the others: the cue helps it"),
-        ((0.40, 0.30, 0.28), "does better on the cue's classes than on the others"),  # it loses both, by .30 and .32
-        ((0.50, 0.40, 0.62), "does worse on the cue's classes than on the others"),
+        ((0.90, 0.40, 0.65), "gains more on the shortcut classes than on the others"),
+        ((0.40, 0.30, 0.28), "loses less on the shortcut classes than on the others"),  # it loses both, by .30 and .32
+        ((0.40, 0.30, 0.55), "loses more on the shortcut classes than on the others"),
+        ((0.50, 0.40, 0.62), "does worse on the shortcut classes than on the others"),
+        ((0.72, 0.40, 0.90), "gains less on the shortcut classes than on the others"),
     ],
 )
 def test_what_sets_the_cues_classes_apart(own, words):
     (finding,) = found(card(own), "specific")
     assert words in finding.text
     assert "which task" not in finding.text
+
+
+@pytest.mark.parametrize(
+    ("scratch_masked", "masked", "by_the_cue"),
+    [(0.40, 0.35, False), (0.69, 0.64, False), (0.40, 0.20, True), (0.0, 0.0, True)],  # the last: saturated
+)
+def test_the_cue_is_named_only_where_covering_it_shows_it(scratch_masked, masked, by_the_cue):
+    """A model that keeps its shortcut classes with the cue covered, too, keeps the classes, not the cue."""
+    (finding,) = found(card((0.65, masked, 0.28), scratch=(0.70, scratch_masked, 0.60)), "specific")
+    assert "retains the shortcut classes but loses the others" in finding.text
+    assert ("the cue reveals" in finding.text) is by_the_cue
 
 
 def test_nothing_is_said_of_what_may_be_nothing():
@@ -65,13 +78,13 @@ def test_nothing_is_said_of_what_may_be_nothing():
     for seed, patched in zip(SEEDS, (0.5, 0.7, 0.9), strict=True):
         table += run("scratch_t2", seed, [0.2, 0.7], [0.4] * 2, [0.6] * 2)
         table += run("derpp", seed, [0.2, patched], [0.4] * 2, [0.6] * 2)
-    assert besides(score(timeline(table))) == ()  # the interval holds 0
+    assert besides(score(timeline(table))) == ()  # the interval contains 0
 
 
 def test_a_cue_that_pulls_other_classes_is_found_from_accuracies():
     (finding,) = found(card((0.65, 0.40, 0.58), T2_nonshortcut_patched=0.28), "pull")
     assert finding.value == pytest.approx(0.30, abs=0.005)
-    assert finding.text.startswith("put on images of the other classes, the cue costs derpp 29.")
+    assert finding.text.startswith("adding the cue to images of other classes costs derpp 29.")
     assert found(card((0.65, 0.40, 0.58), T2_nonshortcut_patched=0.62), "pull") == []  # it does no harm there
 
 
@@ -94,7 +107,7 @@ def test_a_cue_that_pulls_other_classes_is_found_from_single_images():
     pulled = plain.model_copy(update={"per_image": PerImage(masking={}, cue_effect={"derpp": effect(0.1, 0.5)})})
     (finding,) = found(pulled, "pull")
     assert finding.value == pytest.approx(0.42)
-    assert "makes derpp call 54.0 % of them a shortcut class (12.0 % without it)" in finding.text
+    assert "derpp assigns 54.0 % of them to a shortcut class (12.0 % without it)" in finding.text
     nothing = PerImage(masking={}, cue_effect={"derpp": effect(0.1, 0.09)})
     assert found(plain.model_copy(update={"per_image": nothing}), "pull") == []
     # Without predictions of the images with the cue put on, the accuracies still tell.
@@ -105,9 +118,9 @@ def test_a_cue_that_pulls_other_classes_is_found_from_single_images():
 @pytest.mark.parametrize(
     ("elsewhere", "words"),
     [
-        (0.60, "moved to the other side of the image, the cue is worth 20."),
-        (0.40 - 0.006, "derpp uses the cue at its usual place only: moved, it is worth "),
-        (0.30, "derpp uses the cue at its usual place only: moved, it is worth -"),
+        (0.60, "on the other side of the image, the cue is worth 20."),
+        (0.40 - 0.006, "derpp uses the cue only at its usual position: elsewhere, it is worth "),
+        (0.30, "derpp uses the cue only at its usual position: elsewhere, it is worth -"),
     ],
 )
 def test_what_the_cue_is_worth_at_another_place(elsewhere, words):

@@ -70,18 +70,18 @@ def test_t1_that_was_not_learned_is_found():
             0.5,
             2,
             False,
-            "lowest T1_all accuracy after T1: 0.500 (sgd seed 2), at least 0.456 by its 95 % interval over 500",
+            "lowest T1_all accuracy after T1: 0.500 (sgd seed 2), 95 % lower bound 0.456 over 500",
         ),
-        (0.53, 2, False, "above chance needed, 0.500 among 2 classes"),  # above, but not surely so: .486
-        (0.6, 2, True, "at least 0.556"),
+        (0.53, 2, False, "must be above chance, 0.500 for 2 classes"),  # above, but not surely so: .486
+        (0.6, 2, True, "95 % lower bound 0.556"),
         (
             0.09,
             40,
             True,
-            "at least 0.068 by its 95 % interval over 500 images; above chance needed, 0.025 among 40 classes",
+            "95 % lower bound 0.068 over 500 images; must be above chance, 0.025 for 40 classes",
         ),
-        (0.09, None, False, "above 0.1 needed (T1's number of classes is not known)"),
-        (0.11, None, True, "above 0.1 needed"),
+        (0.09, None, False, "must be above 0.1 (number of T1 classes unknown)"),
+        (0.11, None, True, "must be above 0.1"),
     ],
 )
 def test_t1_was_learned_if_it_is_surely_above_chance(acc, classes, passed, words):
@@ -94,14 +94,15 @@ def test_t1_was_learned_if_it_is_surely_above_chance(acc, classes, passed, words
 def test_images_that_were_not_counted_leave_the_accuracy_itself():
     table = [{**row, "n": None} if row["split"] == "T1_all" else row for row in sound()]
     assert t1_was_learned(timeline(table), "scratch_t2", 3).detail == (
-        "lowest T1_all accuracy after T1: 0.650 (sgd seed 1); above chance needed, 0.333 among 3 classes"
+        "lowest T1_all accuracy after T1: 0.650 (sgd seed 1), no interval: number of images unknown; must be above chance, "
+        "0.333 for 3 classes"
     )
     assert t1_was_learned(timeline(table), "scratch_t2", 1).passed is False
 
 
 def test_the_number_of_t1s_classes_reaches_its_check():
     details = {check.name: check.detail for check in log_checks(timeline(sound()), "scratch_t2", 40)}
-    assert "0.025 among 40 classes" in details["T1 was learned before T2"]
+    assert "0.025 for 40 classes" in details["T1 was learned before T2"]
 
 
 def test_a_run_that_starts_fresh_is_not_judged_for_it():
@@ -117,19 +118,19 @@ def test_a_run_that_starts_fresh_is_not_judged_for_it():
 def test_splits_measured_on_other_images_or_at_other_times_are_found():
     fewer = timeline(rows("a", 1, "T2", SC_PATCH, [0.5, 0.6]), rows("a", 1, "T2", SC_MASK, [0.4, 0.5], n=400))
     assert patched_and_masked_match(fewer).passed is False
-    assert "other numbers of images in a seed 1" in patched_and_masked_match(fewer).detail
+    assert "image counts differ in a seed 1" in patched_and_masked_match(fewer).detail
     later = timeline(rows("a", 1, "T2", SC_PATCH, [0.5, 0.6]), rows("a", 1, "T2", SC_MASK, {1: 0.4, 3: 0.5}))
-    assert "other epochs in a seed 1" in patched_and_masked_match(later).detail
+    assert "epochs differ in a seed 1" in patched_and_masked_match(later).detail
     unknown = timeline(rows("a", 1, "T2", SC_PATCH, [0.5], n=None), rows("a", 1, "T2", SC_MASK, [0.4], n=None))
     assert patched_and_masked_match(unknown).passed is True
-    assert "not recorded in 1" in patched_and_masked_match(unknown).detail
+    assert "image counts missing in 1" in patched_and_masked_match(unknown).detail
 
 
 def test_a_mask_that_does_nothing_is_found():
     copied = mask_does_something(timeline(masked_run([2.0, 1.0], [2.0, 1.0]), run("b", 1, [0.5, 0.6], [0.5, 0.7])))
     assert copied.passed is False
     assert copied.detail == (
-        "patched and masked accuracies equal at every epoch in a seed 1, and so is every known loss; "
+        "patched and masked accuracies are identical at every epoch in a seed 1, and so are all recorded losses; "
         "patched and masked curves differ in 1 of 2 runs"
     )
     assert mask_does_something(timeline(run("a", 1, [0.5, 0.6], [0.5, 0.7]))).passed is True
@@ -150,23 +151,31 @@ def masked_run(patched_losses, masked_losses, **masked_more):
 @pytest.mark.parametrize(
     ("table", "passed", "words"),
     [
-        (masked_run([2.0, 1.0], [2.0, 1.1]), True, "a seed 1, losses differ: the mask acts, the answers stay"),
+        (
+            masked_run([2.0, 1.0], [2.0, 1.1]),
+            True,
+            "a seed 1, but losses differ: the mask works, the predictions do not change",
+        ),
         (masked_run([2.0, None], [2.1, 1.0]), True, "losses differ"),
-        (masked_run([2.0, None], [2.0, 1.0]), False, "every known loss"),
-        (masked_run([2.0, 1.0], [2.0, 1.0 + 1e-8]), False, "every known loss"),  # the same images, added up otherwise
-        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.6), True, "task accuracies differ: the mask acts"),
-        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.7), False, "every known loss"),
+        (masked_run([2.0, None], [2.0, 1.0]), False, "all recorded losses"),
+        (
+            masked_run([2.0, 1.0], [2.0, 1.0 + 1e-8]),
+            False,
+            "all recorded losses",
+        ),  # the same images, added up otherwise
+        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.6), True, "task accuracies differ: the mask works"),
+        (masked_run([2.0, 1.0], [2.0, 1.0], acc_task=0.7), False, "all recorded losses"),
         (masked_run([None, None], [None, None], acc_task=0.6), True, "task accuracies differ"),
-        (masked_run([None, None], [None, None]), False, "cannot be told apart from a mask that does nothing"),
-        (masked_run([2.0, None], [None, 1.0]), False, "no loss known in both"),
-        (masked_run([2.0, math.inf], [2.0, math.inf]), False, "every known loss"),
+        (masked_run([None, None], [None, None]), False, "indistinguishable from a mask that does nothing"),
+        (masked_run([2.0, None], [None, 1.0]), False, "losses were not recorded for both"),
+        (masked_run([2.0, math.inf], [2.0, math.inf]), False, "all recorded losses"),
         (masked_run([2.0, math.inf], [2.0, 1.0]), True, "losses differ"),
     ],
 )
 def test_a_model_that_ignores_the_cue_is_no_fault(table, passed, words):
     check = mask_does_something(timeline(table))
     assert check.passed is passed
-    assert "accuracies equal at every epoch in a seed 1" in check.detail
+    assert "accuracies are identical at every epoch in a seed 1" in check.detail
     assert words in check.detail
 
 
@@ -206,7 +215,7 @@ def test_one_run_under_two_names_is_found():
 def test_seeds_without_partner_are_found():
     check = seeds_are_paired(timeline(sound(), run("sgd", 3, [0.5, 0.6], [0.3, 0.4])), "scratch_t2")
     assert check.passed is False
-    assert check.detail == "sgd: only there 3, only in scratch_t2 none"
+    assert check.detail == "sgd: only in sgd 3, only in scratch_t2 none"
     assert seeds_are_paired(timeline(run("scratch_t2", 3, [0.5], [0.3])), "scratch_t2").passed is None
 
 
@@ -226,4 +235,4 @@ def test_seeds_without_partner_are_found():
 def test_a_misspelt_split_is_distinguished_from_an_extra_one(split, meant):
     check = splits_are_known(timeline(sound(), rows("sgd", 1, "T2", split, [0.5])))
     assert check.passed is (meant is None)
-    assert (f"did you mean '{meant}'?" if meant else f"kept but not used: {split}") in check.detail
+    assert (f"did you mean '{meant}'?" if meant else f"ignored: {split}") in check.detail

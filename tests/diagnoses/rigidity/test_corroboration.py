@@ -10,6 +10,7 @@ import pytest
 from einstellung.diagnoses.rigidity.answer import overview
 from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.probe_tables import probe_tables
+from einstellung.hashes import write_sealed
 from einstellung.results.probe_files import (
     ALL_OF_T2,
     CalibrationReading,
@@ -130,7 +131,7 @@ def test_what_each_verdict_claims(make, pattern, sign, speaks):
     one = line(Probed(**{found.probe: found}), pattern)
     assert (one.probe, one.speaks) == (found.probe, speaks)
     assert one.value == pytest.approx(sign * 0.305)
-    assert f"points to {'more' if sign > 0 else 'less'} reliance" in one.text
+    assert f"indicates {'more' if sign > 0 else 'less'} reliance" in one.text
 
 
 @pytest.mark.parametrize("make", [flips, cka, calibration])
@@ -138,13 +139,13 @@ def test_an_interval_that_holds_zero_says_nothing(make):
     found = make(UNSURE)
     one = line(Probed(**{found.probe: found}))
     assert (one.speaks, one.ci95[0] < 0 < one.ci95[1]) == ("neither", True)
-    assert "the interval holds 0" in one.text
+    assert "the interval contains 0" in one.text
 
 
 def test_two_seeds_say_nothing_however_sure_they_look():
     made = corroborate(card(seeds=(1, 2)), Probed(flips=flips([0.3, 0.3001], (1, 2))), RunFiles())
     assert made.lines[0].speaks == "neither"
-    assert "fewer than three seeds" in made.lines[0].text
+    assert "fewer than three paired seeds" in made.lines[0].text
 
 
 def test_pairs_are_of_the_same_seed():
@@ -203,7 +204,7 @@ def test_an_ambiguous_verdict_names_the_command_to_run_next(tmp_path):
 def test_runs_that_came_later_are_named():
     files = RunFiles(None, tuple(("sgd", one) for one in (*SEEDS, 9)))
     assert corroborate(card(), Probed(flips=flips(CERTAIN)), files).notes == (
-        "not probed yet: sgd seed 9; run the probes again",
+        "not probed yet: sgd seed 9; rerun the probes",
     )
 
 
@@ -217,7 +218,7 @@ def test_files_come_back_as_they_were_and_wrong_ones_are_named(tmp_path):
     (tmp_path / "probes/cka.json").write_text("{")
     values = json.loads((tmp_path / "probes/flips.json").read_text())
     values["runs"][0]["readings"][0]["negative"] = "many"
-    (tmp_path / "probes/flips.json").write_text(json.dumps(values))
+    write_sealed(tmp_path / "probes/flips.json", {key: value for key, value in values.items() if key != "sha256"})
     (run_folder(tmp_path, ("sgd", 2)) / "status.json").write_text('{"key": "trained again"}')
     found, problems = probed(files)
     assert found.names == []

@@ -71,8 +71,8 @@ def test_single_images_enter_card_files_and_page(results, quick):
     assert stored["per_image"] == card.per_image.model_dump(mode="json")
     assert (results.path / "tables" / "mcnemar.csv").read_text().count("\n") == 1 + len(RUNS)
     html = page.read_text()
-    assert "Masked against patched, image by image" in html
-    assert "Images that sgd, seed 1, made or kept" in html
+    assert "Masked against patched, per image" in html
+    assert "Images generated or stored by sgd, seed 1" in html
     assert card.reported is None
     assert 'id="reported"' not in html
     assert card.checks[-2].name == "paired predictions are of the same images"
@@ -92,7 +92,7 @@ def test_predictions_that_are_missing_or_no_pairs_are_said_and_left_out(results,
     assert (own[2].SC_mask, own[2].SC_clean) == (None, 0.5)
     check = next(check for check in card.checks if check.name == "paired predictions are of the same images")
     assert check.passed is False
-    assert "sgd seed 2: T2_shortcut_normal and T2_shortcut_masked do not hold the same images" in check.detail
+    assert "sgd seed 2: T2_shortcut_normal and T2_shortcut_masked do not contain the same images" in check.detail
     html = page.read_text()
     assert "read this before the numbers" in html
     assert "runs/sgd-seed1/predictions.csv is missing" in html
@@ -104,8 +104,8 @@ def test_without_any_predictions_there_is_still_a_report(results, quick):
     card, page = reported_by(results)
     assert card.per_image is None
     (warning,) = card.warnings  # one for all runs
-    assert warning.endswith(f"(so in {len(RUNS)} runs)")
-    assert "no predictions of single images were stored with these results" in page.read_text()
+    assert warning.endswith(f"(in {len(RUNS)} runs)")
+    assert "these results have no stored per-image predictions" in page.read_text()
 
 
 def test_the_papers_numbers_stand_there_for_its_protocol_only(results, quick, monkeypatch):
@@ -185,7 +185,7 @@ def test_a_sweep_is_scored_from_its_studies(results, tmp_path, monkeypatch, caps
     assert list(family.studies) == ["cue.size=8", "cue.size=2"]
     (tmp_path / "empty").mkdir()
     write_sweep(tmp_path / "empty", Sweep("cue.size", (6, 8)))
-    with pytest.raises(InputError, match="holds no finished run yet"):
+    with pytest.raises(InputError, match="has no finished run yet"):
         report_sweep(tmp_path / "empty")
 
 

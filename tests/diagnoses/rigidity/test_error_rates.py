@@ -63,7 +63,9 @@ def test_every_verdict_has_one_line_from_the_file(pattern, seeds):
 
 def test_a_false_alarm_is_told_with_its_interval_and_control(measured):
     line = error_rate(card(5).methods["sgd"])
-    assert line.startswith("A certain red-flag is false in 3.0 % of null studies with 5 seeds (95 %: 1.0 % to 6.0 %; ")
+    assert line.startswith(
+        "False-positive rate of a conclusive red-flag with 5 seeds: 3.0 % of null studies (95 % 1.0 % to 6.0 %; "
+    )
     assert line.endswith("two scratch arms).")
 
 
@@ -71,14 +73,14 @@ def test_the_next_lower_number_of_seeds_counts(measured):
     assert [measured_size(seeds) for seeds in (2, 3, 4, 5, 9)] == [None, 3, 3, 5, 5]
     assert "with 3 seeds" in error_rate(card(4).methods["sgd"])
     assert error_rate(card(2).methods["sgd"]) == (
-        "How often such a verdict is false was measured from 3 seeds on, not for 2."
+        "Error rates were measured for 3 or more seeds, so none is available for 2."
     )
 
 
 def test_a_verdict_without_a_rate_of_its_own_tells_what_would_have_been_found(measured):
     line = error_rate(card(5, "ambiguous").methods["sgd"])
     assert line == (
-        "With 5 seeds a red flag is found with certainty in 80.0 % of positive controls, and falsely in 3.0 % of null studies."
+        "With 5 seeds, a conclusive red flag is found in 80.0 % of positive controls and, falsely, in 3.0 % of null studies."
     )
     assert error_rate(card(3, "benign-transfer").methods["sgd"]).startswith("With 3 seeds")
 

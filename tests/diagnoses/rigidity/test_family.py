@@ -74,7 +74,7 @@ def test_numbers_rise_and_words_keep_their_order():
 
 
 def test_a_value_given_twice_or_none_at_all_is_refused():
-    with pytest.raises(InputError, match="holds the value 4 twice"):
+    with pytest.raises(InputError, match="lists 4 twice"):
         SweptStudies.of("cue.size", [(4, study(0.1)), ("4", study(0.2))])
     with pytest.raises(InputError, match="at least one value"):
         SweptStudies.of("cue.size", [])
@@ -178,7 +178,7 @@ def test_the_table_has_a_row_for_every_value_and_method_and_a_reason_for_every_d
 
 def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypatch):
     monkeypatch.setattr(canvas, "FORMATS", ("svg", "png"))
-    checks = (Check("masking changes something", False, "<b>"),)
+    checks = (Check("masking has an effect", False, "<b>"),)
     failing = study(0.3).model_copy(update={"checks": checks, "warnings": ("seed 9 is alone",)})
     cards = {"cue.colour=255-0-255": failing, "cue.colour=0-0-0": study(0.1, crosses=False)}
     colours = {"255-0-255": [255, 0, 255], "0-0-0": [0, 0, 0], "9-9-9": [9, 9, 9]}
@@ -193,8 +193,8 @@ def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypat
     assert reader.links == ["cue.colour=255-0-255/report.html", "cue.colour=0-0-0/report.html"]
     for words in (
         "The index against cue.colour",
-        "sgd from +0.300 to +0.100",
-        "cue.colour=255-0-255: masking changes something: <b>",
+        "falls from +0.300 to +0.100 for sgd",
+        "cue.colour=255-0-255: masking has an effect: <b>",
         "cue.colour=255-0-255: seed 9 is alone",
         "cue.colour=9-9-9 has no finished run yet",
         "Fewer than three seeds: not enough to tell.",
@@ -205,7 +205,7 @@ def test_the_page_is_whole_offline_and_links_to_every_report(tmp_path, monkeypat
     record = json.loads((tmp_path / "sweep.json").read_text())
     assert [point["value"] for point in record["points"]] == [[255, 0, 255], [0, 0, 0]]
     assert record["points"][1]["methods"]["gpm"]["AD"]["mean"] is None
-    assert record["points"][0]["failed_checks"][0]["name"] == "masking changes something"
+    assert record["points"][0]["failed_checks"][0]["name"] == "masking has an effect"
     rows = list(csv.DictReader((tmp_path / "tables" / "sweep.csv").read_text().splitlines()))
     assert (rows[1]["value"], rows[1]["method"], float(rows[1]["delta_mean"])) == (
         "255,0,255",

@@ -38,7 +38,7 @@ def test_only_what_is_certain_has_a_tone(card, certainty, tone):
 def test_where_nothing_is_compared_there_is_delta_alone():
     forest = make_forest(typed(scorecard({"sgd": {"1": seed(4, 0.6, 0.3)}})))
     assert [column.key for column in forest.columns] == ["delta"]
-    assert "nothing to compare" in forest.caption
+    assert "no baseline or method to compare with" in forest.caption
     assert forest.rows[0].values["delta"].mean == pytest.approx(0.3)
     assert forest.columns[0].meaning == FACETS["delta"].meaning
 

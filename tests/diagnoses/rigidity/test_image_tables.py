@@ -92,6 +92,6 @@ def test_clear_pulls_are_counted_by_their_corrected_p(card):
 def test_tables_that_cannot_be_made_say_why(card, frame):
     tables = make_tables(with_predictions(card, ewc_on_1=frame))
     why = "no run has matching predictions for T2_shortcut_normal and T2_shortcut_masked"
-    assert tables["mcnemar"] == Missing("mcnemar", "Masked against patched, image by image", why)
+    assert tables["mcnemar"] == Missing("mcnemar", "Masked against patched, per image", why)
     made = not isinstance(tables["cue_effect"], Missing)
     assert made == ("T2_shortcut_normal" in set(frame["split"]))

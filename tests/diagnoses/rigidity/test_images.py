@@ -58,7 +58,7 @@ def test_the_record_is_plain_json_by_method_and_seed():
 
 def test_predictions_of_the_scored_checkpoint_agree():
     check = same_checkpoint(PREDICTIONS, card([(1, 0.8, 0.3), (2, 0.6, 0.6)]))
-    assert (check.passed, check.detail) == (True, "4 accuracies recomputed from single images agree")
+    assert (check.passed, check.detail) == (True, "4 accuracies recomputed from per-image predictions agree")
 
 
 def test_predictions_of_another_checkpoint_are_named():
@@ -72,7 +72,7 @@ def test_predictions_of_another_checkpoint_are_named():
 def test_where_the_last_epoch_is_scored_they_may_differ():
     check = same_checkpoint(PREDICTIONS, card([(1, 0.8, 0.3), (2, 0.5, 0.6)]))
     assert check.passed is None
-    assert "may be of an earlier one" in check.detail
+    assert "may be from an earlier one" in check.detail
 
 
 def test_both_checks_are_made_and_a_run_that_was_not_scored_is_left_alone():
@@ -83,9 +83,12 @@ def test_both_checks_are_made_and_a_run_that_was_not_scored_is_left_alone():
 @pytest.mark.parametrize(
     ("masked", "message"),
     [
-        (split(SC_MASK, [0, 0, 0], first=101), "do not hold the same images (3 and 3, 2 of them in one only"),
-        (split(SC_MASK, [0, 0]), "do not hold the same images (3 and 2, 1 of them in one only, e.g. image 102)"),
-        (split(SC_MASK, [0, 0]) + split(SC_MASK, [0]), "T2_shortcut_masked holds image 100 twice"),
+        (
+            split(SC_MASK, [0, 0, 0], first=101),
+            "do not contain the same images (3 and 3, 2 in only one of them, e.g. image 100)",
+        ),
+        (split(SC_MASK, [0, 0]), "do not contain the same images (3 and 2, 1 in only one of them, e.g. image 102)"),
+        (split(SC_MASK, [0, 0]) + split(SC_MASK, [0]), "T2_shortcut_masked contains image 100 twice"),
         (split(SC_MASK, [0, 0, 0], [0, 3, 0]), "image 101 has one label in T2_shortcut_normal and another in"),
     ],
 )

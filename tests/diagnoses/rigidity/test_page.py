@@ -14,6 +14,7 @@ from einstellung.diagnoses.reporting import Scored, write_report
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.diagnosis import Rigidity
 from einstellung.diagnoses.rigidity.tables import table_one
+from einstellung.hashes import unsealed
 from einstellung.report.notation import epochs, number
 from einstellung.timeline import Timeline
 from tests.report.html_reader import HtmlReader
@@ -89,7 +90,7 @@ def test_failed_checks_come_first_and_loud(written):
     text = HtmlReader(written.html).text
     assert "1 check failed: read this before the numbers." in text
     assert written.html.index("mask covers the patch") < written.html.index('class="lead"')
-    section = text[text.index("Proof of the stream") :]
+    section = text[text.index("Verification of the stream") :]
     assert section.index("FAILED") < section.index("passed")
     assert "3 of 600 masks lie beside it" in section
 
@@ -107,7 +108,7 @@ def test_chance_splits_and_provenance_are_shown(written):
     text = HtmlReader(written.html).text
     for words in (
         "chance over the whole head 0.02778",
-        "what the cue alone can give 0.1667",
+        "accuracy reachable from the cue alone 0.1667",
         "T2_shortcut_masked the same images, cue covered 500 images all 3",
         "command einstellung demo",
         "torch 2.13.0",
@@ -122,7 +123,7 @@ def test_captions_say_what_was_measured(written):
     captions = re.findall(r"<figcaption>(.*?)</figcaption>", written.html, re.S)
     over_time = [caption for caption in captions if "phase 2," in caption or "effective epochs" in caption]
     assert len(over_time) >= 4
-    assert all("500 images" in caption and "3 seeds a method (42, 43, 44)" in caption for caption in over_time)
+    assert all("500 images" in caption and "3 seeds per method (42, 43, 44)" in caption for caption in over_time)
     assert all("trailing mean over 3 epochs" in caption for caption in over_time)
 
 
@@ -137,7 +138,7 @@ def test_fewer_than_three_seeds_are_announced(seeds, warned, page_of):
 def test_a_pattern_is_a_word_not_only_a_colour(card, page_of):
     text = HtmlReader(page_of(card)).text
     assert "red-flag: shortcut-induced rigidity" in text
-    assert "ambiguous: the data do not decide" in text
+    assert "ambiguous: undecided" in text
 
 
 @pytest.mark.parametrize(("certainty", "coloured"), [("holds", True), ("leans", False), ("too few seeds", False)])
@@ -161,7 +162,7 @@ def test_a_floor_below_another_pattern_has_a_badge_without_colour(card, page_of)
     card["methods"]["ewc_on"] |= {"pattern": "saturated"}
     html = page_of(card)
     assert badge not in html
-    assert "saturated: the cue decides alone in both" in HtmlReader(html).text
+    assert "saturated: both models depend on the cue alone" in HtmlReader(html).text
 
 
 def test_the_error_rate_stands_below_the_verdict(card, page_of):
@@ -193,9 +194,9 @@ def test_what_decided_is_written_with_its_bound(card, page_of):
     ]
     text = HtmlReader(page_of(card)).text
     assert "AD −5.0 ≤ −1.0: met (no interval)" in text
-    assert "+0.003 within ±0.020: met (interval does not settle it)" in text
+    assert "+0.003 within ±0.020: met (interval crosses the threshold)" in text
     assert "PD – ≥ +0.020: undefined" in text
-    assert "AD rests on n = 2; 3 are needed to tell" in text
+    assert "AD has n = 2; at least 3 needed" in text
 
 
 def test_a_card_has_a_badge_where_nothing_was_learned(card, page_of):
@@ -223,13 +224,13 @@ def test_score_json_obeys_its_schema(written):
     schema = RigidityCard.json_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(stored, schema)
-    assert RigidityCard.model_validate(stored) == written.card
+    assert RigidityCard.model_validate(unsealed(stored)) == written.card
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(stored | {"kind": "confounding"}, schema)
 
 
 def test_the_scorecard_lies_next_to_the_page(written):
-    assert json.loads((written.folder / "score.json").read_text()) == written.card.to_json()
+    assert unsealed(json.loads((written.folder / "score.json").read_text())) == written.card.to_json()
     tables = {path.name for path in (written.folder / "tables").iterdir()}
     names = (
         "table1",
@@ -249,8 +250,8 @@ def test_the_scorecard_lies_next_to_the_page(written):
 
 def test_single_images_have_their_section(written):
     text = HtmlReader(written.html).text
-    section = text[text.index("Image by image", text.index("Method by method verdicts")) :]
-    assert section.index("What the cue does") < section.index("Masked against patched, image by image")
+    section = text[text.index("Per image", text.index("Method by method verdict")) :]
+    assert section.index("Effects of the cue") < section.index("Masked against patched, per image")
     # Four images: one right under both, three only with the cue; p = 2 / 2**3; nine runs, so Holm gives 1.
     assert "sgd 43 4 1 3 0 0 0.250 1.000" in section
     assert (
@@ -268,14 +269,14 @@ def test_reported_and_measured_values_share_a_table(written):
 
 def test_what_could_not_be_made_says_why(card, page_of):
     text = HtmlReader(page_of(card)).text
-    assert "Not shown: What the cue does (no predictions of single images were stored with these results)." in text
+    assert "Not shown: Effects of the cue (these results have no stored per-image predictions)." in text
     assert "Not shown: Class-incremental and task-incremental accuracy (the timeline has no column acc_task)." in text
     assert "reported" not in text
 
 
 def test_pictures_of_a_learner_are_shown_with_their_origin(written):
     text = HtmlReader(written.html).text
-    caption = "Pictures by derpp. Images that derpp, seed 42, made or kept: generated (32 of 40)."
+    caption = "Images from derpp. Images generated or stored by derpp, seed 42: generated (32 of 40)."
     assert (
         text.index("Sample images") < text.index(caption) < text.index("What it was measured on", text.index(caption))
     )

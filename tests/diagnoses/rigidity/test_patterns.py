@@ -57,7 +57,7 @@ def certainty(table, **more):
         ({"PD": 0.01}, "ambiguous"),
         ({"PD": 0.05, "SFR_rel": -0.1, "delta": 0.02}, "benign-avoidance"),
         ({"PD": 0.05, "SFR_rel": -0.1, "delta": -0.3}, "benign-avoidance"),
-        ({"PD": 0.05, "SFR_rel": -0.1, "delta": 0.021}, "ambiguous"),  # it leans on the cue itself
+        ({"PD": 0.05, "SFR_rel": -0.1, "delta": 0.021}, "ambiguous"),  # it relies on the cue itself
         ({"AD": -0.1, "PD": 0.02, "SFR_rel": -0.02, "delta": 0.0}, "benign-avoidance"),
         ({"AD": 0.0, "PD": 0.05, "SFR_rel": -0.1, "delta": 0.0}, "benign-transfer"),
         ({"AD": -5.0, "PD": 0.01, "SFR_rel": -0.1, "delta": 0.0}, "ambiguous"),
@@ -242,7 +242,7 @@ def test_the_level_of_the_floor(classes, level):
     floor = Floor.of(classes)
     assert floor.level == pytest.approx(level)
     assert floor.chance == pytest.approx(0.05 if classes is None else 1 / classes)
-    assert ("not known" in floor.describe()) is (classes is None)
+    assert ("unknown" in floor.describe()) is (classes is None)
 
 
 accuracy = st.floats(0, 1)

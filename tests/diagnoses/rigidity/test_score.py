@@ -127,7 +127,7 @@ def test_a_baseline_that_was_asked_for_must_be_there():
 def test_ambiguous_spellings_of_a_baseline_are_refused():
     table = [*run("Base", 1, [0.5], [0.4]), *run("BASE", 1, [0.6], [0.4])]
     assert card(table, baseline="Base")["baseline"] == "Base"
-    with pytest.raises(InputError, match="'base' may be any of Base, BASE"):
+    with pytest.raises(InputError, match="'base' matches Base, BASE"):
         card(table, baseline="base")
 
 
@@ -152,8 +152,8 @@ def test_seeds_that_do_not_match_are_left_out_of_pairs_and_named():
     assert sgd["per_seed"]["99"]["paired"] is False
     assert sgd["per_seed"]["99"]["PD"] is None
     assert "99" not in sgd["AD"]["censored"]
-    assert "seed 99 of sgd has no scratch_t2 run: paired facets leave it out" in result["warnings"]
-    assert "seed 77 of scratch_t2 has no sgd run: paired facets leave it out" in result["warnings"]
+    assert "seed 99 of sgd has no matching scratch_t2 run and is excluded from paired facets" in result["warnings"]
+    assert "seed 77 of scratch_t2 has no matching sgd run and is excluded from paired facets" in result["warnings"]
     assert result["methods"]["scratch_t2"]["per_seed"]["77"]["paired"] is False
 
 
@@ -180,7 +180,7 @@ def test_delta_of_the_baseline_is_taken_from_the_same_seeds_too():
     assert result["delta_S_paired"]["mean"] == pytest.approx(0.2)
     assert result["SFR_rel"]["mean"] == pytest.approx(0.4 - 0.2)
     assert result["pattern"] == "red-flag"
-    assert "Delta = +0.400, beside Delta_S = +0.200 of scratch_t2" in result["verdict"]
+    assert "Delta = +0.400; scratch_t2: Delta_S = +0.200" in result["verdict"]
 
 
 def test_thresholds_that_stand_twice_count_once_and_keep_their_own_censoring():
@@ -242,9 +242,7 @@ def test_a_method_without_t2_rows_is_named_and_null():
 
 def test_a_lonely_baseline_is_said():
     result = card(run("scratch_t2", 1, [0.5], [0.4]))
-    assert result["warnings"] == [
-        "the timeline holds the baseline 'scratch_t2' only: there is nothing to compare it with"
-    ]
+    assert result["warnings"] == ["the timeline contains only the baseline 'scratch_t2': nothing to compare"]
 
 
 def test_holm_counts_the_methods_compared():
@@ -312,6 +310,6 @@ def test_a_patched_curve_with_gaps_has_an_end_but_no_delay():
     assert all(delay["mean"] is None for delay in sgd["AD_tau"].values())
     assert sgd["PD"]["mean"] == pytest.approx(0.7 - 0.9)
     assert sgd["next_probe"] == "measure T2_shortcut_normal for sgd and scratch_t2 at every epoch of T2"
-    (grid,) = (check for check in result["checks"] if "epoch grid" in check["name"])
+    (grid,) = (check for check in result["checks"] if "evaluation epochs" in check["name"])
     assert grid["passed"]
     assert grid["detail"].startswith("4 epochs, measured at 4 points")

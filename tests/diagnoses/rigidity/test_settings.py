@@ -54,7 +54,7 @@ def test_settings_survive_the_configuration():
         ({"margins": [-1, 0, 0]}, "score.margins: AD is -1: input should be greater than or equal to 0"),
         ({"margins": [1, float("nan"), 0]}, "score.margins: PD is nan: input should be a finite number"),
         ({"margins": "1,0.02,inf"}, "score.margins: SFR_rel is inf: input should be a finite number"),
-        ({"margins": "1,0.02"}, "score.margins is 1,0.02: write three numbers from 0 up, for AD, PD and SFR_rel"),
+        ({"margins": "1,0.02"}, "score.margins is 1,0.02: give three non-negative numbers for AD, PD and SFR_rel"),
         ({"margins": {"SFR": 1}}, "score.margins: SFR is 1: extra inputs are not permitted"),
     ],
 )

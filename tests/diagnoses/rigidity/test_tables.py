@@ -49,7 +49,7 @@ def test_table_one_holds_mean_and_sample_deviation(card):
 def test_table_one_gives_the_reason_of_every_dash(card):
     scratch = row_of(table_one(typed(card)), "scratch_t2")
     assert [cell.text for cell in scratch[1:3]] == ["–", "–"]
-    assert scratch[1].why == "the baseline is what the others are compared with"
+    assert scratch[1].why == "this is the baseline"
     assert scratch[6].why == "no phase T1 was trained"
     gpm = row_of(table_one(typed(card)), "gpm")
     assert (gpm[5].text, gpm[5].why) == ("–", "T1_all not measured")
@@ -171,7 +171,7 @@ def test_both_accuracies_stand_below_each_other_at_the_right_moments():
 def test_chance_levels_come_from_the_proof():
     note = incremental_table(both_accuracies()).note
     assert "Chance: 0.028 among all 36 classes, 0.042 among the 24 of T1, 0.083 among the 12 of T2" in note
-    assert "the cue alone can give 0.167" in note
+    assert "the cue alone can reach 0.167" in note
     assert "Chance" not in incremental_table(both_accuracies(None)).note
     three = FACTS.model_copy(update={"phases": ("T1", "T2", "T3")})
     assert "of T1" not in incremental_table(both_accuracies(three)).note

@@ -45,8 +45,8 @@ def test_carry_over_is_compared_with_the_baseline_and_a_fresh_net():
     card = score_shortcuts(study(ends, spread=0.002, twins=True), cues=CUES, correlations=SWITCH)
     (words,) = [paragraph for paragraph in make_answer(card) if paragraph.startswith("Carry-over")]
     assert words == (
-        "Carry-over: by twins, reliance on the background of T1 persists after T2 in er (22.5), compared with 1.0 in erm and 0.0 "
-        "in scratch (points lost where it is uncommon)."
+        "Carry-over: by twins, reliance on the background of T1 persists after T2 in er (22.5), compared with 1.0 in "
+        "erm and 0.0 in scratch (points lost where the cue is uncommon)."
     )
     tables = make_tables(card)
     carried = {row["method"]: row["carried_over"] for row in tables["carry_over"].values if row["measure"] == "twins"}
@@ -66,4 +66,4 @@ def test_a_terminal_shows_table_3_the_answer_and_every_verdict():
     assert [one.lead for one in overview.paragraphs[3:]] == ["erm: ", "cutmix: ", "lle: "]
     many = {f"m{number}": PAPERLIKE["lle"] for number in range(9)}
     last = make_overview(score_shortcuts(study({**PAPERLIKE, **many}), **BOTH)).paragraphs[-1]
-    assert last == "Every verdict in words: --json, or the page (--out)."
+    assert last == "Full verdicts: --json, or the page (--out)."

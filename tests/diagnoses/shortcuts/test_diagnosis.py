@@ -96,7 +96,7 @@ def test_score_of_log_files(tmp_path, quick, said):
     for words, complaint in (
         (("--correlations", ".9"), "1 correlations of T1 for 2 cues"),
         (("--correlations", ".9,.9/.5,.5/.5,.5"), "3 lists of correlations for the 2 phases"),
-        (("--correlations", "a,b"), "--correlations is a,b: write the share of images"),
+        (("--correlations", "a,b"), "--correlations is a,b: give the share of images"),
         (("--final", "worst-group"), "choose last"),
         (("--final", "best-val"), "--final is best-val: input should be 'auto', 'last' or 'worst-group'"),
         (("--tau-grid", ".5"), "--tau-grid is not a setting of the diagnosis 'shortcuts'"),
@@ -154,12 +154,13 @@ def test_a_results_folder_takes_intervals_over_images_from_predictions(tmp_path,
     rows = [row for row in table_of(results.path, "verdicts") if (row["method"], row["cue"]) == ("lle", "background")]
     if stored is None:
         assert card.image_resamples is None
-        assert "runs/erm-seed1/predictions.csv is missing; there are no intervals over images" in card.warnings[0]
-        assert "verdicts go by seeds alone" in words
+        assert "runs/erm-seed1/predictions.csv is missing; no intervals over images are available" in card.warnings[0]
+        assert "Per-image predictions are not available for all runs, so verdicts use seeds only." in words
         assert rows[0]["images_low95"] == ""
     else:
         assert card.image_resamples == 2000
-        assert "95 % interval of the difference over seeds and test images (drawn one by one: it is not stored" in words
+        over = "over seeds and test images (resampled individually, because shared source objects were not recorded)"
+        assert f"95 % interval of the difference {over}" in words
         # main effect of erm (.3 + .5) / 2, of lle .05
         assert float(rows[0]["images_low95"]) < -0.35 < float(rows[0]["images_high95"])
         assert float(rows[0]["both_low95"]) <= float(rows[0]["images_low95"])
@@ -186,7 +187,7 @@ def test_the_level_and_the_names_of_cues_on_the_command_line(tmp_path, said):
     other = timeline_of(rows_of("sgd", 1, "T2", {"T2_shortcut_normal": 0.5})).write(tmp_path / "other.csv")
     for words, complaint in (
         ((log, "--level", "1.5"), "--level is 1.5: "),
-        ((log, "--cues", "sky+sea,thing"), "'sky+sea' cannot name a cue"),
+        ((log, "--cues", "sky+sea,thing"), "'sky+sea' cannot be a cue name"),
         ((other, "--level", ".8"), "--level is not a setting of the diagnosis 'rigidity'"),
     ):
         code, printed = said("score", *words)

@@ -54,14 +54,14 @@ RHO = {
 
 
 SENTENCES = [
-    "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). Not conclusive in turned: no method has a verdict "
-    "on every cue.",
+    "Whac-A-Mole in 1 of 3 studies, at the end of the last phase: joined (sd). Not conclusive in turned: no method has "
+    "a verdict on every cue.",
     "Reliance on a cue persists after its correlation is gone in 1 of 3 studies: switch (reliance on the background of T1 "
     "persists after T2 in erm). In joined and turned no cue loses its correlation.",
-    "From phase to phase, reliance on one cue is traded for another in 1 of 3 studies: switch (background to co-object, from T1 "
-    "to T2, in erm).",
-    "Judged by twins. Certain: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after Holm's "
-    "correction over methods. 3 seeds a method (1, 2, 3); 100 test images a pattern.",
+    "From phase to phase, reliance on one cue is traded for another in 1 of 3 studies: switch (background to "
+    "co-object, from T1 to T2, in erm).",
+    "Verdicts by twins. Conclusive: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after "
+    "Holm's correction over methods. 3 seeds per method (1, 2, 3); 100 test images per pattern.",
 ]
 
 
@@ -114,7 +114,7 @@ def test_the_page_is_whole_answers_first_and_leads_to_every_study(family):
     assert words.index(SENTENCES[0]) < words.index(SENTENCES[2]) < 1000
     for expected in (
         "no finished run yet in later",
-        "turned: In T2 the common values of background and co-object go against the label",
+        "turned: In T2, the common values of background and co-object disagree with the label",
         "T1: BG 0.95, CoObj 0.5; T2: BG 0.5, CoObj 0.95",
         "carry-over",
         "Files: figures/family.svg",
@@ -208,12 +208,12 @@ def test_with_a_single_seed_nothing_is_certain(tmp_path, quick):
     cards = {name: card_of(ENDS[name], RHO[name], seeds=(1,), twins=True) for name in ("switch", "joined")}
     assert family_answer(cards) == [
         "Whac-A-Mole: not conclusive. No method has a verdict on every cue.",
-        "In switch no reliance on a cue certainly persists after its correlation is gone. In joined no cue loses its "
+        "In switch no reliance on a cue conclusively persists after its correlation is gone. In joined no cue loses its "
         "correlation.",
-        "From phase to phase, no reliance on a cue certainly shrinks while another grows.",
-        "Judged by twins. Certain: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after Holm's "
-        "correction over methods. A single seed (1); 100 test images a pattern. Fewer than 3 seeds, so nothing is certain, in "
-        "switch and joined.",
+        "From phase to phase, no reliance on one cue conclusively shrinks while another grows.",
+        "Verdicts by twins. Conclusive: beyond the margin, confirmed by 95 % intervals over seeds, and p at most 0.05 after "
+        "Holm's correction over methods. A single seed (1); 100 test images per pattern. Not conclusive, with fewer than 3 "
+        "seeds: switch and joined.",
     ]
     words = page_of(tmp_path, cards)
     assert "Fewer than three seeds" in words
@@ -234,15 +234,15 @@ def test_studies_with_other_cues_phases_and_baselines_share_a_page(tmp_path, qui
         "two": card_of({"sgd": {"T1": two_cues(0.9, 0.8, 0.7, 0.6)}}, (0.9, 0.9)),
         "three": score_shortcuts(study({"erm": {"T1": three}}), cues=cues, correlations=(0.9, 0.9, 0.9)),
     }
-    assert family_answer(cards)[0].endswith("Not judged for lack of a baseline: two.")
+    assert family_answer(cards)[0].endswith("No verdict without a baseline: two.")
     assert len(family_answer(cards)) == 2  # one phase each: nothing to carry over, nothing traded from phase to phase
     page_of(tmp_path, cards)
     gaps = {row["study"]: row["watermark gap"] for row in table_of(tmp_path, "last_phase")}
     assert gaps["two"] == ""
     assert float(gaps["three"]) < 0
     text = (tmp_path / "tables" / "last_phase.md").read_text(encoding="utf-8")
-    assert "this study has other cues" in text
-    assert "there is one phase only" in (tmp_path / "tables" / "trade.md").read_text(encoding="utf-8")
+    assert "this study has different cues" in text
+    assert "there is only one phase" in (tmp_path / "tables" / "trade.md").read_text(encoding="utf-8")
     assert not (tmp_path / "tables" / "carry_over.md").exists()
 
 

@@ -35,7 +35,7 @@ def alone(monkeypatch):
     """Neither a cache nor other processes, which take seconds to start and have tests of their own."""
     monkeypatch.setenv("EINSTELLUNG_CACHE", "off")
     monkeypatch.setattr(LocalLauncher, "run", InProcessLauncher.run)
-    monkeypatch.setattr(LocalLauncher, "warm_up", lambda self: None)
+    monkeypatch.setattr(LocalLauncher, "warm_up", lambda self, config: None)
 
 
 def configured(path: Path, **changes: Any) -> Path:
@@ -49,13 +49,13 @@ def test_a_family_from_the_command_line(tmp_path, quick, alone, monkeypatch, cap
     config = configured(tmp_path / "small.yaml", studies={"switch": {}, "joined": joined})
     run = ("run", config, "--out", root, "--workers", 1)
     assert typed(monkeypatch, *run, "--only", "joined") == 0
-    assert "so nothing is certain, in joined." in capsys.readouterr().out
+    assert "Not conclusive, with fewer than 3 seeds: joined." in capsys.readouterr().out
     assert not (root / "switch").exists()
     assert typed(monkeypatch, *run) == 0
     said = capsys.readouterr()
     printed = said.out
-    assert "Fewer than 3 seeds, so nothing is certain, in switch and joined." in printed
-    assert "1 finished runs were reused, 0 were run" in said.err  # what was run before by itself
+    assert "Not conclusive, with fewer than 3 seeds: switch and joined." in printed
+    assert "reused 1 finished run, ran 0" in said.err  # what was run before by itself
     assert f"report: {root / 'family.html'}" in printed
     page = (root / "family.html").read_text(encoding="utf-8")
     assert {row["study"] for row in table_of(root, "last_phase")} == {"switch", "joined"}
@@ -81,7 +81,7 @@ def test_a_mixture_is_refused_before_anything_is_trained(tmp_path, alone, monkey
     run = ("run", config, "--out", tmp_path / "out")
     for verb in (run, (*run, "--dry-run"), ("validate", config)):
         assert typed(monkeypatch, *verb) == 2
-        assert "study cues is of several shortcuts and study index of " in capsys.readouterr().err
+        assert "study cues measures several shortcuts, but study index measures " in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -89,7 +89,6 @@ def test_a_sweep_has_no_page_for_several_shortcuts_and_says_so_at_once(tmp_path,
     config, root = configured(tmp_path / "small.yaml"), tmp_path / "out"
     for more in ((), ("--dry-run",)):
         assert typed(monkeypatch, "run", config, "--sweep", "training.lr=0.1,0.01", "--out", root, *more) == 2
-        assert (
-            "training.lr=0.1 is a study of several shortcuts, and such studies have no page" in capsys.readouterr().err
-        )
+        complaint = capsys.readouterr().err
+        assert "study training.lr=0.1 measures several shortcuts, a diagnosis that has no page for a sweep" in complaint
     assert not root.exists()

@@ -132,7 +132,7 @@ def test_images_of_one_source_object_are_drawn_together():
     drawn = np.quantile(failing.mean(axis=0) * 0.9, [0.025, 0.975])
     assert clustered.end("erm").judged["co-object"].loss.images95 == pytest.approx(drawn, abs=0.06)
     assert "in 8 clusters by source object" in make_answer(clustered)[-1]
-    assert "drawn one by one" in make_answer(alone)[-1]
+    assert "(resampled individually, because" in make_answer(alone)[-1]
     note = make_tables(clustered)["verdicts"].note
     assert "all images of a source object together" in note
 
@@ -149,7 +149,7 @@ def test_sources_that_lack_an_image_are_not_used():
 def test_predictions_without_the_twins_that_decide_give_no_intervals():
     timeline, said, _ = with_twins(20)
     groups_alone = {run: frame[frame["split"].str.startswith("group")] for run, frame in said.items()}
-    assert "erm seed 1: no predictions of background_common" in check_of(scored(timeline, groups_alone)).detail
+    assert "erm seed 1: no predictions for background_common" in check_of(scored(timeline, groups_alone)).detail
 
 
 def test_both_intervals_together_hold_as_often_as_they_say():
@@ -221,16 +221,16 @@ def test_predictions_of_another_epoch_are_not_used():
     assert card.image_resamples is None
     assert card.methods["lff"].phases["T1"].own.gaps["co-object"].images95 is None
     assert card.methods == score_shortcuts(timeline, **BOTH).methods
-    assert card.warnings[-1].startswith("verdicts go by the intervals over seeds alone: lff seed 2")
+    assert card.warnings[-1].startswith("verdicts use only the intervals over seeds: lff seed 2")
 
 
 def test_runs_on_other_images_are_not_compared():
     timeline, said = made(ENDS, 20)
     other = said["lff", 3].assign(index=said["lff", 3]["index"] + 7)
     card = scored(timeline, {**said, ("lff", 3): other})
-    assert "lff seed 3: other images in group_0_11" in check_of(card).detail
+    assert "lff seed 3: different images in group_0_11" in check_of(card).detail
     missing = {run: frame for run, frame in said.items() if run != ("erm", 1)}
-    assert "erm seed 1: no predictions of group_0_11" in check_of(scored(timeline, missing)).detail
+    assert "erm seed 1: no predictions for group_0_11" in check_of(scored(timeline, missing)).detail
 
 
 def test_the_order_of_rows_means_nothing():

@@ -8,6 +8,7 @@ import pytest
 
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.tables import make_tables
+from einstellung.hashes import unsealed
 from tests.report.html_reader import HtmlReader
 
 from .reports import MOVED, TWINS, table_of, write_page
@@ -26,18 +27,18 @@ def test_the_page_is_whole_and_answers_first(written):
     )
     for expected in (
         "A & B <several>",
-        "50 a group, 400 in all",
+        "50 per group, 400 in total",
         "sources are disjoint",
         "name: several",
-        "3 seeds a method",
+        "3 seeds per method",
     ):
         assert expected in words
     assert {"plane", "gaps", "samples", "twins"} <= set(page.ids)
-    assert "Gaps from phase to phase (there is one phase only)" in words
+    assert "Gaps from phase to phase (there is only one phase)" in words
 
 
 def test_the_score_is_strict_json_and_the_same_again(written):
-    stored = json.loads((written.folder / "score.json").read_text(encoding="utf-8"))
+    stored = unsealed(json.loads((written.folder / "score.json").read_text(encoding="utf-8")))
     assert stored == json.loads(json.dumps(written.scored.to_json(), allow_nan=False))
     assert stored["kind"] == "shortcuts"
 
@@ -58,9 +59,9 @@ def test_the_page_says_what_common_means_in_a_turned_phase(quick, tmp_path):
     words = HtmlReader(write_page(tmp_path, study(ends, extra=TWINS), TURNED)[1]).text
     for expected in (
         "background 0.05 (common value: against the label)",
-        "In T2 the common values of background and co-object go against the label: uncommon is what goes with the label.",
+        "In T2, the common values of background and co-object disagree with the label, so uncommon means agreeing with it.",
         "all common in the phase",
-        "common means here, in every phase: with the label",
+        "here, common means agreeing with the label in every phase",
     ):
         assert expected in words
     assert {row["weights"] for row in table_of(tmp_path, "phases")} == {"own", "fixed", "common", "alone"}
@@ -84,4 +85,4 @@ def test_the_glossary_knows_the_words_that_tables_use(quick, tmp_path):
 def test_the_page_says_which_epochs_of_which_phases_count(quick, tmp_path):
     timeline = timeline_of(two_phases({"T1": [0.8, 0.3], "T2": [0.2, 0.7, 0.4]}))
     words = HtmlReader(write_page(tmp_path, timeline, (0.95, 0.95), final="worst-group")[1]).text
-    assert "T1: the last epoch, which the next phase begins with; T2: the epoch with the highest worst-group" in words
+    assert "T1: the last epoch, from which the next phase starts; T2: the epoch with the highest worst-group" in words

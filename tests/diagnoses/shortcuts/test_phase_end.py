@@ -175,7 +175,7 @@ def test_reliance_on_a_cue_and_the_facets_against_a_fresh_net():
     facets = card.methods["erm"].phases["T2"].facets
     assert facets.AD.mean == pytest.approx(2.0)
     assert facets.PD.mean == pytest.approx(0.0)
-    assert card.methods["erm"].phases["T1"].facets.why["AD"] == "the first phase has no history"
+    assert card.methods["erm"].phases["T1"].facets.why["AD"] == "the first phase has no training history"
     assert card.methods["scratch"].verdict.name == "fresh net"
     alone = score_shortcuts(
         timeline_of(with_twins("erm", 0.9, 0.3, 0.6, late=3)), settings, cues=CUES, correlations=SWITCH

@@ -61,7 +61,7 @@ def test_the_papers_own_protocol_differs_in_nothing():
         ),
         (
             {"stream": {"input_modality": "features", "extractor": "efficientnet-lite0"}},
-            ["the net sees frozen features of efficientnet-lite0 (paper: it sees pixels and is trained whole)"],
+            ["the network is trained on frozen features of efficientnet-lite0 (paper: end-to-end training on pixels)"],
         ),
         ({"training": {"schedule": "cosine"}}, ["the learning rate falls along a cosine (paper: a constant one)"]),
         (
@@ -79,14 +79,14 @@ def test_differences_of_measuring():
     assert measuring_differences((0.9, 0.95), "last", 50) == [
         "correlations 0.9, 0.95 (paper: .95, .95)",
         "the last epoch counts (paper: highest worst-group validation accuracy)",
-        "50 test images a group (paper: 125)",
+        "50 test images per group (paper: 125)",
     ]
 
 
 def test_without_a_configuration_the_card_says_what_it_knows_and_jtt_has_no_row():
     card = score_shortcuts(study({**PAPERLIKE, "jtt": PAPERLIKE["lle"]}), **BOTH)
-    assert "how these models were trained is not known" in card.reported.differences
-    assert "50 test images a group (paper: 125)" in card.reported.differences
+    assert "it is not recorded how these models were trained" in card.reported.differences
+    assert "50 test images per group (paper: 125)" in card.reported.differences
     assert sorted(card.reported.methods) == ["cutmix", "erm", "lle"]
     assert published_gaps("jtt", build_config({"learners": {"jtt": {"identify_epochs": 1}}})).ID == 0.959
     assert published_gaps("eiil", build_config({"learners": {"eiil": {}}})) is None

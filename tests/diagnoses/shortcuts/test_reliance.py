@@ -55,11 +55,11 @@ def test_a_gap_that_widens_because_of_the_ceiling_is_no_whac_a_mole():
     assert verdict.cues["co-object"].name != "amplified"
     assert verdict.name == "reduces some"
     assert verdict.sentence.startswith("Reduces some by twins: ")
-    assert "Gaps, which decide nothing" in verdict.sentence
+    assert "Gaps (not part of the verdict): " in verdict.sentence
     assert make_answer(card)[0].startswith("No Whac-A-Mole by twins")
     notes = {name: make_tables(card)[name].note for name in ("table3", "verdicts", "gap_differences")}
     assert "by twins." in notes["verdicts"]
-    assert "decide nothing" in notes["gap_differences"]
+    assert "Gaps do not enter the verdict" in notes["gap_differences"]
 
 
 def test_groups_alone_are_judged_by_main_effects_and_the_ceiling_is_named():
@@ -75,7 +75,7 @@ def test_groups_alone_are_judged_by_main_effects_and_the_ceiling_is_named():
     assert card.end("lff").judged["co-object"].ceiling == {}
     sentence = card.methods["lff"].verdict.sentence
     assert "by main effects over all patterns (no twins of background" in sentence
-    assert "Bounded by the ceiling, accuracy that cannot be told from 1: erm A11 1.00, erm A10 0.99." in sentence
+    assert "Bounded by the ceiling (accuracy indistinguishable from 1): erm A11 1.00, erm A10 0.99." in sentence
     words = " ".join(make_answer(card))
     assert (
         "Not by twins (background: no twins of background (background_common, background_swapped) were measured"
@@ -126,7 +126,7 @@ def test_twins_show_a_carry_over_that_gaps_do_not():
     assert entries["er"].judged.minus_fresh.mean == pytest.approx(0.07)
     assert entries["er"].judged.p_holm <= 0.05
     assert {method: entry.certain for method, entry in entries.items()} == {"erm": False, "scratch": False, "er": True}
-    assert entries["erm"].why == "what is left is not certainly above 0 and the margin"
+    assert entries["erm"].why == "the remaining reliance is not conclusively above 0 and the margin"
     (row,) = [row for row in make_tables(card)["carry_over"].values if row["method"] == "er" and row["carried_over"]]
     assert row["measure"] == "twins"
     without = [row for row in make_tables(card)["carry_over"].values if row["measure"].startswith("gap")]

@@ -27,7 +27,7 @@ def test_only_epochs_with_all_groups_of_validation_and_test_can_be_chosen():
     rows = [row for row in rows if not (row[3] == 2.0 and row[4] == "group_0_11")]
     card = score_shortcuts(timeline_of(rows), ShortcutsSettings(final="worst-group"), **BOTH)
     assert card.methods["erm"].phases["T1"].chosen_epoch == {"1": 3.0}
-    (check,) = [check for check in card.checks if "to choose from" in check.name]
+    (check,) = [check for check in card.checks if "could choose between epochs" in check.name]
     assert check.passed is True
     assert "among 2 epochs" in check.detail
 
@@ -48,7 +48,7 @@ def test_a_method_with_a_single_result_has_nothing_to_choose_and_needs_nothing()
     assert card.final == "worst-group"
     assert card.methods["erm"].phases["T1"].chosen_epoch == {"1": 2.0}
     assert card.methods["dfr"].phases["T1"].chosen_epoch == {"1": 4.0}
-    (check,) = [check for check in card.checks if "to choose from" in check.name]
+    (check,) = [check for check in card.checks if "could choose between epochs" in check.name]
     assert check.passed is True
     assert check.detail.endswith("with a single result: dfr")
 
@@ -64,7 +64,7 @@ def test_of_several_phases_only_the_last_is_selected_and_only_if_asked():
     assert phases["T1"].chosen_epoch == {"1": 2.0}  # what T2 began with, though epoch 1 was better
     assert phases["T2"].chosen_epoch == {"1": 2.0}
     assert (phases["T1"].choices, phases["T2"].choices) == ({"1": 1}, {"1": 3})
-    (check,) = [check for check in card.checks if "to choose from" in check.name]
+    (check,) = [check for check in card.checks if "could choose between epochs" in check.name]
     assert check.detail == "among 3 epochs of T2, by 8 groups"
 
 

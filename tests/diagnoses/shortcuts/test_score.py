@@ -59,7 +59,7 @@ def test_bad_input_is_refused_in_one_line():
     mixed = rows_of("erm", 1, "T1", {"group_0_11": 0.9, "group_0_1": 0.8})
     with pytest.raises(InputError, match="patterns of 1 and 2 digits"):
         score_shortcuts(timeline_of(mixed))
-    with pytest.raises(InputError, match="no groups of several shortcuts"):
+    with pytest.raises(InputError, match="no groups with several shortcuts"):
         score_shortcuts(timeline_of(rows_of("erm", 1, "T1", {"T1_val": 0.9})))
     assert sum(checked_weights({"1": 0.25, "0": 0.75}, 1).values()) == 1
 

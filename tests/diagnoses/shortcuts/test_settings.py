@@ -47,7 +47,7 @@ def test_correlations_of_every_form(given, phases, by_phase):
 
 @pytest.mark.parametrize("given", ["a,b", "", ".9,", ".9/x", [], {"T1": "x"}, [True, False], 3])
 def test_correlations_that_are_no_numbers_are_refused_with_an_example(given):
-    with pytest.raises(InputError, match=r"--correlations is .*: write the share of images .* \.95,\.95"):
+    with pytest.raises(InputError, match=r"--correlations is .*: give the share of images .* \.95,\.95"):
         parsed(correlations=given)
 
 

@@ -89,5 +89,6 @@ def test_selection_by_groups_that_a_method_does_not_know_of_is_said():
     card = informed_study("worst-group")
     assert card.informed_of == {"gdro~background": ("background",)}
     note = make_tables(card)["table3"].note
-    assert "is chosen by the worst of all groups, that of gdro~background too" in note
-    assert "flatters" not in make_tables(informed_study("last"))["table3"].note
+    assert "is selected by the worst of all groups, including that of gdro~background" in note
+    assert "which favours them" in note
+    assert "favours" not in make_tables(informed_study("last"))["table3"].note

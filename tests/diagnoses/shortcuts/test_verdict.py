@@ -38,14 +38,15 @@ def test_fewer_than_three_seeds_are_never_certain(seeds):
     card = score_shortcuts(study(PAPERLIKE, seeds=seeds, spread=0.00001), **BOTH)
     verdict = card.methods["cutmix"].verdict
     assert verdict.name == "undecided"
-    assert "at least 3 are needed" in verdict.cues["background"].why
-    assert "at least 3 are needed" in verdict.sentence
+    counted = "1 seed" if len(seeds) == 1 else "2 seeds"
+    assert f"{counted}, at least 3 needed" in verdict.cues["background"].why
+    assert f"{counted}, at least 3 needed" in verdict.sentence
 
 
 def test_seeds_that_all_differ_by_the_same_leave_no_test():
     verdict = score_shortcuts(study(PAPERLIKE), **BOTH).methods["cutmix"].verdict
     assert verdict.name == "undecided"
-    assert verdict.cues["background"].why == "amplified by the interval, but no test: the seeds do not differ"
+    assert verdict.cues["background"].why == "amplified by the interval, but no test: no variation between seeds"
 
 
 def test_who_did_not_learn_the_task_is_not_called_cured():

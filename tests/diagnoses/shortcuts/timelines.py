@@ -106,14 +106,14 @@ def predictions_of(splits: Mapping[str, float], n: int, draws: np.random.Generat
     return pd.DataFrame(rows, columns=list(PREDICTION_COLUMNS))
 
 
-#: As the paper's Table 3, nearly: erm leans on both; cutmix on the background more, on the co-object less; lle on neither.
+#: As the paper's Table 3, nearly: erm relies on both; cutmix on the background more, on the co-object less; lle on neither.
 PAPERLIKE = {
     "erm": {"T1": two_cues(1.0, 0.87, 0.82, 0.28)},
     "cutmix": {"T1": two_cues(1.0, 0.95, 0.52, 0.10)},
     "lle": {"T1": two_cues(0.97, 0.95, 0.96, 0.90)},
 }
 
-#: Both lose .20 where the co-object is uncommon; only the second leans on the background, which moves its ID accuracy.
+#: Both lose .20 where the co-object is uncommon; only the second relies on the background, which moves its ID accuracy.
 EVEN = two_cues(0.95, 0.75, 0.95, 0.75)
 LEANING = two_cues(0.95, 0.75, 0.65, 0.45)
 LEANS = {"erm": {"T1": two_cues(0.95, 0.8, 0.5, 0.4), "T2": two_cues(0.4, 0.5, 0.8, 0.95)}}

@@ -142,9 +142,7 @@ def test_features_are_no_pictures(make, font, method):
     if method in ("mixup", "sd", "bg_aug"):
         assert type(make_learner(method, options, make("erm").net, context)) is KINDS[method]
     else:
-        with pytest.raises(
-            InputError, match=f"{method} changes pixels, and the stream 'framed' shows features instead"
-        ):
+        with pytest.raises(InputError, match=f"{method} changes pixels, but the stream 'framed' provides features"):
             make_learner(method, options, make("erm").net, context)
 
 
@@ -152,5 +150,5 @@ def test_tables_are_no_pictures_though_they_are_bytes(make):
     """A stream that says so shows tables of zeros and ones, which changed contrast or lost patches would make something else."""
     stream = replace(world(), facts={"input_modality": "attributes"})
     context = replace(make("erm").context, presentation=Presentation(stream), phases=stream.phases)
-    with pytest.raises(InputError, match="cutmix changes pixels, and the stream 'framed' shows attributes instead"):
+    with pytest.raises(InputError, match="cutmix changes pixels, but the stream 'framed' provides attributes"):
         make_learner("cutmix", {}, make("erm").net, context)

@@ -72,7 +72,7 @@ def test_with_p_zero_the_step_is_plain_trainings(made, world):
 
 def test_a_stream_that_cannot_change_backgrounds_is_refused(make):
     with pytest.raises(
-        InputError, match="bg_aug needs a stream that can change an image's background, and 'shapes' cannot"
+        InputError, match="bg_aug needs a stream that can change an image's background; 'shapes' cannot"
     ):
         make(NAME)
 

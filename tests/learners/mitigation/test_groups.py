@@ -111,5 +111,5 @@ def test_a_stream_that_does_not_know_the_features_is_refused(method):
     known = stream_of(one_cue())
     check_groups(config, known)
     unknown = tuple(replace(phase, train=replace(phase.train, features=None)) for phase in known.phases)
-    with pytest.raises(InputError, match=f"{method} needs to know which spurious features are in an image"):
+    with pytest.raises(InputError, match=f"{method} needs the spurious features of every image"):
         check_groups(config, replace(known, phases=unknown))

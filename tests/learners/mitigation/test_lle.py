@@ -239,5 +239,7 @@ def test_what_it_says_of_itself():
 
 def test_a_stream_without_swaps_is_refused():
     stream = replace(stream_of(one_cue()), interventions={})
-    with pytest.raises(InputError, match=r"lle needs images in which a cue can be swapped .* stream 'points' has none"):
+    with pytest.raises(
+        InputError, match=r"lle needs images in which a cue can be swapped; the stream 'points' has none"
+    ):
         made("lle", stream)

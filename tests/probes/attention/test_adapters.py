@@ -15,6 +15,7 @@ from einstellung.probes.attention import (
     attention_weights,
     has_attention,
 )
+from einstellung.torch_compat import attention_hooks_called
 
 from .transformers import HEADS, PATCHES, EncoderBlock, FusedAttention, Layer, SelfAttention, TokenNet, plain_attention
 
@@ -29,6 +30,7 @@ def seen_by(net, module):
             lambda _, args, kwargs: inputs.append([*args, *kwargs.values()][0]), with_kwargs=True
         ),
         torch.no_grad(),
+        attention_hooks_called(),
     ):
         net.eval()(IMAGES)
     return inputs[0]

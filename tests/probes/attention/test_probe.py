@@ -265,7 +265,7 @@ def test_a_compiled_model_is_looked_at_in_its_plain_form(images):
         (lambda x: [], "no images"),
         (lambda x: [(x, torch.ones(4, 1, 32, 32))], r"\(4, 1, 32, 32\), not \(5, 1, height, width\)"),
         (lambda x: [(x, torch.ones(5, 32, 32))], r"\(5, 32, 32\), not"),
-        (lambda x: [(x, torch.ones(5, 1, 32, 32)), (x, None)], "some have none"),
+        (lambda x: [(x, torch.ones(5, 1, 32, 32)), (x, None)], "some batches have a region and others do not"),
     ],
 )
 def test_what_cannot_be_summed_up_is_refused(net, images, batches, words):

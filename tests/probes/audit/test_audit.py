@@ -85,7 +85,7 @@ def test_a_patch_that_moves_is_found_in_each_image():
 
 def test_the_same_seed_gives_the_same_audit(relying):
     again = audit_model(toy.model(12.0), relying[1], relying[2], NAMES)
-    kept = {"seconds": 0.0, "looks": 0}
+    kept = {"seconds": 0.0, "images_evaluated": 0}
     assert again.model_copy(update=kept) == relying[0].model_copy(update=kept)
 
 
@@ -116,7 +116,7 @@ def test_no_gradient_leaves_attribution_out():
         return toy.forward(inputs.detach(), 12.0)
 
     audit = audit_model(AuditedModel("frozen", forward), shown, labels, NAMES)
-    assert audit.left_out == ("attribution was left out: no gradient of frozen reaches its input",)
+    assert audit.left_out == ("attribution was skipped: no gradient of frozen reaches its input",)
     assert {row.proxy for row in audit.proxies} == {"occlusion", "replacement"}
 
 
@@ -125,7 +125,7 @@ def test_no_gradient_leaves_attribution_out():
     [
         (lambda inputs: torch.full((len(inputs), 4), torch.nan), "NaN or infinite"),
         (lambda inputs: torch.zeros(len(inputs), 3), "has 3 outputs, but the labels go up to 3"),
-        (lambda inputs: torch.rand(len(inputs), 4) * 9, "answers differently"),
+        (lambda inputs: torch.rand(len(inputs), 4) * 9, "is not deterministic"),
         (lambda inputs: torch.zeros(len(inputs)), "not one row of logits"),
         (lambda inputs: "cat", "gives str"),
     ],

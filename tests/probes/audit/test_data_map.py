@@ -10,13 +10,13 @@ from tests.probes.audit import toy
 
 def test_a_constant_patch_is_told_before_anything_is_trained():
     shown, labels, _ = toy.images(share=0.5)
-    told = data_map(shown, labels.numpy()).best(toy.CUE_CLASS)
-    assert told.told
-    assert told.window is not None
-    assert overlap(told.window, toy.CUE_BOX) > 0
-    assert told.value > 0.3 > 2 * told.away
-    assert told.beside is not None
-    assert told.beside >= told.away
+    score = data_map(shown, labels.numpy()).best(toy.CUE_CLASS)
+    assert score.significant
+    assert score.window is not None
+    assert overlap(score.window, toy.CUE_BOX) > 0
+    assert score.value > 0.3 > 2 * score.distant
+    assert score.elsewhere is not None
+    assert score.elsewhere >= score.distant
 
 
 def test_images_without_a_label_in_them_tell_nothing():
@@ -26,9 +26,9 @@ def test_images_without_a_label_in_them_tell_nothing():
     for seed in range(8):
         shuffled = np.random.default_rng(seed).permutation(labels.numpy())
         chart = data_map(shown, shuffled)
-        told = [chart.best(label) for label in chart.classes]
-        told += [one for label in chart.classes for one in chart.properties_of(label)]
-        found.append(any(one.told for one in told))
+        scores = [chart.best(label) for label in chart.classes]
+        scores += [one for label in chart.classes for one in chart.properties_of(label)]
+        found.append(any(one.significant for one in scores))
     assert sum(found) <= 2  # of 8, at 5 %: more than 2 in 0.6 % of cases
 
 
@@ -39,10 +39,12 @@ def test_properties_tell_a_tint_and_a_file_size():
     tinted[own, 0] = (tinted[own, 0].int() + 40).clamp(max=255).to(torch.uint8)
     sizes = [5000 if label == 3 else 1000 + 7 * (row % 50) for row, label in enumerate(labels.tolist())]
     chart = data_map(tinted, labels.numpy(), file_sizes=sizes)
-    told = {(one.label, one.feature) for label in chart.classes for one in chart.properties_of(label) if one.told}
-    assert (1, "colour") in told
-    assert (3, "file size") in told
-    assert (0, "colour") not in told
+    significant = {
+        (one.label, one.feature) for label in chart.classes for one in chart.properties_of(label) if one.significant
+    }
+    assert (1, "colour") in significant
+    assert (3, "file size") in significant
+    assert (0, "colour") not in significant
 
 
 def test_large_sets_are_thinned():

@@ -10,7 +10,7 @@ from einstellung.probes.audit import AuditedModel, audit_model
 from einstellung.probes.audit.components import COMPONENTS, examine_components, exchanged
 from einstellung.probes.audit.examination import covered, upper
 from einstellung.probes.audit.extent import box_of_shared_content
-from einstellung.probes.audit.transplants import Looked, foreign_donors, pulls, transplant_map
+from einstellung.probes.audit.transplants import PredictedImages, foreign_donors, pulls, transplant_map
 from einstellung.probes.audit.windows import area, clipped, grid, iou, mask_of, overlap, pasted
 from tests.probes.audit import toy
 
@@ -56,13 +56,13 @@ def test_pasting_moves_only_the_box():
     assert torch.equal(pasted(some, other, boxes[0])[1], pasted(some[1:2], other[1:2], [boxes[0]])[0])
 
 
-def looked(reliance: float, share: float = 1.0) -> Looked:
+def predicted(reliance: float, share: float = 1.0) -> PredictedImages:
     shown, labels, _ = toy.images(per_class=20, share=share)
-    return Looked.at(toy.model(reliance), shown, labels.numpy())
+    return PredictedImages.of(toy.model(reliance), shown, labels.numpy())
 
 
 def test_the_cues_window_pulls_and_is_missed():
-    some = looked(12.0)
+    some = predicted(12.0)
     found = transplant_map(some, [toy.CUE_BOX, (14, 2, 4, 4)], np.random.default_rng(0))
     there, elsewhere = found.pull(some, toy.CUE_CLASS)
     assert there > 0.5 > 5 * abs(elsewhere)
@@ -73,7 +73,7 @@ def test_the_cues_window_pulls_and_is_missed():
 
 
 def test_pulls_are_gains_of_the_target():
-    some = looked(12.0)
+    some = predicted(12.0)
     rows = np.flatnonzero(some.labels == toy.CUE_CLASS)
     values = pulls(some, rows, toy.CUE_BOX, (toy.CUE_CLASS,), 3, np.random.default_rng(1))
     assert values.shape == (len(rows), 3)
@@ -82,7 +82,7 @@ def test_pulls_are_gains_of_the_target():
 
 
 def test_covering_counts_what_is_lost():
-    some = looked(12.0)
+    some = predicted(12.0)
     rows = np.flatnonzero(some.labels == toy.CUE_CLASS)
     fall, lost = covered(some, rows, toy.CUE_BOX)
     hidden = some.images[torch.from_numpy(rows)].clone()
@@ -95,7 +95,7 @@ def test_covering_counts_what_is_lost():
 
 
 def test_the_extent_of_shared_content_is_exact():
-    some = looked(12.0)
+    some = predicted(12.0)
     rows = np.flatnonzero(some.labels == toy.CUE_CLASS)
     assert box_of_shared_content(some, rows, (1, 14, 5, 5), (toy.CUE_CLASS,)) == toy.CUE_BOX
     clean = np.flatnonzero(some.labels == 0)
@@ -108,7 +108,7 @@ def test_upper_ignores_one_class():
 
 @pytest.mark.parametrize("name", COMPONENTS)
 def test_an_image_with_its_own_component_is_itself(name):
-    shown = looked(0.0).images
+    shown = predicted(0.0).images
     assert (exchanged(name, shown, shown).int() - shown.int()).abs().max() <= 1
 
 
@@ -123,7 +123,7 @@ def test_a_tint_is_a_global_cue():
         redness = (inputs[:, 0] - inputs[:, 1]).mean(dim=(1, 2))
         return logits + torch.stack([0 * redness, 60 * redness - 2, 0 * redness, 0 * redness], dim=1)
 
-    some = Looked.at(AuditedModel("tinted", forward), tinted, labels.numpy())
+    some = PredictedImages.of(AuditedModel("tinted", forward), tinted, labels.numpy())
     found = examine_components(some, np.random.default_rng(0))
     best = max(found, key=lambda one: one.strength)
     assert (best.label, best.component) == (1, "colour")
@@ -132,11 +132,33 @@ def test_a_tint_is_a_global_cue():
     assert best.beats_fillings()
 
 
+def test_a_blur_is_a_global_cue():
+    """Removing detail that is missing changes nothing, so the controls give a blurred image ordinary detail instead."""
+    shown, labels, _ = toy.images(per_class=20, share=0.0)
+    blurred = shown.clone()
+    own = labels == 1
+    smooth = torch.nn.functional.avg_pool2d(shown[own].float(), 3, 1, padding=1, count_include_pad=False)
+    blurred[own] = smooth.round().to(torch.uint8)
+
+    def forward(inputs):
+        logits = toy.forward(inputs, 0.0)
+        detail = inputs.diff(dim=-1).abs().mean(dim=(1, 2, 3))
+        return logits + torch.stack([0 * detail, 6 - 60 * detail, 0 * detail, 0 * detail], dim=1)
+
+    some = PredictedImages.of(AuditedModel("blurred", forward), blurred, labels.numpy())
+    found = {(one.label, one.component): one for one in examine_components(some, np.random.default_rng(0))}
+    one = found[1, "high frequencies"]
+    assert one.pull == max(other.pull for (label, _), other in found.items())
+    assert one.beats_nsc()
+    assert one.beats_random()
+    assert one.beats_fillings()
+
+
 def test_unequal_classes_do_not_inflate_gains():
     """A gain of probability is at most 1, however often an image is a donor."""
     shown, labels, _ = toy.images(per_class=30, share=0.0)
     rows = torch.cat([(labels == 0).nonzero().flatten(), (labels == 1).nonzero().flatten()[:4]])
-    some = Looked.at(toy.model(0.0), shown[rows], labels[rows].numpy())
+    some = PredictedImages.of(toy.model(0.0), shown[rows], labels[rows].numpy())
     for one in examine_components(some, np.random.default_rng(0)):
         assert np.abs(one.by_donor).max() <= 1.0
 
@@ -144,7 +166,7 @@ def test_unequal_classes_do_not_inflate_gains():
 def test_one_channel_has_no_colour():
     shown, labels, _ = toy.images(per_class=12, share=0.0)
     model = AuditedModel("grey", lambda inputs: toy.forward(inputs.repeat(1, 3, 1, 1), 0.0))
-    some = Looked.at(model, shown[:, :1], labels.numpy())
+    some = PredictedImages.of(model, shown[:, :1], labels.numpy())
     assert {one.component for one in examine_components(some, np.random.default_rng(0))} == {
         "low frequencies",
         "high frequencies",

@@ -57,7 +57,7 @@ def test_gaps_have_intervals_and_marks_where_they_exceed_erms():
     assert found["texture_aug"]["IN-W Gap"].text.endswith("] (×1.20)")  # the interval of the factor holds 1
     assert found["lle"]["carton Gap"].text == "–"
     assert found["lle"]["carton Gap"].why == "no test picture of class 478"
-    assert "(0 of the class asked about)" in table.note
+    assert "(0 of the given class)" in table.note
     assert "Reported" not in table.note
     values = table.values[2]
     assert values["texture_gap_amplification"] == 1.5
@@ -91,5 +91,5 @@ def test_the_average_row_has_its_own_factors():
     table = last_layer_table([record(), record("other.py:net")], mean)
     last = dict(zip(table.head, table.rows[-1], strict=True))
     assert (last["model"].text, last["method"].text, last["IN-W Gap"].text) == ("average", "lle", "−30.0 (×1.50)")
-    assert last["carton Gap"].why == "not every model has it"
+    assert last["carton Gap"].why == "not available for every model"
     assert table.values[-1]["watermark_gap_amplification"] == 1.5

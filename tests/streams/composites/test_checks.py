@@ -26,7 +26,7 @@ def test_a_wrong_pixel_label_or_feature_is_found(stream):
     train = stream.phases[1].train
     pixels = train.images.clone()
     pixels[3, 1, 5, 5] ^= 1
-    name = "every image is what its parts say"
+    name = "every image matches its parts"
     assert failed(with_train(stream, 1, images=pixels)) == {name}
     assert name in failed(with_train(stream, 1, labels=1 - train.labels))
     assert name in failed(with_train(stream, 1, features=train.features ^ 4))
@@ -34,7 +34,7 @@ def test_a_wrong_pixel_label_or_feature_is_found(stream):
 
 def test_a_wrong_correlation_is_found(stream, composed):
     asked = replace(composed, phases=((0.5, 0.5, 0.9), (0.5, 0.75, 0.5)))
-    assert failed(stream_of(asked, shared=False, seed=0)) == {"every cue goes with the label as often as asked"}
+    assert failed(stream_of(asked, shared=False, seed=0)) == {"every cue is correlated with the label as configured"}
 
 
 def test_uneven_groups_are_found(stream):
@@ -78,7 +78,7 @@ def _like(test, train, composed):
 
 
 def test_twins_that_differ_elsewhere_or_not_at_all_are_found(stream, table):
-    name = "a twin is the same image but for its cue"
+    name = "twins differ only in their cue"
     before = stream.split("background_common").images
     assert failed(with_split(stream, "background_swapped", images=before.images)) == {name}
     assert failed(with_split(stream, "co-object_covered", features=before.features, images=before.images)) == {name}

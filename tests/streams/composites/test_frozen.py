@@ -58,4 +58,4 @@ def test_features_of_a_frozen_extractor(monkeypatch, composed, stream):
     assert seen.target_boxes is None
     assert seen.facts["content"] != stream.facts["content"]
     broken = with_split(seen, "T1_val", images=torch.full_like(seen.split("T1_val").images.images, torch.nan))
-    assert failed(broken) == {"every feature is a number"}
+    assert failed(broken) == {"all features are finite"}

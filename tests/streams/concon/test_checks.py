@@ -52,7 +52,7 @@ def test_a_flipped_label_breaks_its_rule(tables, scenes):
     labels[0] = 1 - labels[0]
     found = checked(0, tables, {**scenes, "T2": replace(scenes["T2"], labels=labels)})
     assert not found.passed
-    assert found.detail == "1 of 80 scenes of T2 break their rule"
+    assert found.detail == "1 of 80 scenes of T2 violate their rule"
 
 
 def test_strict_scenes_are_no_disjoint_ones(tables, scenes):
@@ -69,8 +69,8 @@ def test_a_confounder_in_a_negative_is_found(tables, scenes):
 def test_twins_that_are_no_twins_are_found(tables, scenes):
     same = {**scenes, "T3_positive_twin": scenes["T3_positive_paired"]}
     found = checked(2, tables, same)
-    assert "T3_positive: the confounder is not what changed" in found.detail
-    assert "T3_positive: some twins are the scene itself" in found.detail
+    assert "T3_positive: the confounder did not change in some twins" in found.detail
+    assert "T3_positive: some twins are identical to their original" in found.detail
     other = np.roll(scenes["T1_negative_twin"].attributes, 1, axis=2) % 2  # scenes of something else
     assert not checked(
         2, tables, {**scenes, "T1_negative_twin": replace(scenes["T1_negative_twin"], attributes=other)}
@@ -84,7 +84,7 @@ def test_twins_of_other_scenes_are_found(tables, scenes, insert):
     rolled = np.roll(scenes[key].attributes, 1, axis=0)
     found = checked(2, tables, {**scenes, key: replace(scenes[key], attributes=rolled)})
     assert not found.passed
-    assert "something else than what the confounder is about changed in some twins" in found.detail
+    assert "attributes other than the confounder's changed in some twins" in found.detail
 
 
 @pytest.mark.parametrize("word", ["positive", "negative"])
@@ -129,7 +129,7 @@ def test_twins_that_change_another_confounder_are_counted():
     sets = {"T1_positive": own.scenes, "T1_positive_paired": one.scenes, "T1_positive_twin": twin.scenes}
     phase = SimpleNamespace(name="T1")
     found = CHECKS[2](book, "strict", sets | {"T1_negative": own.scenes})(SimpleNamespace(phases=[phase]))
-    assert f"T1_positive {len(twin.scenes)} of 20 ({also} change another confounder, too)" in found.detail
+    assert f"T1_positive {len(twin.scenes)} of 20 ({also} also change another confounder)" in found.detail
 
 
 def test_a_training_image_among_the_test_images_is_found(pictures):
@@ -174,7 +174,7 @@ def test_a_training_picture_among_the_test_pictures_of_a_folder_is_found_in_tabl
 def test_tables_without_pictures_are_not_compared_and_the_proof_says_so(tables, scenes):
     found = checked(3, tables, scenes)
     assert found.passed is None
-    assert found.detail.startswith("not checked: scenes without pictures are alike by chance")
+    assert found.detail.startswith("not checked: without images, scenes coincide by chance")
 
 
 def test_uneven_classes_are_found(tables):

@@ -174,9 +174,13 @@ def test_the_rules_are_those_that_the_folder_was_made_with(tmp_path, monkeypatch
     with pytest.raises(InputError, match=r"stream\.rules .*one\.yaml are not those .*made was made with: leave"):
         concon(**read, rules=one)
     (folder / "made.json").unlink()
-    with pytest.raises(InputError, match="the train images of 'strict' have 2 tasks, the rules 1 task: check stream"):
+    with pytest.raises(
+        InputError, match="the train images of 'strict' have 2 tasks, but the rules have 1 task: check stream"
+    ):
         concon(**read, rules=one)
-    with pytest.raises(InputError, match="the train images of 'strict' have 2 tasks, the rules 3 tasks: check stream"):
+    with pytest.raises(
+        InputError, match="the train images of 'strict' have 2 tasks, but the rules have 3 tasks: check stream"
+    ):
         concon(**read)
 
 

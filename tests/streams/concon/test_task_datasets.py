@@ -82,7 +82,7 @@ def test_of_a_folder_it_takes_what_the_configuration_says_and_nothing_else(pictu
     assert {len(split.images) for split in stream.splits if split.name.endswith("_val")} == {2}
     assert len(stream.split("unconfounded_positive").images) == 3
     for change, words in (
-        ({"train": 4}, r"the train images of 'strict' in t0 are only 3 per class, stream\.train is 4: give at most 3"),
+        ({"train": 4}, r"the train images of 'strict' in t0: only 3 per class, but stream\.train is 4: give at most 3"),
         ({"test": 5}, r"stream\.test is 5: give at most 4"),
         ({"size": 64}, "is 32 pixels wide: cannot be averaged down to 64, give at most 32"),
     ):

@@ -29,9 +29,9 @@ def shown_findings(card: AuditCard, pictures: Mapping[str, np.ndarray]) -> list[
     for name, record in card.methods.items():
         for number, certain, finding in record.numbered:
             start = f"{record.place}_{number - 1}_"
-            own = {key.removeprefix(start): value for key, value in pictures.items() if key.startswith(start)}
-            if {"images", "map"} <= own.keys():
-                found.append((name, number, certain, finding, own))
+            images, lost = pictures.get(f"{start}images"), pictures.get(f"{record.place}_map_{finding.label}")
+            if images is not None and lost is not None:
+                found.append((name, number, certain, finding, {"images": images, "map": lost}))
     return sorted(found, key=lambda one: (not one[2], -one[3].strength))[:MOST]
 
 
@@ -45,10 +45,10 @@ def draw_bearing(shown: Sequence[Shown], size: tuple[int, int], several: bool) -
     for row, (name, number, certain, finding, own) in zip(panels, shown, strict=True):
         images = own["images"]
         _overlay(row[0], images[0], own["map"])
-        _mark(row[0], finding.box or finding.images[0].box, images.shape[1:3], size)
+        _mark(row[0], finding.input_box or finding.images[0].input_box, images.shape[1:3], size)
         for axes, image, bearing in zip(row[1:], images, finding.images, strict=False):
             axes.imshow(enlarged(image), interpolation="none", extent=(0, image.shape[1], image.shape[0], 0))
-            _mark(axes, bearing.box or finding.box, image.shape[:2], size)
+            _mark(axes, bearing.input_box or finding.input_box, image.shape[:2], size)
         model = f"{name}, " if several else ""
         title = f"{model}{number}{'' if certain else '?'}: {finding.name}"
         row[0].set_title(title, loc="left", fontsize=7, pad=2, parse_math=False)

@@ -1,4 +1,4 @@
-"""What every finding is worth, beside the same mask with other fillings, on other classes, and random masks."""
+"""The effect of every finding, with the same mask in other fillings and on other classes, and random masks."""
 
 from __future__ import annotations
 

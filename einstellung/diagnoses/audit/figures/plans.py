@@ -7,13 +7,19 @@ from pathlib import Path
 from einstellung.diagnoses.audit.card import AuditCard
 from einstellung.diagnoses.audit.figures.bearing import draw_bearing, shown_findings
 from einstellung.diagnoses.audit.figures.controls import draw_controls
+from einstellung.diagnoses.audit.figures.maps import class_maps, draw_maps
+from einstellung.errors import InputError
+from einstellung.npz import Arrays, read_npz
 from einstellung.report.figures.plan import Plan
-from einstellung.report.pictures import read_samples
 from einstellung.results.audit_files import PICTURES_FILE
 
-_BEARING = """A row per finding (with a question mark: a suspicion). Left: the image that bears it most, under a map of what the
-class's probability loses where a window of 5 % of the image has the image's mean colour (orange: loses; blue: gains; each row by
-its own largest value). Then the images that bear it, most bearing first. Box: where it was found."""
+_BEARING = """One row per finding (question mark: suspected). Left: the image with the strongest effect, overlaid with the drop
+in the class's probability when a window of 5 % of the image is replaced by its mean colour (orange: drop; blue: rise; each row
+scaled to its own maximum). Then further images in order of effect. Box: where the cue was found."""
+
+_MAPS = """For each class, where the model is sensitive: the drop in the class's probability when a window of 5 % of the image
+is replaced by its mean colour, averaged over up to 16 images (orange: drop; blue: rise; one scale per model, the largest value in
+the title). Boxes: findings of the class at a fixed place (dashed: suspected)."""
 
 _CONTROLS = """Accuracy lost on images of the class (proxy). Filled: the finding's mask in black, with its 95 % interval over
 images; bars: the same mask with every other filling; squares: the same mask on images of other classes (NSC); diamonds: random
@@ -22,18 +28,25 @@ masks of equal area. A finding lies to the right of squares and diamonds with ev
 
 def plan_figures(card: AuditCard, folder: Path | None) -> list[Plan]:
     """The figures in the order of the page."""
-    file = None if folder is None else folder / PICTURES_FILE
-    pictures = read_samples(file) if file is not None and file.exists() else {}
+    pictures, unread = _stored(folder)
     shown = shown_findings(card, pictures)
     found = any(record.numbered for record in card.methods.values())
     nothing = None if found else "nothing was found"
+    maps = class_maps(card, pictures)
     return [
         Plan(
+            "maps",
+            "Where each class is sensitive",
+            " ".join(_MAPS.split()),
+            lambda: draw_maps(card, maps),
+            why=None if maps else "this audit has no stored maps",
+        ),
+        Plan(
             "bearing",
-            "Where it was found, and the images that bear it",
+            "Location of each finding, and the images with the strongest effect",
             " ".join(_BEARING.split()),
             lambda: draw_bearing(shown, card.image_size, len(card.methods) > 1),
-            why=nothing or (None if shown else "no pictures were stored with this audit"),
+            why=nothing or unread or (None if shown else "this audit has no stored images"),
         ),
         Plan(
             "controls",
@@ -43,3 +56,13 @@ def plan_figures(card: AuditCard, folder: Path | None) -> list[Plan]:
             why=nothing,
         ),
     ]
+
+
+def _stored(folder: Path | None) -> tuple[Arrays, str | None]:
+    """The pictures of the audit, and why they cannot be read."""
+    if folder is None or not (file := folder / PICTURES_FILE).exists():
+        return {}, None
+    try:
+        return read_npz(file), None
+    except InputError as error:
+        return {}, f"{PICTURES_FILE} {error}; run the audit again"

@@ -57,7 +57,9 @@ def draw_learning(timeline: Timeline, card: ConfoundingCard) -> Figure:
             axes.set_xlabel("effective epochs, phase after phase")
     panels[0, 0].set_ylim(lowest, 1.02)
     handles = [Line2D([], [], label=words, **style) for words, style in _LINES.values()]
-    handles.append(Line2D([], [], label="mean of tasks met", color=INK, marker="D", markersize=3.5, linestyle="none"))
+    handles.append(
+        Line2D([], [], label="mean of tasks so far", color=INK, marker="D", markersize=3.5, linestyle="none")
+    )
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), frameon=False, fontsize=7)
     return figure
 

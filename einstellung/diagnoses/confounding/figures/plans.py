@@ -22,21 +22,21 @@ negatives ({negatives}); bars: {bars}; {seeds}. Open: mean over the method's own
 {ceiling} Dotted: chance."""
 
 _MATRICES = """Accuracy in per cent on the test images of every task and on the unconfounded set, at the end of every phase, mean
-over seeds; {seeds}. Orange: wrong; white: chance; blue: right. A net that says 'positive' to everything is blue left and
-orange right. A grey cell was not measured: joint training has one phase."""
+over seeds; {seeds}. Orange: wrong; white: chance; blue: right. A network that always predicts 'positive' is blue on the left
+and orange on the right. Grey: not measured (joint training has one phase)."""
 
 _LEARNING = """Accuracy over all phases, each curve in its phase on the task of that phase: a fixed sample of its training images,
-its validation and its test images; and the unconfounded test images. {spread}; {seeds}. Dots: what was measured more rarely than
-the rest, when it was. Diamonds: mean accuracy on the test
-images of all tasks met so far, at the end of a phase. Dotted: chance. A gap between training and test is a failure to
-generalise within the task; a gap between test and unconfounded is what confounding costs."""
+its validation and its test images; and the unconfounded test images. {spread}; {seeds}. Dots: splits that were evaluated
+less often. Diamonds: mean accuracy on the test images of all tasks met so far, at the end of a phase. Dotted: chance. A gap
+between training and test is a failure to generalise within the task; a gap between test and unconfounded is what
+confounding costs."""
 
 _TWINS = """The task's test images that have a twin, and the twins: the same scene, layout and lights, the truth unchanged,
-with the confounder taken away from positives or put into negatives ({twins}). Right after the task was learned (joint: at the
-end), mean over seeds; {seeds}. A line to the left: the answer hung on the confounder. Dotted: chance."""
+with the confounder removed from positives or added to negatives ({twins}). Right after the task was learned (joint: at the
+end), mean over seeds; {seeds}. A line to the left: the prediction depended on the confounder. Dotted: chance."""
 
-_SAMPLES = """What the models are tested on. In each block the upper row shows test images, the lower row the same scenes with the
-confounder of the task taken away (positives) or put in (negatives)."""
+_SAMPLES = """Test images. In each block, the upper row shows test images and the lower row the same scenes with the
+confounder of the task removed (positives) or added (negatives)."""
 
 
 def plan_figures(timeline: Timeline, card: ConfoundingCard, samples: Path | None) -> list[Plan]:
@@ -59,7 +59,7 @@ def plan_figures(timeline: Timeline, card: ConfoundingCard, samples: Path | None
         ),
         Plan(
             "matrices",
-            "What is known after every phase, positives and negatives apart",
+            "Accuracy after every phase, for positives and negatives",
             caption(_MATRICES),
             lambda: draw_matrices(card),
         ),
@@ -76,7 +76,7 @@ def plan_figures(timeline: Timeline, card: ConfoundingCard, samples: Path | None
             "Test images and their twins",
             caption(_SAMPLES),
             lambda: draw_sheet(images, shown, card.confounder_of),
-            why=None if shown else "no sample images were stored with these results",
+            why=None if shown else "these results have no stored sample images",
             pictures=True,
         ),
     ]
@@ -101,8 +101,8 @@ def _describe_ceiling(card: ConfoundingCard) -> str:
     if card.ceiling is not None:
         return f"Line: the ceiling ({card.ceiling.source}); grey: within the margin below it."
     if card.variant == UNCONFOUNDED:
-        return "There is no verdict: it is a sanity check."
-    return "No ceiling is known: the verdict compares with the open marks."
+        return "No verdict: this is a sanity check."
+    return "No ceiling is known, so the verdict compares with the open markers."
 
 
 def _count_twins(card: ConfoundingCard) -> str:
@@ -116,7 +116,7 @@ def _count_twins(card: ConfoundingCard) -> str:
     known = sorted(count for count in counts if count is not None)
     if not known:
         return "their number was not recorded"
-    return f"{known[0]:,} images a panel" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,} images a panel"
+    return f"{known[0]:,} images per panel" if len(known) == 1 else f"{known[0]:,} to {known[-1]:,} images per panel"
 
 
 def _has_twins(card: ConfoundingCard) -> bool:

@@ -1,29 +1,37 @@
 "use strict";
-// What a reader sees first: the patterns with their certainty, the reliance on the cue, and what the cue does besides.
+// The summary shown first: patterns with their certainty, reliance on the cue, and other effects of the cue.
 // `records`: the card's methods by name, in order.
 
 function excludesZero({ n, ci95 }) {
   return n >= FEWEST_SEEDS && ci95 !== null && !(ci95[0] <= 0 && 0 <= ci95[1]);
 }
 
-/** PD_SC - PD_NSC: what its history does to the cue's classes and not to the others. */
+/** PD_SC - PD_NSC: the effect of the training history that is specific to the shortcut classes. */
 function specific(method, record, baseline, base) {
   const found = record.PD_specific;
   if (!found || found.mean === null || !base || !excludesZero(found)) return [];
-  let what = "specific worse";
-  if (found.mean < 0) {
-    const others = record.PD_NSC;
-    // of what it loses on the other classes, the larger part spares the cue's
-    const spared = others && excludesZero(others) && others.mean > 0 && -found.mean > (record.PD.mean || 0);
-    what = spared ? "specific keeps" : "specific better";
-  }
   const numbers = say("specific numbers", {
     own: fixed(record.SC_patch.mean),
     other: fixed(base.SC_patch.mean),
     own_NSC: fixed(record.NSC.mean),
     other_NSC: fixed(base.NSC.mean),
   });
-  return [["specific", found, say("specific", { method, baseline, what: say(what), numbers })]];
+  return [["specific", found, say("specific", { method, baseline, what: say(`specific ${specificWords(found.mean, record)}`), numbers })]];
+}
+
+function isAboveZero(summary) {
+  return summary !== null && excludesZero(summary) && summary.mean > 0;
+}
+
+/** What sets the shortcut classes apart; the cue is named only where the model relies on it more, or on nothing else. */
+function specificWords(mean, { PD, PD_NSC, SFR_rel, saturated: isSaturated }) {
+  const deficits = [PD, PD_NSC].filter(Boolean).map((summary) => summary.mean || 0);
+  if (mean < 0 && isAboveZero(PD_NSC) && -mean > deficits[0]) { // most of the loss spares the shortcut classes
+    return isSaturated || isAboveZero(SFR_rel) ? "keeps by the cue" : "keeps";
+  }
+  if (Math.max(...deficits) <= TOLERANCE) return mean < 0 ? "gains more" : "gains less";
+  if (Math.min(...deficits) >= -TOLERANCE) return mean < 0 ? "loses less" : "loses more";
+  return mean < 0 ? "better" : "worse";
 }
 
 /** Over the runs, not the card's `per_seed`: an object moves some seeds to its front, and a sum in another order may round. */
@@ -31,7 +39,7 @@ function perSeedDifference(runs, one, other) {
   return summarise(Array.from(runs.values(), (run) => minus(run.accuracies[one], run.accuracies[other])));
 }
 
-/** How many more images of the other classes are called a shortcut class once they have the cue. */
+/** The increase in the share of other-class images assigned to a shortcut class when the cue is added. */
 function pull(method, runs, effect) {
   if (effect && excludesZero(effect.pull) && effect.NSC_patched_called_SC.mean !== null) {
     const [with_cue, without] = [effect.NSC_patched_called_SC.mean, effect.NSC_called_SC.mean || 0].map(percent);
@@ -43,7 +51,7 @@ function pull(method, runs, effect) {
   return [["pull", drop, say("pull cost", { method, points: fixed(100 * drop.mean, 1) })]];
 }
 
-/** What the cue is worth at another place, where it is worth something at its own. */
+/** The value of the cue at another position, for models that rely on it at its usual one. */
 function placement(method, runs, { delta }) {
   const moved = perSeedDifference(runs, "SC_elsewhere", "SC_mask");
   if (moved.mean === null || delta.mean === null || delta.mean < SHARED_RELIANCE || moved.n < FEWEST_SEEDS) return [];
@@ -52,7 +60,7 @@ function placement(method, runs, { delta }) {
   return [["placement", moved, say(key, { method, ...points })]];
 }
 
-/** Every finding whose interval excludes 0, method by method; `methods`: their runs; `effects`: what single images say. */
+/** Every finding whose interval excludes 0, method by method; `methods`: their runs; `effects`: per-image effects. */
 function besides(records, baseline, methods, effects) {
   return Array.from(records).flatMap(([method, record]) =>
     [
@@ -63,7 +71,7 @@ function besides(records, baseline, methods, effects) {
   );
 }
 
-/** The line under a verdict: how often it is false, or how often a red flag would have been found. */
+/** The line below a verdict: its false-positive rate, or the power to detect a red flag. */
 function errorRate({ pattern, per_seed }, rates) {
   const seeds = Object.values(per_seed).filter((own) => own.paired).length;
   const sizes = Object.keys(rates).map(Number);
@@ -94,7 +102,7 @@ function patternSentences(records, baseline) {
     const own = compared.filter((method) => records.get(method).pattern === pattern);
     const groups = grouped(own, (method) => {
       const { certainty, n_seeds } = records.get(method);
-      return pattern === "ambiguous" && n_seeds >= FEWEST_SEEDS ? "" : certainty; // nothing was found to be sure of
+      return pattern === "ambiguous" && n_seeds >= FEWEST_SEEDS ? "" : certainty; // no pattern, so no certainty
     });
     for (const [certainty, members] of groups) {
       const verb = members.length === 1 ? "is" : "are";
@@ -129,7 +137,7 @@ function describeDeltas(records, baseline, methods) {
   return say("deltas", { n: methods.length, first: one(ordered[0]), last: one(ordered[ordered.length - 1]), among });
 }
 
-/** Which methods rely on the cue at all: Δ, and on which side of 0 its interval lies. */
+/** Which methods rely on the cue: Δ and the side of 0 on which its interval lies. */
 function relianceSentences(records, baseline) {
   const sides = grouped(records.keys(), (method) => {
     const { mean, ci95 } = records.get(method).delta;

@@ -52,7 +52,7 @@ function t1WasLearned({ runs, baseline, t1Classes: classes }) {
   const detail = say("T1 lowest", { value: fixed(value), run: named([lowest]) });
   if (classes === null) return [name, value > 0.1, detail + say("T1 above", { least: 0.1 }) + fresh];
   const least = n === null ? value : wilsonLow(value, n);
-  const interval = n === null ? "" : say("T1 interval", { least: fixed(least), n });
+  const interval = n === null ? say("T1 uncounted") : say("T1 interval", { least: fixed(least), n });
   const chance = say("T1 chance", { chance: fixed(1 / classes), classes });
   return [name, least > 1 / classes + TOLERANCE, detail + interval + chance + fresh];
 }
@@ -108,14 +108,16 @@ function seedsArePaired({ methods, baseline }) {
   const name = "seeds are paired with the baseline";
   if (baseline === null) return [name, null, "no baseline in the timeline"];
   const others = [...methods].filter(([method]) => method !== baseline);
-  if (!others.length) return [name, null, `no method beside ${baseline}`];
+  if (!others.length) return [name, null, `no method other than ${baseline}`];
   const seeds = (list) => atMost(list, 8) || "none";
   const known = [...methods.get(baseline).keys()];
   const odd = [];
   for (const [method, own] of others) {
     const here = [...own.keys()].filter((seed) => !known.includes(seed));
     const there = known.filter((seed) => !own.has(seed));
-    if (here.length + there.length) odd.push(`${method}: only there ${seeds(here)}, only in ${baseline} ${seeds(there)}`);
+    if (here.length + there.length) {
+      odd.push(`${method}: only in ${method} ${seeds(here)}, only in ${baseline} ${seeds(there)}`);
+    }
   }
   if (odd.length) return [name, false, odd.slice(0, 6).join(" | ")];
   return [name, true, `${counted(known.length, "common seed")} in ${counted(others.length, "method")}: ${seeds(known)}`];

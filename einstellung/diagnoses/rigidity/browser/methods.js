@@ -2,6 +2,7 @@
 // One method's runs beside the baseline's of the same seeds: its facets, what they decide, and the card's record of it.
 
 const [ACCURACY, DIFFERENCE, TWICE] = [[0, 1], [-1, 1], [-2, 2]]; // what accuracies and their differences can be
+const SHARE_LOST = [-Infinity, 1]; // below 0 where covering the cue helps
 const BOUNDS = { AD: undefined, SFR_rel: TWICE, SFR_rel_within: TWICE, PD_specific: TWICE };
 const SHOWN = ["SC_patch", "SC_mask", "NSC", "T1", "T1_after_T1"];
 
@@ -20,7 +21,7 @@ function facetsOf(scores, partners) {
     NSC_within: over("within", "NSC", ACCURACY),
     delta: over("accuracies", "delta", DIFFERENCE),
     delta_within: over("within", "delta", DIFFERENCE),
-    share_lost: over("accuracies", "share_lost"),
+    share_lost: over("accuracies", "share_lost", SHARE_LOST),
   };
 }
 
@@ -31,8 +32,10 @@ function decidingFacets(scores, reference, facets) {
   const base = (name) => pairs.map((score) => reference.get(score.measured.seed).accuracies[name]);
   const fewer = (name, values) =>
     values.length > 0 && values.length < facets[name].summary.n ? facet(values, DIFFERENCE) : facets[name];
+  const compared = scores.filter((score) => score.AD !== null).map((score) => reference.get(score.measured.seed));
   return {
     ...facets,
+    AD_room: facet(compared.map((one) => minus(one.E, one.first))),
     NSC_lowest: facets.NSC,
     delta: fewer("delta", own("delta")),
     delta_S: fewer("delta_S", base("delta")),
@@ -41,6 +44,12 @@ function decidingFacets(scores, reference, facets) {
     SC_mask: facet(own("SC_mask"), ACCURACY),
     SC_mask_S: facet(base("SC_mask"), ACCURACY),
   };
+}
+
+/** Whether one run stands under two seeds. */
+function hasCopies(own) {
+  const moving = own.map(({ run }) => run).filter((run) => run.moves);
+  return new Set(moving.map((run) => run.twin)).size < moving.length;
 }
 
 /** Pair a method's runs with the baseline's; `methods` holds every method's runs by seed. */
@@ -55,17 +64,21 @@ function assess(method, methods, baseline, settings, floor) {
   const paired = scores.filter((score) => score.paired).length;
   const found = { method, own, reference, scores, facets, paired };
   if (isBaseline) {
-    const none = { decision: null, flag: null, p: null, flagP: null, unlearned: false };
+    const none = { decision: null, flag: null, flagDoubts: [], p: null, flagP: null, unlearned: false };
     return { ...found, ...none, deciding: facets, saturated: atFloor(floor, facets.SC_mask) };
   }
   const deciding = decidingFacets(scores, reference, facets);
   const decision = decide(deciding, settings.margins, floor, paired);
   const flag = highRigidity(deciding, settings.margins, floor);
+  const copies = hasCopies(own) || hasCopies([...reference.values()]);
+  const sides = scores.map((score) => score.censored[0]);
+  const never = new Set([[method, "method"], [baseline, "baseline"]].flatMap(([name, side]) => (sides.includes(name) ? [side] : [])));
   return {
     ...found,
     deciding,
-    decision,
+    decision: { ...decision, doubts: doubts(decision.conditions, deciding, floor, never, copies) },
     flag,
+    flagDoubts: doubts(flag || [], deciding, floor, never, copies),
     p: decision.p ?? 1, // a pattern that was not found or not tested counts with 1
     flagP: (flag && largestP(flag)) ?? 1,
     saturated: bothAtFloor(deciding, floor, "SC_mask"),
@@ -135,7 +148,7 @@ function methodRecord(found, baseline, settings, floor, pHolm, flagPHolm) {
     const summary = moments(scores.map((score) => score.delays[place + 1]));
     return { tau: threshold, delay: { ...summary, censored: Object.fromEntries(censoredAt(scores, place + 1)) } };
   });
-  let certainty = decision && certaintyOf(decision.conditions, decision.fewest, pHolm);
+  let certainty = decision && certaintyOf(decision.conditions, decision.fewest, pHolm, decision.doubts);
   if (certainty === "holds" && decision.pattern === "ambiguous") certainty = "leans";
   const budgets = own.map((run) => run.budget).filter((budget) => budget !== null);
   const of = decision && {
@@ -170,7 +183,7 @@ function methodRecord(found, baseline, settings, floor, pHolm, flagPHolm) {
     saturated,
     unlearned,
     high_rigidity: isSet,
-    high_rigidity_certainty: isSet ? certaintyOf(flag, flagSeeds, flagPHolm) : null,
+    high_rigidity_certainty: isSet ? certaintyOf(flag, flagSeeds, flagPHolm, found.flagDoubts) : null,
     verdict: of && verdict(of),
     error_rate: null,
     conditions: decision ? decision.conditions : [],

@@ -105,10 +105,24 @@ function decide(facets, margins, floor, pairedSeeds) {
   return { pattern: "ambiguous", conditions: conditionsOf["red-flag"], fewest: pairedSeeds, p: null, withheld };
 }
 
-/** How sure conditions are that the means meet. */
-function certaintyOf(conditions, fewest, pHolm) {
+/** How certain conditions are that the means meet. */
+function certaintyOf(conditions, fewest, pHolm, inDoubt) {
   if (fewest < FEWEST_SEEDS) return "too few seeds";
-  return conditions.every((condition) => condition.sure) && pHolm !== null && pHolm <= ALPHA ? "holds" : "leans";
+  const sure = !inDoubt.length && conditions.every((condition) => condition.sure);
+  return sure && pHolm !== null && pHolm <= ALPHA ? "holds" : "leans";
+}
+
+/** Why conditions cannot be certain, however small their p; `never`: the sides that did not reach the threshold in some seed. */
+function doubts(conditions, facets, floor, never, copies) {
+  const atOrBelow = (mean, bound) => mean !== null && mean <= bound + TOLERANCE;
+  const floored = ["SC_mask", "SC_mask_S"].every((name) => atOrBelow(facets[name].summary.mean, floor.level));
+  const found = conditions.flatMap(({ facet: name, relation, bound }) => {
+    if (name === "SFR_rel") return floored ? ["near floor"] : [];
+    if (name !== "AD") return [];
+    const noRoom = relation === ">" && atOrBelow(facets.AD_room.summary.mean, -bound);
+    return [...(never.has(relation[0] === "<" ? "method" : "baseline") ? ["censored"] : []), ...(noRoom ? ["no room"] : [])];
+  });
+  return [...(copies ? ["copies"] : []), ...found];
 }
 
 /** The conditions of the high-rigidity flag; null where a facet is undefined or the floor decides. */

@@ -52,6 +52,7 @@ function measure(run, settings, rule, baseline, untrained) {
     fresh,
     times,
     E: times[0],
+    first: epochs.find((epoch) => epoch > TOLERANCE) ?? null,
     budget: epochs[epochs.length - 1] ?? null,
     epoch: final.epoch,
     accuracies: accuracies(final.acc, phases),

@@ -104,13 +104,12 @@ const PARSERS = {
   classes: wholeFrom(2),
 };
 
-/** The settings with what was given in place of the study's own; what is null or missing stays. */
+/** The settings with what was given in place of the study's own; what is null or missing stays. All problems are reported at once. */
 function parseSettings(given, own) {
   const names = Object.keys(PARSERS);
-  for (const key of Object.keys(given)) {
-    if ([...names, "methods", "seeds"].includes(key)) continue;
-    throw new Error(`${option(key)} is not a setting of the diagnosis 'rigidity': ${suggestion(key, names)}`);
-  }
+  const problems = Object.keys(given)
+    .filter((key) => ![...names, "methods", "seeds"].includes(key))
+    .map((key) => `${option(key)} is not a setting of the diagnosis 'rigidity': ${suggestion(key, names)}`);
   const settings = { ...own };
   for (const key of names) {
     const value = given[key] ?? null;
@@ -118,8 +117,13 @@ function parseSettings(given, own) {
       throw new Error(`${option(key)} is ${value}: ${why}`);
     };
     if (value === null) continue;
-    settings[key] = key === "margins" ? parseMargins(value, own.margins) : PARSERS[key](String(value), refuse);
+    try {
+      settings[key] = key === "margins" ? parseMargins(value, own.margins) : PARSERS[key](String(value), refuse);
+    } catch (error) {
+      problems.push(error.message);
+    }
   }
+  if (problems.length) throw new Error(problems.join("; "));
   return settings;
 }
 
@@ -147,7 +151,7 @@ function resolveBaseline(methods, asked) {
   const wanted = asked ?? DEFAULT_BASELINE;
   if (methods.includes(wanted)) return wanted;
   const found = methods.filter((method) => method.toLowerCase() === wanted.toLowerCase());
-  if (found.length > 1) throw new Error(`baseline '${wanted}' may be any of ${found.join(", ")}: write it exactly`);
+  if (found.length > 1) throw new Error(`baseline '${wanted}' matches ${found.join(", ")}: give the exact name`);
   if (found.length === 0 && asked !== null) {
     throw new Error(`no baseline '${asked}' in the timeline: ${suggestion(asked, methods)}`);
   }

@@ -1,7 +1,7 @@
 "use strict";
-// A verdict in words: sentences chosen by the numbers, with the numbers and margins in them. `of`: what is known of a method.
+// Writes a verdict: sentences chosen by the numbers, with the numbers and margins filled in. `of`: all data on a method.
 
-/** A few sentences: what the facets show, the absolute reliance, what limits it, how sure it is. */
+/** A few sentences: the pattern, the absolute reliance, caveats and certainty. */
 function verdict(of) {
   const { pattern, conditions } = of.decision;
   const fields = { method: of.method, baseline: of.baseline, tau: general(of.tau), floor: describeFloor(of.floor) };
@@ -37,7 +37,7 @@ function cueHarmful({ facets }, fields) {
     if (holds(facets[name].mean, ">", 0)) return say(above);
     return say(holds(facets[name].mean, "<", 0) ? below : equal);
   };
-  const hurt = side("SFR_rel", "less hurt", "more hurt", "hurt as much");
+  const hurt = holds(facets.delta.mean, ">", 0) ? say("helped") : side("SFR_rel", "less hurt", "more hurt", "hurt as much");
   const moved = side("CSR_rel", "more sensitive", "less sensitive", "as sensitive");
   return say("cue-harmful", { ...fields, hurt, moved });
 }
@@ -67,7 +67,7 @@ function ambiguous(of, fields) {
   return reasons.length ? say("undefined", { reasons: reasons.join(", ") }) : unnamed(of, fields);
 }
 
-/** Which way each facet points, margins counted: an unnamed combination still says something. */
+/** The direction of each facet, given the margins: informative even without a named pattern. */
 function unnamed({ facets, margins }, fields) {
   const side = (name, below, above, between) => {
     if (holds(facets[name].mean, "<=", -margins[name])) return say(below);
@@ -77,7 +77,7 @@ function unnamed({ facets, margins }, fields) {
     ...fields,
     speed: side("AD", "sooner", "later", "as soon"),
     end: side("PD", "higher", "lower", "as high"),
-    reliance: side("SFR_rel", "leans less", "leans more", "leans as much"),
+    reliance: side("SFR_rel", "relies less", "relies more", "relies equally"),
     margins: TRIPLET.map((name) => `${name} ${general(margins[name])}`).join(", "),
   });
 }
@@ -106,7 +106,7 @@ function withheld(of, { delta }) {
   );
 }
 
-/** A warning where the masked means are at the floor but not the intervals: SFR_rel may be -PD by algebra. */
+/** A warning where the masked means are at the floor but not the intervals: SFR_rel may equal -PD by construction. */
 function nearFloor({ facets, floor, saturated: isSaturated, unlearned }) {
   const [own, other] = [facets.SC_mask.mean, facets.SC_mask_S.mean];
   if (own === null || other === null || isSaturated || unlearned || Math.max(own, other) > floor.level) return "";
@@ -122,8 +122,18 @@ function certainty(of) {
   const p = pHolm === null ? "" : say("p", { p: general(pHolm, 2) });
   if (of.certainty === "holds") return [say("conclusive", { p }), ...leftOut];
   const unsure = decision.conditions.filter((one) => !one.sure).map((one) => symbol(of, one.facet));
-  const crossing = unsure.length ? say("crossing", { facets: unsure.join(", ") }) : "";
-  return [say("inconclusive", { why: [crossing, p].filter(Boolean).join(" and ") }), ...leftOut];
+  const crossing = unsure.length ? say(unsure.length > 1 ? "crossings" : "crossing", { facets: join(unsure) }) : "";
+  const tied = decision.conditions.filter((one) => isTied(of, one)).map((one) => symbol(of, one.facet));
+  const ties = tied.length ? say("tied", { facets: join(tied) }) : "";
+  const doubted = decision.doubts.map((one) => say(`doubt: ${one}`, { baseline: of.baseline, tau: general(of.tau) }));
+  return [say("inconclusive", { why: [crossing, ties, ...doubted, p].filter(Boolean).join("; ") }), ...leftOut];
+}
+
+/** Whether a facet equals its bound in every seed, as at a ceiling: no test can show on which side it lies. */
+function isTied({ facets }, { facet: name, relation, bound }) {
+  if (name === "NSC_lowest" || relation === "|.| <") return false;
+  const { mean, sd } = facets[name];
+  return mean !== null && sd === 0 && Math.abs(mean - bound) <= TOLERANCE;
 }
 
 function resolution({ facets: { AD } }) {
@@ -145,7 +155,7 @@ function nextProbe(of) {
   const isOpen = ({ facet: name, relation, bound, met }) =>
     !facets[name].ci95 || facets[name].ci95.some((end) => holds(end, relation, bound) !== met);
   const open = decision.conditions.filter(isOpen).map((one) => one.facet);
-  if (open.length) return say("next: more seeds", { facets: open.join(", ") });
+  if (open.length) return say("next: more seeds", { facets: join(open) });
   if (holds(facets.SFR_rel.mean, ">=", margins.SFR_rel)) return say("next: placement");
   return say(holds(facets.SFR_rel.mean, "<=", -margins.SFR_rel) ? "next: CKA" : "next: calibration");
 }

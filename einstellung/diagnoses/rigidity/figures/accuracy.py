@@ -120,5 +120,5 @@ def _draw_delays(axes: Axes, methods: list[str], card: RigidityCard, last: float
         label.set_parse_math(False)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_title("when τ is reached", loc="left", fontsize=7.5, color=GREY, pad=2)
+    axes.set_title("time to τ", loc="left", fontsize=7.5, color=GREY, pad=2)
     epoch_axis(axes, last)

@@ -16,8 +16,9 @@ from einstellung.diagnoses.rigidity.figures.attention_maps import (
     draw_attention_maps,
     moments_shown,
 )
+from einstellung.prose import join
 from einstellung.report.figures.plan import Plan
-from einstellung.report.notation import join, number
+from einstellung.report.notation import number
 from einstellung.results.attention_files import ROLLOUT, AttentionRun, AttentionRuns, Moment
 from einstellung.timeline import SC_PATCH, Run
 
@@ -25,19 +26,19 @@ _ONE = "a single seed"
 SECTION = "attention"
 
 _EPOCHS = """Share of the class token's attention, rolled out over all layers, inside the cue's box, on the test
-images of the shortcut classes ({images}) with the cue, never painted, and with it covered; {spread}.
+images of the shortcut classes ({images}) with the cue, without it, and with it covered; {spread}.
 At 0: the end of phase 1, where there was one.{even}"""
 
 _EVEN = """ Dotted: the box's share of the image ({area}), which evenly spread attention would give."""
 
 _HEADS = """Every head of every layer at the end of phase 2, mean over seeds; {seeds}. Left: share of the class
 token's attention inside the cue's box, on the shortcut classes' test images ({images}) with the cue. Right, where
-clean images were looked at: SAG, how much more that is than on the same images never painted, relative to those."""
+clean images were measured: SAG, the relative increase over the same images without the cue."""
 
-_MAPS = """Where {method}, seed {seed}, looks, on {count} test image{s} of the shortcut classes; {moments}. Map: the
-class token's attention rolled out over all layers, every token a square; dark is 0, bright the largest value of the
-row's three maps, colours by the square root so that weak attention can be seen. Overlay: the map over the image in
-grey. Frame: the cue's box, also where the cue is not. AS: the share of this map inside the box."""
+_MAPS = """Attention of {method}, seed {seed}, on {count} test image{s} of the shortcut classes; {moments}. Map: the
+class token's attention rolled out over all layers, one square per token; dark is 0, bright the largest value of the
+row's three maps, on a square-root scale so that weak attention is visible. Overlay: the map over the greyscale
+image. Frame: the cue's box, drawn even where the cue is absent. AS: the share of this map inside the box."""
 
 
 def attention_plans(runs: AttentionRuns, card: RigidityCard) -> Iterator[Plan]:
@@ -64,7 +65,7 @@ def attention_plans(runs: AttentionRuns, card: RigidityCard) -> Iterator[Plan]:
             **words,
         ),
         lambda: draw_attention_epochs(runs, card),
-        None if boxed else "no split has a box of the cue",
+        None if boxed else "no split has a cue box",
         SECTION,
     )
     yield Plan(
@@ -72,7 +73,7 @@ def attention_plans(runs: AttentionRuns, card: RigidityCard) -> Iterator[Plan]:
         "Attention on the cue's box, heads by layers",
         _worded(_HEADS, **words),
         lambda: draw_attention_heads(card, attention),
-        None if has_heads(attention) else f"{SC_PATCH} with a box of the cue was not measured at the end of T2",
+        None if has_heads(attention) else f"{SC_PATCH} with a cue box was not measured at the end of T2",
         SECTION,
     )
     yield from (_maps(method, runs) for method in card.methods if any(name == method for name, _ in runs))
@@ -103,9 +104,9 @@ def _moments(moments: list[Moment]) -> str:
     """When.
 
     >>> _moments([("T1", 50.0), ("T2", 20.0)])
-    'at the end of phase 1, before any cue was trained on, and at the end of phase 2'
+    'at the end of phase 1, before training with any cue, and at the end of phase 2'
     """
-    words = {"T1": "at the end of phase 1, before any cue was trained on", "T2": "at the end of phase 2"}
+    words = {"T1": "at the end of phase 1, before training with any cue", "T2": "at the end of phase 2"}
     return ", and ".join(words[phase] for phase, _ in moments)
 
 
@@ -128,8 +129,8 @@ def _seeds(runs: AttentionRuns) -> str:
         per_method[method] = per_method.get(method, 0) + 1
     low, high = min(per_method.values()), max(per_method.values())
     if low != high:
-        return f"{low} to {high} seeds a method"
-    return _ONE if low == 1 else f"{low} seeds a method"
+        return f"{low} to {high} seeds per method"
+    return _ONE if low == 1 else f"{low} seeds per method"
 
 
 def _worded(template: str, **words: object) -> str:

@@ -73,7 +73,7 @@ def _scales(records: Sequence[AttentionOfMethod]) -> list[_Scale]:
     scales = [_Scale("AS_cue", "AS: share on the box, with the cue", _RISING, Normalize(0, max(shares) or 1), False, 3)]
     if gains:
         reach = max(abs(value) for value in gains) or 1.0
-        words = "SAG: gain of the share by the cue"
+        words = "SAG: relative gain with the cue"
         scales.append(_Scale("SAG", words, DIVERGING, Normalize(-reach, reach), True, 2))
     return scales
 

@@ -36,31 +36,30 @@ from einstellung.results.run_files import RunFiles, RunPictures, read_pictures
 from einstellung.timeline import SC_MASK, SC_PATCH
 
 TITLES = {
-    "verdict": "The facets with their intervals",
-    "fig3_accuracy": "Accuracy with the cue, and the delay",
-    "fig4_delay_grid": "The delay against the threshold",
+    "verdict": "Facets with intervals",
+    "fig3_accuracy": "Accuracy with the cue, and adaptation delay",
+    "fig4_delay_grid": "Adaptation delay against the threshold",
     "fig5_deficit": "Performance deficit over time",
     "fig6_reliance": "Reliance on the cue over time",
-    "survival": "Time to threshold, censored seeds included",
+    "survival": "Time to threshold, including censored seeds",
     "fig1_samples": "Original, patched, masked",
-    "fig1_samples_grey": "Original, patched, masked, in grey",
+    "fig1_samples_grey": "Original, patched, masked, in greyscale",
     "fig2_augmentation": "Raw and augmented",
 }
 SAMPLES = "samples"  # the section of figures that show images rather than numbers
 _SECTIONS = {"verdict": "verdict", "fig1_samples": SAMPLES, "fig1_samples_grey": SAMPLES, "fig2_augmentation": SAMPLES}
 _CAPTIONS = {
-    "fig1_samples": """What the models are tested on. Original: the image as it was, where the cue was planted. Patched:
-with the cue. Masked: the same image with the cue's region covered. Pixels are drawn as squares.""",
-    "fig1_samples_grey": """The same images by their luminance alone (ITU-R BT.601): how much of the cue is left without its
-colour.""",
-    "fig2_augmentation": """Raw training images, and the same as a model is trained on them: augmented first, then, where the
-class has it, with the cue painted on top, so that augmentation does not move the cue.""",
-    "fig3_accuracy": """Accuracy with the cue present over phase 2, on {patched}; {smoothing}; {spread}; {seeds}. Marks
-on the line {tau}: mean over seeds of the first epoch at or above it, open where some seed never gets there;
-they need not lie on the mean curve. {strip}Dotted lines, where drawn, are chance and what the cue alone gives.""",
+    "fig1_samples": """Test images. Original: before the cue was added, if it was added. Patched: with the cue. Masked:
+the same image with the cue's region covered. Pixels are drawn as squares.""",
+    "fig1_samples_grey": """Luminance of the same images (ITU-R BT.601): how visible the cue remains without colour.""",
+    "fig2_augmentation": """Raw training images, and the same images as the model sees them in training: augmented first, then,
+for shortcut classes, with the cue painted on top, so that augmentation does not move the cue.""",
+    "fig3_accuracy": """Accuracy with the cue present over phase 2, on {patched}; {smoothing}; {spread}; {seeds}. Markers
+on the line {tau}: mean over seeds of the first epoch at or above it, open if some seed never reaches it;
+they need not lie on the mean curve. {strip}Dotted lines, where drawn: chance, and accuracy from the cue alone.""",
     "fig4_delay_grid": """AD against the threshold, in effective epochs, on {patched}; {smoothing}; mean over the seeds
 in which both {baseline} and the method cross; {seeds}. Blue: earlier than {baseline}; orange: later. Hatched:
-no seed in which both cross. A small n says that only some seeds count. Framed: the threshold of the verdict,
+no seed in which both cross. A small n: not all seeds are included. Framed: the threshold of the verdict,
 {tau}.""",
     "fig5_deficit": """Performance deficit over phase 2: accuracy of {baseline} minus that of the continual model on
 {patched}, paired by seed; {smoothing}; {spread}; {seeds}. Right: PD at {rule}, not smoothed; {intervals}. Grey:
@@ -70,14 +69,12 @@ values at {rule}, not smoothed; {intervals}. Grey, where drawn: within the margi
     "verdict": """The facets of every continual method: mean and 95 % interval over seeds, paired with {baseline} by
 seed; AD at {tau}, the others at {rule}; {seeds}. Grey: within the margin ({margins}). Open stars: Δ of
 {baseline} on the same seeds.""",
-    "survival": """Time to threshold with seeds that never cross kept in (Kaplan-Meier), on {patched}; {smoothing};
-{seeds}. {against}A plus: seeds that end below the threshold.""",
+    "survival": """Time to threshold, including seeds that never cross (Kaplan-Meier), on {patched}; {smoothing};
+{seeds}. {against}Plus: seeds that end below the threshold.""",
 }
-_ALONE = (
-    """Δ of every method, with nothing to compare it with: mean and 95 % interval over seeds, at {rule}; {seeds}."""
-)
-_STRIP = """Below: AD, from where {baseline} reaches τ (star) to where the method does, over the seeds in which
-both do; ticks are single seeds. """
+_ALONE = """Δ of every method (no comparison possible): mean and 95 % interval over seeds, at {rule}; {seeds}."""
+_STRIP = """Below: AD, from the epoch at which {baseline} reaches τ (star) to the epoch at which the method does, over the
+seeds in which both do; ticks are individual seeds. """
 _RELATIVE = (
     """Above: SFR_rel, Δ of the continual model minus Δ of {baseline}, paired by seed. Below: Δ of every model."""
 )
@@ -130,7 +127,7 @@ def _drawings(
     no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2 after epoch 0"
     no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2 after epoch 0")
     alone = no_cue or (
-        None if card.is_compared else "nothing to compare: the baseline or every continual method is missing"
+        None if card.is_compared else "nothing to compare: the baseline or all continual methods are missing"
     )
     variants = ("original", "patched", "masked")
     shown = [name for name in variants if name in images]  # a cue that was in the pictures already has no original
@@ -160,13 +157,13 @@ def _levels(card: RigidityCard) -> dict[str, float]:
 
 def _lacking(images: Mapping[str, np.ndarray], rows: Sequence[str]) -> str | None:
     if not images:
-        return "no sample images were stored with these results"
+        return "these results have no stored sample images"
     absent = [row for row in rows if row not in images or not len(images[row])]
-    return f"the sample images hold no '{absent[0]}'" if absent else None
+    return f"the sample images include no '{absent[0]}'" if absent else None
 
 
 def _pictures(of_run: RunPictures) -> Plan:
-    name, title = f"pictures_{of_run.method}", f"Pictures by {of_run.method}"
+    name, title = f"pictures_{of_run.method}", f"Images from {of_run.method}"
     try:
         images = read_pictures(of_run.path)
     except InputError as error:

@@ -40,7 +40,7 @@ def draw_reliance(curves: PhaseTwoCurves, card: RigidityCard) -> Figure:
     label = "Δ = with cue − cue covered\n← cue hurts  |  cue helps →"
     panels = [_Panel("delta", curves.reliance, list(card.methods), label)]
     if card.is_compared:
-        label = "$SFR_{rel}$ = Δ continual − Δ baseline\n← leans less  |  leans more →"
+        label = "$SFR_{rel}$ = Δ continual − Δ baseline\n← relies less  |  relies more →"
         panels.insert(0, _Panel("SFR_rel", curves.relative_reliance, card.compared, label))
     return _draw(panels, curves, card)
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.figure import Figure
 
+from einstellung.prose import join
 from einstellung.report.figures.canvas import new_figure
 from einstellung.report.figures.samples import enlarged
 from einstellung.report.figures.style import WIDTH
-from einstellung.report.notation import join
 from einstellung.results.run_files import RunPictures
 
 COLUMNS, ROWS = 8, 4
@@ -39,10 +39,10 @@ def caption(of_run: RunPictures, pictures: Mapping[str, np.ndarray]) -> str:
 
     >>> from pathlib import Path
     >>> caption(RunPictures("dgr", 42, Path("pictures.npz")), {"generated": np.zeros((64, 8, 8, 3), dtype=np.uint8)})
-    'Images that dgr, seed 42, made or kept: generated (32 of 64). Pixels are drawn as squares.'
+    'Images generated or stored by dgr, seed 42: generated (32 of 64). Pixels are drawn as squares.'
     """
     parts = [f"{name} ({min(len(images), COLUMNS * ROWS)} of {len(images)})" for name, images in pictures.items()]
-    return f"Images that {of_run.method}, seed {of_run.seed}, made or kept: {join(parts)}. Pixels are drawn as squares."
+    return f"Images generated or stored by {of_run.method}, seed {of_run.seed}: {join(parts)}. Pixels are drawn as squares."
 
 
 def sheet(images: np.ndarray) -> np.ndarray:

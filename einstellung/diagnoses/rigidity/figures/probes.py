@@ -22,12 +22,12 @@ def probe_plans(card: RigidityCard, files: RunFiles) -> Iterator[Plan]:
         return
     if rows := found.measured.get("cka"):
         words = (
-            f"Unbiased linear CKA by layer, from the input (top) to the features before the head; mean over seeds; {seeds}. "
-            "Columns: the net after T2 against the net after T1 on T1's test images and on SC images with the cue; against "
-            f"{card.baseline} of the same seed ({card.baseline} itself: of another seed); and the "
-            "same net with the cue present against covered, on SC images alone and "
-            "among all test images of T2. Blank: the method has no such comparison. CKA ignores a shift that all images share, "
-            "so the last column, not the one before it, shows a cue that moves all SC images alike."
+            "Unbiased linear CKA by layer, from the input (top) to the features before the head; mean over seeds; "
+            f"{seeds}. Columns: the net after T2 against the net after T1 on T1's test images and on SC images with the "
+            f"cue; against {card.baseline} of the same seed ({card.baseline} itself: of another seed); and the same net "
+            "with the cue present against covered, on SC images only and on all T2 test images. Blank: not applicable "
+            "to the method. CKA ignores a shift common to all images, so a cue that shifts all SC images alike shows "
+            "in the last column, not in the one before it."
         )
         yield Plan(
             "probe_cka",
@@ -38,8 +38,8 @@ def probe_plans(card: RigidityCard, files: RunFiles) -> Iterator[Plan]:
         )
     if (calibration := probed(files)[0].calibration) is not None:
         words = (
-            "Accuracy against confidence in 15 bins of equal width; the images of all seeds are counted together, a larger "
-            f"mark is more images; {seeds}. Below the diagonal a model is over-confident."
+            "Accuracy against confidence in 15 bins of equal width; images pooled over seeds; larger markers represent "
+            f"more images; {seeds}. Below the diagonal, a model is overconfident."
         )
         methods = list(card.methods)
         yield Plan(

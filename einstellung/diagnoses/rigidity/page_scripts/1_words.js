@@ -1,4 +1,4 @@
-// A card as the page writes it: the same words and digits as the tables and cards that Python wrote.
+// Card texts on the page: the same words and digits as in the tables and cards written by Python.
 const createWords = ({ facets, patterns, certainties, splits, needs, relative, shown }) => {
   const RELATIONS = { "<=": "≤", ">=": "≥", "<": "<", ">": ">" };
   const FEWEST_SEEDS = 3;
@@ -29,7 +29,7 @@ const createWords = ({ facets, patterns, certainties, splits, needs, relative, s
     const { baseline } = card, record = card.methods[method];
     if (key in record.why_undefined) return record.why_undefined[key];
     if (relative.includes(key)) {
-      if (method === baseline) return "the baseline is what the others are compared with";
+      if (method === baseline) return "this is the baseline";
       if (!(baseline in card.methods)) return "no baseline in the timeline";
       if (key === "AD" && Object.keys(record.AD.censored).length) return describeCensored(record.AD.censored, card.tau);
       if (!Object.values(record.per_seed).some((seed) => seed.paired)) return `no seed in common with ${baseline}`;
@@ -40,7 +40,7 @@ const createWords = ({ facets, patterns, certainties, splits, needs, relative, s
         const lacking = needs[key].filter((part) => facet(card.methods[name], part).mean === null).map((part) => splits[part]);
         if (lacking.length) return `${listed(lacking)} not measured${name === method ? "" : ` for ${name}`}`;
       }
-      return "its parts were not measured in the same seeds";
+      return "its components were not measured in the same seeds";
     }
     if (key === "T1_after_T1") return method === baseline ? "no phase T1 was trained" : "no T1_all rows in phase T1";
     return `${splits[key]} not measured`;
@@ -62,14 +62,14 @@ const createWords = ({ facets, patterns, certainties, splits, needs, relative, s
 
   function conditionRow({ facet: key, relation, bound, value, met, sure }) {
     const bounded = relation === "|.| <" ? `within ±${number(bound)}` : `${RELATIONS[relation]} ${write(key, bound)}`;
-    const sureness = sure === true ? "interval agrees" : sure === false ? "interval does not settle it" : "no interval";
+    const sureness = sure === true ? "interval agrees" : sure === false ? "interval crosses the threshold" : "no interval";
     return { text: `${facets[key].head} ${write(key, value)} ${bounded}`, state: met === true ? "met" : met === false ? "not met" : "undefined", sure: met ? sureness : "" };
   }
 
   function certaintyWords(record) {
     const needed = [...new Set(record.conditions.map((condition) => condition.facet))].filter((key) => ["AD", "PD", "SFR_rel", "delta"].includes(key));
     const few = needed.map((key) => [facets[key].head, deciding(record, key).n]).filter(([, n]) => n > 0 && n < FEWEST_SEEDS);
-    if (record.certainty === "too few seeds" && few.length) return `${few.map(([head, n]) => `${head} rests on n = ${n}`).join(", ")}; ${FEWEST_SEEDS} are needed to tell`;
+    if (record.certainty === "too few seeds" && few.length) return `${few.map(([head, n]) => `${head} has n = ${n}`).join(", ")}; at least ${FEWEST_SEEDS} needed`;
     return record.certainty === null ? "" : certainties[record.certainty];
   }
 

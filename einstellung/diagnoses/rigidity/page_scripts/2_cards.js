@@ -1,4 +1,4 @@
-// The cards of the methods, written anew when the settings change.
+// Method cards, redrawn when the settings change.
 function writeCards(card, words) {
   const pill = (text, tone) => element("span", { class: `pill ${tone ?? ""}` }, text);
   const term = (key, head) => element("span", { class: "term", tabindex: 0, "data-term": key }, ...symbols(head));
@@ -22,11 +22,11 @@ function writeCards(card, words) {
         element("td", { class: "n" }, `n = ${facet.n}`)));
     found.push(element("table", { class: "facets" }, element("tbody", {}, ...rows)));
     if (record.conditions.length) {
-      found.push(element("p", { class: "label" }, record.pattern === "ambiguous" ? "What a red flag would need" : "What decided"));
+      found.push(element("p", { class: "label" }, record.pattern === "ambiguous" ? "Conditions for a red flag" : "Conditions"));
       found.push(element("ul", { class: "conditions" }, ...record.conditions.map(words.conditionRow).map((condition) =>
         element("li", {}, ...symbols(condition.text), ": ", element("b", {}, condition.state), condition.sure ? element("span", { class: "soft" }, ` (${condition.sure})`) : null))));
     }
-    if (record.verdict) found.push(element("p", { class: "label" }, "In words"), element("p", { class: "verdict" }, ...typeset(record.verdict)));
+    if (record.verdict) found.push(element("p", { class: "label" }, "Verdict"), element("p", { class: "verdict" }, ...typeset(record.verdict)));
     if (record.error_rate) found.push(element("p", { class: "verdict soft" }, ...typeset(record.error_rate)));
     if (record.next_probe) found.push(element("p", { class: "probe" }, element("b", {}, "Next probe:"), " ", ...typeset(record.next_probe)));
     return found;
@@ -45,7 +45,7 @@ function writeCards(card, words) {
     const isBaseline = method === card.baseline;
     const summary = node.querySelector("summary");
     summary.querySelectorAll(".pill").forEach((old) => old.remove());
-    summary.append(...(isBaseline ? [pill("baseline: what the others are compared with")] : summaryOf(record)));
+    summary.append(...(isBaseline ? [pill("baseline")] : summaryOf(record)));
     node.classList.toggle("strip", isBaseline);
     node.ontoggle = () => node.open && clear(node.querySelector(".body")).append(...(isBaseline ? baselineBody(method) : bodyOf(method, record)));
     node.ontoggle();

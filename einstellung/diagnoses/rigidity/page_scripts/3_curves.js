@@ -2,9 +2,9 @@
 function startCurves(page) {
   const { payload, curves } = page.data;
   const TITLES = {
-    SC_patch: "Accuracy with the cue", SC_mask: "Accuracy with the cue covered", delta: "Δ: reliance on the cue", PD: "PD: deficit against the baseline",
-    SFR_rel: "SFR_rel: reliance beyond the baseline's", NSC: "Accuracy on the other classes", T1: "Accuracy on phase 1", SC_clean: "Accuracy before the cue",
-    SC_elsewhere: "Accuracy with the cue elsewhere", NSC_patched: "Other classes with the cue put on",
+    SC_patch: "Accuracy with the cue", SC_mask: "Accuracy with the cue covered", delta: "Δ: reliance on the cue", PD: "PD: deficit relative to the baseline",
+    SFR_rel: "SFR_rel: reliance beyond the baseline's", NSC: "Accuracy on the other classes", T1: "Accuracy on phase 1", SC_clean: "Accuracy without the cue",
+    SC_elsewhere: "Accuracy with the cue elsewhere", NSC_patched: "Accuracy on the other classes with the cue added",
   };
   const NEEDS = { delta: ["SC_patch", "SC_mask"], PD: ["SC_patch"], SFR_rel: ["SC_patch", "SC_mask"] };
   const has = (key) => key === "SC_patch" ? payload.runs.some((run) => run.curve) : key in curves;
@@ -17,7 +17,7 @@ function startCurves(page) {
   const chart = createChart(document.getElementById("curves-chart"), { label: "Curves over phase 2" });
   const legend = element("div", { class: "legend" });
   clear(tools).append(
-    element("label", {}, "Curve ", select), element("label", {}, bands, "bands"), element("label", {}, single, "single seeds"),
+    element("label", {}, "Curve ", select), element("label", {}, bands, "bands"), element("label", {}, single, "individual seeds"),
     button("Zoom in", () => chart.zoomBy(0.5)), button("Zoom out", () => chart.zoomBy(2)), button("Whole phase", () => chart.reset()),
   );
   caption.before(legend);
@@ -87,7 +87,7 @@ function startCurves(page) {
     });
     clear(legend).append(...series.map((one) => element("span", {}, element("span", { class: "key" }, keyOf(one.style)), one.name)));
     const smoothed = settings.smoothing === "none" || settings.window === 1 ? "not smoothed" : `smoothed by a ${settings.smoothing} mean over ${settings.window} epochs`;
-    clear(caption).append(element("b", {}, ...symbols(TITLES[key])), `, ${smoothed}. Lines: mean over seeds${single.checked ? "; thin: single seeds" : bands.checked ? "; bands: one standard deviation" : ""}. ${key === "SC_patch" ? "Drag the line τ, or move it by arrow keys. " : ""}Drag across to zoom.${margin ? " Grey: within the margin." : ""}`);
+    clear(caption).append(element("b", {}, ...symbols(TITLES[key])), `, ${smoothed}. Lines: mean over seeds${single.checked ? "; thin: individual seeds" : bands.checked ? "; bands: one standard deviation" : ""}. ${key === "SC_patch" ? "Drag the line τ, or move it by arrow keys. " : ""}Drag across to zoom.${margin ? " Grey: within the margin." : ""}`);
   }
   draw();
   return draw;

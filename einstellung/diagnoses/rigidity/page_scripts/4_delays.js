@@ -31,6 +31,6 @@ function startDelays(page) {
       return element("tr", {}, element("th", { scope: "row" }, method), ...cells);
     });
     clear(place).append(element("table", { class: "data grid" }, element("thead", {}, head), element("tbody", {}, ...rows)));
-    note.textContent = `AD in effective epochs, mean over the seeds in which both ${card.baseline} and the method cross. Blue and minus: earlier; orange and plus: later; hatched: no such seed. A small n: only some seeds count. A click on a threshold scores at it.`;
+    note.textContent = `AD in effective epochs, mean over the seeds in which both ${card.baseline} and the method cross. Blue and minus: earlier; orange and plus: later; hatched: no such seed. A small n: not all seeds are included. Click a threshold to score at it.`;
   };
 }

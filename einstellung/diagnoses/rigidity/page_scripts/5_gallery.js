@@ -1,4 +1,4 @@
-// Single test images: what a run says of them with the cue and with it covered.
+// Individual test images and a run's predictions, with the cue and with it covered.
 function startGallery(gallery) {
   const tools = document.getElementById("gallery-tools"), place = document.getElementById("gallery-images");
   const KINDS = { lost: "right with the cue, wrong without", kept: "right with both", found: "wrong with the cue, right without", neither: "wrong with both" };
@@ -30,7 +30,7 @@ function startGallery(gallery) {
       });
       return element("figure", { class: "single" }, element("div", { class: "variants" }, ...pictures), element("figcaption", {}, `${nameOf(image.label)} · image ${image.index}`));
     }));
-    if (!shown.length) place.append(element("p", { class: "soft" }, "No stored image is of this kind."));
+    if (!shown.length) place.append(element("p", { class: "soft" }, "No stored image matches."));
   }
   clear(tools).append(element("label", {}, "Run ", run), element("label", {}, "Show ", kind), element("label", {}, "Class ", label), count);
   draw();

@@ -21,7 +21,7 @@ function startControls(page) {
   };
   const methods = boxes("methods", payload.methods), seeds = boxes("seeds", payload.seeds);
   const term = (name, text) => element("span", { class: "term", tabindex: 0, "data-term": name }, ...symbols(text));
-  const back = element("button", { type: "button", class: "plain", id: "reset", onclick: () => page.reset() }, "Back to the study's settings");
+  const back = element("button", { type: "button", class: "plain", id: "reset", onclick: () => page.reset() }, "Reset to the study's settings");
   const command = element("code", { id: "command" });
   const copy = element("button", { type: "button", class: "plain", onclick: () => navigator.clipboard?.writeText(command.textContent).then(() => (copy.textContent = "Copied")) }, "Copy");
   const status = element("span", { id: "settings-status", role: "status", class: "soft" });
@@ -63,7 +63,7 @@ function startControls(page) {
     command.textContent = page.command();
     copy.textContent = "Copy";
     const compared = Object.keys(card.methods).filter((method) => method !== card.baseline).length;
-    status.textContent = `${differs ? "changed: not as in the study" : "as in the study"}; Holm's correction over ${compared} method${compared === 1 ? "" : "s"}`;
+    status.textContent = `${differs ? "changed from the study's settings" : "the study's settings"}; Holm's correction over ${compared} method${compared === 1 ? "" : "s"}`;
     status.classList.toggle("changed", differs);
     if (!sameSet(settings.methods, study.methods)) status.textContent += ` of ${study.methods.length - 1}`;
   };

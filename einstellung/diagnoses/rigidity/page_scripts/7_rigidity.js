@@ -55,7 +55,7 @@ parts.push((data, methodsView) => {
   function writeAnswer(differs) {
     if (!differs) return void answerText.replaceChildren(...studyAnswer);
     const [lead, ...rest] = scorer.answer(card);
-    const more = element("details", { class: "more" }, element("summary", {}, "More of the answer"), ...rest.map((paragraph) => element("p", {}, ...typeset(paragraph))));
+    const more = element("details", { class: "more" }, element("summary", {}, "More details"), ...rest.map((paragraph) => element("p", {}, ...typeset(paragraph))));
     more.open = answerText.querySelector("details")?.open ?? false;
     answerText.replaceChildren(element("p", { class: "lead" }, ...typeset(lead)), ...(rest.length ? [more] : []));
   }

@@ -26,7 +26,7 @@ _EARLIER = Mark("o", GREY, filled=False)
 _MARKS = {
     "at the end": Mark("o", "#0072B2"),
     "carried over": Mark("D", "#D55E00"),
-    "grew as another shrank": Mark("<", "#CC79A7"),
+    "grew while another shrank": Mark("<", "#CC79A7"),
 }
 _PLAIN, _CARRIED, _GREW = _MARKS
 
@@ -50,7 +50,7 @@ def draw_family(cards: Mapping[str, ShortcutsCard]) -> Figure:
             axes.set_title(f"{name}: {_head(card, place)}", loc="left", fontsize=8, pad=3, parse_math=False)
         _limit(row[0], card)
     for axes in panels[-1]:
-        axes.set_xlabel("gap from where all cues go with the label, points")
+        axes.set_xlabel("gap relative to all cues agreeing with the label, points")
     panels[0, 0].set_ylim(len(methods) - 0.4, -0.6)
     panels[0, 0].set_yticks(range(len(methods)), [names[method] for method in methods])
     for axes in panels[:, 0]:

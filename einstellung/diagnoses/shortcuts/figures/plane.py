@@ -82,8 +82,8 @@ def _draw_panel(axes: Axes, card: ShortcutsCard, pair: tuple[str, str]) -> None:
         zero(0, color=GREY, linewidth=0.6, zorder=1)
     if card.baseline in points:
         _draw_corners(axes, card.baseline, points[card.baseline], pair)
-    axes.set_xlabel(f"{gap_head(pair[0])}, points   (right: leans less on the {pair[0]})", parse_math=False)
-    axes.set_ylabel(f"{gap_head(pair[1])}, points   (up: leans less on the {pair[1]})", parse_math=False)
+    axes.set_xlabel(f"{gap_head(pair[0])}, points   (right: relies less on the {pair[0]})", parse_math=False)
+    axes.set_ylabel(f"{gap_head(pair[1])}, points   (up: relies less on the {pair[1]})", parse_math=False)
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:

@@ -21,25 +21,26 @@ from einstellung.report.pictures import read_samples
 
 _PLANE = """Two gaps of every method against each other at the end of {last} ({final}); {seeds}; {images}. Right and up is
 good: no gap. {turned} Dashed: the gaps of {baseline}. In the tinted corners one gap is smaller than that of {baseline} and the
-other larger: a Whac-A-Mole only if reliance confirms it, since the ceiling bounds gaps. {bars} Marks and colours tell the
+other larger: a Whac-A-Mole only if reliance confirms it, since the ceiling bounds gaps. {bars} Markers and colours show the
 verdicts, by {basis}."""
 
 _GAPS = """Every gap of every method at the end of {last} ({final}), in points; {seeds}; {images}. {bars} Dashed: the gap of
 {baseline}; grey: within the margin of it. Left of the dashed line: larger than that of {baseline}. Filled: the verdict on the
-reliance on this cue, by {basis}, is certain (triangle to the left: amplified; to the right: reduced or cured; square: unchanged);
-open: undecided, as of several cues at once. Gaps themselves decide nothing: the ceiling bounds them."""
+reliance on this cue, by {basis}, is conclusive (left triangle: amplified; right triangle: reduced or cured; square: unchanged);
+open: undecided, or several cues at once. Gaps do not enter the verdict, because the ceiling bounds them."""
 
-_PHASES = """Accuracy where this cue alone is uncommon minus accuracy where all are common, at the end of every phase, in points;
-mean over seeds, {spread}; {seeds}; {images}. Below each phase: the share of its training images in which the cue goes with the
-label. With one half it has nothing to tell: a gap there is left from before. {above}"""
+_PHASES = """Accuracy where only this cue is uncommon minus accuracy where all are common, at the end of every phase, in points;
+mean over seeds, {spread}; {seeds}; {images}. Below each phase: the share of its training images in which the cue agrees with
+the label. At one half, the cue is uninformative, so any gap remains from earlier phases. {above}"""
 
-_SAMPLES = """What the models are tested on: a row for every group. The digits of a pattern stand for {cues}, in this order:
-1 where it goes with the label, 0 where it does not."""
+_SAMPLES = """Test images, one row per group. The digits of a pattern stand for {cues}, in this order:
+1 if the cue agrees with the label, 0 if not."""
 
-_TWINS = """Test images with a cue common, and the very same images with this cue alone swapped to its other value, and
-covered."""
+_TWINS = (
+    """Test images with a common cue, and the same images with only this cue swapped to its other value or covered."""
+)
 
-_NO_SAMPLES = "no sample images were stored with these results"
+_NO_SAMPLES = "these results have no stored sample images"
 
 
 def plan_figures(card: ShortcutsCard, samples: Path | None) -> list[Plan]:
@@ -120,7 +121,7 @@ def _why_no_plane(card: ShortcutsCard) -> str | None:
 
 def _why_no_phases(card: ShortcutsCard) -> str | None:
     if len(card.phases) < 2:
-        return "there is one phase only"
+        return "there is only one phase"
     return None if _has_gaps(card, "common") else "no group was measured"
 
 

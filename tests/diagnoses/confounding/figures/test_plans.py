@@ -18,9 +18,9 @@ def test_captions_say_what_was_measured(written):
     plans = planned(written.timeline, written.card)
     assert list(plans) == ["unconfounded", "matrices", "learning", "twins", "samples"]
     assert "mean of positives (750 images) and negatives (750 images)" in plans["unconfounded"].caption
-    assert "No ceiling is known: the verdict compares with the open marks." in plans["unconfounded"].caption
-    assert "(600 images a panel)" in plans["twins"].caption
-    assert plans["samples"].why == "no sample images were stored with these results"
+    assert "No ceiling is known, so the verdict compares with the open markers." in plans["unconfounded"].caption
+    assert "(600 images per panel)" in plans["twins"].caption
+    assert plans["samples"].why == "these results have no stored sample images"
 
 
 @pytest.mark.parametrize("gone", ["unconfounded_", "T2_negative"])

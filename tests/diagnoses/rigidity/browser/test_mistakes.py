@@ -39,7 +39,9 @@ MISTAKES: tuple[dict[str, str], ...] = (
     {"methods": "derpp", "baseline": "scratch_t2"},
     {"tuo": "0.5"},
     {"colour": "1"},
-    {"tau": "2", "window": "0"},  # the first in the command's order
+    {"tau": "2", "window": "0"},  # both, in the command's order
+    {"classes": "1", "margins": "-1,-1,0.02", "tau": "2"},  # one for each setting
+    {"window": "0", "colour": "1", "tuo": "0.5"},  # unknown settings first
     {"methods": "zzz", "tau": "2"},
 )
 

@@ -193,11 +193,11 @@ def test_plans_name_every_figure_and_say_why_one_is_missing(runs):
     plans = list(attention_plans(runs, card_of(runs)))
     assert [plan.name for plan in plans] == names
     assert [plan.why for plan in plans] == [None] * 5
-    assert "3 seeds a method" in plans[0].caption
+    assert "3 seeds per method" in plans[0].caption
     assert "50 images" in plans[0].caption
     assert "(0.016)" in plans[0].caption
-    assert plans[3].caption.startswith("Where sgd, seed 1, looks, on 3 test images")
-    assert "before any cue was trained on, and at the end of phase 2" in plans[3].caption
+    assert plans[3].caption.startswith("Attention of sgd, seed 1, on 3 test images")
+    assert "before training with any cue, and at the end of phase 2" in plans[3].caption
     assert "end of phase 1" not in plans[2].caption
     bare = {
         run: AttentionRun({key: reading._replace(boxed=False) for key, reading in found.readings.items()})
@@ -205,7 +205,7 @@ def test_plans_name_every_figure_and_say_why_one_is_missing(runs):
     }
     reasons = {plan.name: plan.why for plan in attention_plans(bare, card_of(bare))}
     assert list(reasons) == names
-    assert reasons["attention_epochs"] == "no split has a box of the cue"
+    assert reasons["attention_epochs"] == "no split has a cue box"
     assert "was not measured at the end of T2" in reasons["attention_heads"]
     assert reasons["attention_maps_sgd"].startswith("no examples with their maps were stored")
     assert list(attention_plans({}, card_of(runs))) == []
@@ -214,7 +214,7 @@ def test_plans_name_every_figure_and_say_why_one_is_missing(runs):
 def test_the_first_seed_that_has_examples_is_shown(runs):
     own = {("sgd", 1): AttentionRun(runs["sgd", 1].readings), ("sgd", 2): runs["sgd", 2]}
     *_, plan = attention_plans(own, card_of(own))
-    assert plan.caption.startswith("Where sgd, seed 2, looks")
+    assert plan.caption.startswith("Attention of sgd, seed 2, on 3 test images")
 
 
 def test_a_single_seed_has_no_band(runs):

@@ -1,4 +1,4 @@
-"""The delay against the threshold: hatched where there is none, coloured around zero."""
+"""Adaptation delay against the threshold: hatched where there is none, coloured around zero."""
 
 from __future__ import annotations
 

@@ -42,6 +42,6 @@ def test_pictures_that_cannot_be_read_are_named_as_missing(tmp_path):
     write_pictures(run_folder(tmp_path, ("derpp", 1)) / "pictures.npz")
     plans = figure_plans(timeline.frame, score(timeline), RunFiles(tmp_path, timeline.runs))
     found = {plan.name: plan for plan in plans if plan.name.startswith("pictures_")}
-    assert found["pictures_sgd"].why == "pictures.npz is not a whole .npz file of plain arrays"
+    assert found["pictures_sgd"].why == "pictures.npz is damaged: it is not a complete .npz file of plain arrays"
     assert found["pictures_derpp"].why is None
     assert {plan.section for plan in found.values()} == {"samples"}

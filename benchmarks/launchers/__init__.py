@@ -1,0 +1,1 @@
+"""Launchers: what they cost and how they scale (``scaling``), and what is left after kills (``kills``)."""

@@ -1,0 +1,1 @@
+"""What ``import einstellung`` offers: the same steps as the command line, as functions that return objects."""

@@ -1,0 +1,228 @@
+"""``two_phase``: the two-phase protocol on your own data, for your own loop or for our learners."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, is_dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from einstellung.api.batches import PhaseImages, SplitImages
+from einstellung.api.inputs import class_names, class_numbers, read_labelled
+from einstellung.cues import covers, cues
+from einstellung.cues.patch import Cue
+from einstellung.errors import InputError
+from einstellung.experiments.plugins import load_plugins
+from einstellung.files import require_writable
+from einstellung.options import checked_options
+from einstellung.results.config import PluginConfig, merged
+from einstellung.results.folder import ResultsFolder
+from einstellung.streams import Presentation, Proof, Stream, prove
+from einstellung.streams.arrays import ArraySource, array_stream
+from einstellung.streams.colours import Colour
+from einstellung.streams.two_phase import LabelledImages
+from einstellung.timeline import SC_MASK
+
+if TYPE_CHECKING:
+    from einstellung.api.progress import OnProgress
+    from einstellung.api.results import Result
+    from einstellung.api.scoring import AnyPath
+
+Classes = Sequence[int | str]
+
+
+@dataclass(frozen=True, repr=False)
+class TwoPhaseData:
+    """Two phases of data with a cue in the second, and the splits that show whether a model relies on it.
+
+    ``train["T1"]`` and ``train["T2"]`` are data sets for a DataLoader; ``splits`` goes to :meth:`Recorder.evaluate`. Inputs are
+    floats, normalised by ``stream.mean`` and ``stream.std``. ``proof`` holds the checks that the data passed.
+    """
+
+    stream: Stream
+    proof: Proof
+    source: ArraySource
+    options: Mapping[str, Any]
+    plugins: tuple[PluginConfig, ...] = ()
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """The names of the head's outputs, in order: T1's classes, then those with the cue, then the others of T2."""
+        return self.stream.class_names
+
+    @property
+    def classes(self) -> dict[str, tuple[int, ...]]:
+        """The labels of each phase, as :meth:`Recorder.evaluate` takes them."""
+        return {phase.name: phase.classes for phase in self.stream.phases}
+
+    @cached_property
+    def train(self) -> dict[str, PhaseImages]:
+        """The training images of each phase, T2's with the cue on its share of the shortcut classes."""
+        return {phase.name: PhaseImages(phase.train, self._presentation, phase.name) for phase in self.stream.phases}
+
+    @cached_property
+    def splits(self) -> dict[str, SplitImages]:
+        """The evaluation splits by name, the covered one among them."""
+        return {split.name: SplitImages(split.images, self._presentation) for split in self.stream.splits}
+
+    @property
+    def covered(self) -> SplitImages:
+        """The test images of the shortcut classes with the cue covered: what a model knows without it."""
+        return self.splits[SC_MASK]
+
+    def run(
+        self,
+        methods: Sequence[str] = ("scratch_t2", "sgd"),
+        seeds: Sequence[int] = (1, 2, 3),
+        *,
+        out: AnyPath | None = None,
+        workers: int | str | None = None,
+        on_progress: OnProgress | None = None,
+        **settings: Any,
+    ) -> Result:
+        """Train our learners on these data and return the result. ``settings`` are those of a configuration.
+
+        A copy of the images is kept in the results folder, so that a study can be resumed; other data are refused there.
+        """
+        from einstellung.api.results import Result
+        from einstellung.api.studies import run
+
+        config = {"methods": list(methods), "seeds": list(seeds), **settings}
+        found = run(config, out=out, workers=workers, on_progress=on_progress, stream=self)
+        assert isinstance(found, Result)
+        return found
+
+    @contextmanager
+    def stored_in(self, results: ResultsFolder, values: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+        """The settings of a study of these data, stored in its folder; what was written is removed if the study never began."""
+        configured = self._configured(results, values)
+        results.check_usable()
+        require_writable(results.path)
+        file, is_new = results.data_file, not results.data_file.exists()
+        if not is_new and ArraySource.read(file).content != self.source.content:
+            raise InputError(f"{results.path} holds a study of other data; choose another out, or delete that folder")
+        folder_is_new = not results.path.exists()
+        if is_new:
+            self.source.write(file)
+        try:
+            yield configured
+        except InputError:
+            if is_new and not results.is_study:
+                file.unlink(missing_ok=True)
+                _remove_if_empty(results.path, folder_is_new)
+            raise
+
+    def _configured(self, results: ResultsFolder, values: Mapping[str, Any]) -> dict[str, Any]:
+        for key in ("cue", "cover"):
+            if key in values and values[key] is not None and values[key] != self.options.get(key):
+                raise InputError(f"{key} belongs to the data: give it to two_phase(), not to run()")
+        path = str(results.data_file.absolute())
+        stream = {"name": "arrays", "path": path, "input_size": self.stream.input_size, **self.options["stream"]}
+        planted = {"cue": _cue_setting(self.stream.planted_cue), "cover": self.stream.cover}
+        plugins = [plugin.model_dump() for plugin in self.plugins]
+        together = merged(dict(values), {"stream": stream, **planted})
+        return {**together, "stream": stream, **planted, "plugins": [*values.get("plugins", []), *plugins]}
+
+    @cached_property
+    def _presentation(self) -> Presentation:
+        return Presentation(self.stream)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{name} {len(images)} training images" for name, images in self.train.items())
+        checks = f"{sum(check.passed is True for check in self.proof.checks)} of {len(self.proof.checks)} checks passed"
+        return f"<TwoPhaseData: {len(self.class_names)} classes; {sizes}; {self.stream.cue!r}; {checks}>"
+
+
+def two_phase(
+    train: Any,
+    test: Any,
+    *,
+    t1: Classes,
+    t2: Classes,
+    shortcut: Classes,
+    cue: Cue | str | Mapping[str, Any] = "patch",
+    cover: str = "black",
+    names: Sequence[str] | None = None,
+    validation: float = 0.1,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    crop_padding: int | None = None,
+    flip: bool = True,
+    input_size: int | None = None,
+    plugins: Sequence[AnyPath] = (),
+) -> TwoPhaseData:
+    """Two phases from your own labelled images, with a cue planted in the second.
+
+    ``train`` and ``test``: (images, labels) as tensors or arrays, a data set of (image, label) pairs such as torchvision's, or a
+    Hugging Face data set. ``t1`` and ``t2``: the classes of each phase, by name or number; ``shortcut``: the classes of T2 whose
+    images get the cue. ``cue``: a :class:`Cue`, a name, or a dict of its options (``{"size": 6, "share": 0.8}``). ``cover``: what
+    covers it. ``names``: of the classes, by number.
+
+    ``validation``: the share of T2's training images that is held out. ``mean`` and ``std`` normalise inputs (default: those of
+    the training images); ``crop_padding`` and ``flip`` are the augmentation in training; ``input_size``: the side to which images
+    are enlarged. ``plugins``: files that register a cue or a cover of your own.
+
+    The data are checked before they are returned: phases share no class and no image, the cue is where it should be, and its
+    cover hides it completely.
+    """
+    found = load_plugins(PluginConfig(file=str(Path(file).absolute())) for file in plugins)
+    parts = {"train": read_labelled(train, "train"), "test": read_labelled(test, "test")}
+    if (one := parts["train"].images.shape[1:]) != (other := parts["test"].images.shape[1:]):
+        raise InputError(f"training images are {list(one)} and test images {list(other)}: resize all to one size")
+    numbers, known = class_numbers(parts, names)
+    labelled = {key: LabelledImages(part.images, numbers[key]) for key, part in parts.items()}
+    source = ArraySource(labelled["train"], labelled["test"], known)
+    covers[cover]
+    options: dict[str, Any] = {
+        **{key: class_names(key, given, known) for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))},
+        "validation": validation,
+        "crop_padding": crop_padding,
+        "flip": flip,
+        "mean": _colour("mean", mean),
+        "std": _colour("std", std),
+    }
+    stream = replace(array_stream(source, _cue(cue), cover, **options), input_size=input_size)
+    Presentation(stream)  # refuses an input_size below the images' own
+    proof = prove(stream)
+    proof.require()
+    return TwoPhaseData(stream, proof, source, {"stream": options}, found)
+
+
+def _cue(given: Cue | str | Mapping[str, Any]) -> Cue:
+    if isinstance(given, str):
+        given = {"name": given}
+    if isinstance(given, Mapping):
+        options = dict(given)
+        make = cues[str(options.pop("name", "patch"))]
+        return make(**checked_options(make, "cue", options))
+    missing = [name for name in ("share", "paint", "region", "elsewhere") if not hasattr(given, name)]
+    if missing:
+        raise InputError(f"the cue is a {type(given).__name__} without {missing[0]}: see docs/bring-your-own.md")
+    return given
+
+
+def _cue_setting(cue: Cue) -> dict[str, Any]:
+    """A cue as a configuration names it, for worker processes."""
+    name = next((name for name in cues if cues[name] is type(cue)), None)
+    if name is None or not is_dataclass(cue):
+        raise InputError(
+            f"worker processes cannot rebuild the cue {type(cue).__name__}: register it as a dataclass in a file "
+            "(@cues.register) and give two_phase(..., plugins=[file], cue=name)"
+        )
+    return {"name": name, **asdict(cue)}
+
+
+def _colour(key: str, given: Sequence[float] | None) -> Colour | None:
+    if given is None:
+        return None
+    if len(given) != 3:
+        raise InputError(f"{key} has {len(given)} numbers: give three, one a colour channel")
+    return float(given[0]), float(given[1]), float(given[2])
+
+
+def _remove_if_empty(folder: Path, is_new: bool) -> None:
+    if is_new and folder.is_dir() and all(one.name == ".lock" for one in folder.iterdir()):
+        (folder / ".lock").unlink(missing_ok=True)
+        folder.rmdir()

@@ -1,0 +1,195 @@
+"""``arrays``: the two-phase protocol on images that were given from Python, kept in one file for workers and for a resume."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from einstellung.cues.patch import Cue
+from einstellung.errors import InputError
+from einstellung.files import write_atomically
+from einstellung.npz import read_npz
+from einstellung.registry import suggestion
+from einstellung.streams.colours import Colour, check_colours, mean_and_std
+from einstellung.streams.stream import Stream, streams
+from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
+
+
+@dataclass(frozen=True)
+class ArraySource:
+    """Training and test images, uint8 [N, 3, H, W], with class numbers, and the name of every class."""
+
+    train: LabelledImages
+    test: LabelledImages
+    names: tuple[str, ...]
+
+    @cached_property
+    def content(self) -> str:
+        """A hash of all pixels, labels and names: what a run's key rests on."""
+        hasher = hashlib.sha256("\n".join(self.names).encode())
+        for tensor in self._tensors().values():
+            hasher.update(str(list(tensor.shape)).encode())
+            hasher.update(tensor.contiguous().numpy().tobytes())
+        return hasher.hexdigest()
+
+    def write(self, path: Path) -> Path:
+        """Write one compressed ``.npz`` file, atomically."""
+        arrays = {key: tensor.numpy() for key, tensor in self._tensors().items()}
+
+        def save(temporary: Path) -> None:
+            with temporary.open("wb") as file:
+                np.savez_compressed(file, names=np.array(self.names, dtype=str), **arrays)
+
+        return write_atomically(path, save)
+
+    @classmethod
+    def read(cls, path: Path) -> ArraySource:
+        try:
+            stored = read_npz(path, most_bytes=None)
+        except InputError as error:
+            raise InputError(f"{path} {error}: delete it and call run() on the data again, which writes it") from None
+        try:
+            arrays = {key: torch.from_numpy(stored[key]) for key in cls._KEYS}
+            names = tuple(str(name) for name in stored["names"])
+        except (KeyError, TypeError) as error:
+            raise InputError(
+                f"{path} does not hold the images of a study ({error}): delete it and call run() on the data again"
+            ) from None
+        return cls(
+            LabelledImages(arrays["train_images"], arrays["train_labels"]),
+            LabelledImages(arrays["test_images"], arrays["test_labels"]),
+            names,
+        )
+
+    _KEYS = ("train_images", "train_labels", "test_images", "test_labels")
+
+    def _tensors(self) -> dict[str, Tensor]:
+        parts = (self.train.images, self.train.fine, self.test.images, self.test.fine)
+        return dict(zip(self._KEYS, parts, strict=True))
+
+    def numbers(self, key: str, given: Sequence[str]) -> tuple[int, ...]:
+        """The class numbers of some names."""
+        known = {name: number for number, name in enumerate(self.names)}
+        for name in given:
+            if name not in known:
+                raise InputError(f"{key} names '{name}', which is not a class of the data: {suggestion(name, known)}")
+        if not given:
+            raise InputError(f"{key} is empty: name some classes of the data")
+        return tuple(known[name] for name in given)
+
+
+@streams.register("arrays")
+def arrays(
+    cue: Cue,
+    cover: str = "black",
+    *,
+    path: str = "",
+    t1: tuple[str, ...] = (),
+    t2: tuple[str, ...] = (),
+    shortcut: tuple[str, ...] = (),
+    validation: float = 0.1,
+    crop_padding: int | None = None,
+    flip: bool = True,
+    mean: Colour | None = None,
+    std: Colour | None = None,
+) -> Stream:
+    """Images given from Python by ``einstellung.two_phase``, which stores them in the results folder."""
+    if not path:
+        raise InputError(
+            "stream.path is not set: the stream 'arrays' is made from Python, by einstellung.two_phase(...)"
+        )
+    return array_stream(
+        ArraySource.read(Path(path).expanduser()),
+        cue,
+        cover,
+        t1=t1,
+        t2=t2,
+        shortcut=shortcut,
+        validation=validation,
+        crop_padding=crop_padding,
+        flip=flip,
+        mean=mean,
+        std=std,
+    )
+
+
+def array_stream(
+    source: ArraySource,
+    cue: Cue,
+    cover: str,
+    *,
+    t1: Sequence[str],
+    t2: Sequence[str],
+    shortcut: Sequence[str],
+    validation: float = 0.1,
+    crop_padding: int | None = None,
+    flip: bool = True,
+    mean: Colour | None = None,
+    std: Colour | None = None,
+) -> Stream:
+    """The stream of a source; classes by name. ``crop_padding`` defaults to an eighth of the images' side."""
+    check_colours(mean, std)
+    parts = {key: source.numbers(key, given) for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))}
+    _check_parts(parts, source, validation)
+    side = source.train.images.shape[-1]
+    used = source.train.rows([*parts["t1"], *parts["t2"]])
+    given = mean is not None and std is not None
+    mean, std = (mean, std) if mean is not None and std is not None else mean_and_std(source.train.images[used])
+    every = list(range(len(source.names)))
+    return two_phase(
+        "arrays",
+        train=source.train,
+        test=source.test,
+        taxonomy=Taxonomy(every, source.names, source.names),
+        split=Split(parts["t1"], parts["t2"], parts["shortcut"], validation),
+        cue=cue,
+        cover=cover,
+        mean=mean,
+        std=std,
+        crop_padding=side // 8 if crop_padding is None else crop_padding,
+        flip=flip,
+        uneven_classes=True,
+        facts={
+            "source": f"{len(source.train.fine)} training and {len(source.test.fine)} test images given from Python",
+            "content": source.content,
+            "image_size": "x".join(map(str, source.train.images.shape[-2:])),
+            "normalisation": {
+                "mean": list(mean),
+                "std": list(std),
+                "from": "the caller" if given else f"the {len(used)} training images of both phases",
+            },
+        },
+    )
+
+
+def _check_parts(parts: dict[str, tuple[int, ...]], source: ArraySource, validation: float) -> None:
+    """The messages of :func:`two_phase` speak of superclasses; here there are classes."""
+    t1, t2, shortcut = (set(parts[key]) for key in ("t1", "t2", "shortcut"))
+
+    def named(numbers: set[int]) -> str:
+        return ", ".join(source.names[number] for number in sorted(numbers))
+
+    if t1 & t2:
+        raise InputError(f"{named(t1 & t2)} is in t1 and in t2: phases must not share a class")
+    if shortcut - t2:
+        raise InputError(f"shortcut names {named(shortcut - t2)}, which is not in t2")
+    if shortcut == t2:
+        raise InputError("shortcut holds all of t2: leave at least one class without the cue")
+    if not 0 < validation < 1:
+        raise InputError(f"validation is {validation}: it must lie between 0 and 1")
+    for number in sorted(t1 | t2):
+        train, test = (int((part.fine == number).sum()) for part in (source.train, source.test))
+        if not train or not test:
+            raise InputError(f"class '{source.names[number]}' has no {'test' if train else 'training'} image")
+        if number in t2 and not 0 < int(validation * train + 0.5) < train:
+            raise InputError(
+                f"validation {validation:g} holds out {int(validation * train + 0.5)} of {train} training images of "
+                f"'{source.names[number]}': choose another share"
+            )

@@ -1,0 +1,1 @@
+"""Logs of other tools as timelines: one file per format, one for the mapping of their columns."""

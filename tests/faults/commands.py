@@ -1,0 +1,199 @@
+"""Run a command line under limits, and measure what it took.
+
+``python -m tests.faults.commands`` is a server: it imports the package once and forks a process for every command that it reads
+from standard input, so that five hundred bad inputs take seconds of imports instead of minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+MOST_SECONDS = 10.0
+MOST_BYTES = 2**30
+_KILLED_AFTER = 45.0  # so that the report says how long it would have gone on, up to a point
+_KILLED_ABOVE = 3 * 2**30
+_POLL = 0.02
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@dataclass(frozen=True)
+class Done:
+    """A finished command; ``code`` is negative where a signal ended it."""
+
+    words: tuple[str, ...]
+    code: int
+    out: str
+    err: str
+    seconds: float  # on the clock, which depends on what else the machine does
+    cpu: float  # of the process and those that it waited for
+    peak: int
+    ended: str = ""  # why we ended it
+
+    @property
+    def has_traceback(self) -> bool:
+        return "Traceback (most recent call last)" in self.err or "Traceback (most recent call last)" in self.out
+
+
+class CommandServer:
+    """Forks a prepared process for every command."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._server = subprocess.Popen(
+            [sys.executable, "-m", "tests.faults.commands"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive", **(environment or {})},
+        )
+
+    def run(
+        self, words: Sequence[str | Path], cwd: Path, environment: Mapping[str, str] | None = None, entry: str = "cli"
+    ) -> Done:
+        """One command in a process of its own; ``entry``: cli, or guide for the guide's script."""
+        assert self._server.stdin is not None
+        assert self._server.stdout is not None
+        typed = [os.fspath(word) for word in words]
+        request = {"words": typed, "cwd": str(cwd), "environment": dict(environment or {}), "entry": entry}
+        self._server.stdin.write(json.dumps(request) + "\n")
+        self._server.stdin.flush()
+        line = self._server.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the server of commands ended with {self._server.wait()}")
+        return Done(tuple(typed), **json.loads(line))
+
+    def close(self) -> None:
+        assert self._server.stdin is not None
+        self._server.stdin.close()
+        self._server.wait(timeout=60)
+
+    def __enter__(self) -> CommandServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _serve() -> None:
+    import matplotlib.figure  # noqa: F401
+    import torch
+
+    import einstellung.diagnoses.reporting
+    import einstellung.experiments.dry_run
+    import einstellung.experiments.study
+    import einstellung.guide.command
+    import einstellung.streams  # noqa: F401
+
+    torch.set_num_threads(1)
+    for line in sys.stdin:
+        print(json.dumps(_forked(json.loads(line))), flush=True)
+
+
+def _forked(request: dict[str, Any]) -> dict[str, Any]:
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        started = time.monotonic()
+        child = os.fork()
+        if child == 0:
+            _become(request, out.fileno(), err.fileno())
+        status, cpu, peak, ended = _watched(child, started)
+        seconds = time.monotonic() - started
+        texts = []
+        for file in (out, err):
+            file.seek(0)
+            texts.append(file.read().decode("utf-8", errors="replace"))
+    code = os.waitstatus_to_exitcode(status)
+    return {
+        "code": code,
+        "out": texts[0],
+        "err": texts[1],
+        "seconds": seconds,
+        "cpu": cpu,
+        "peak": peak,
+        "ended": ended,
+    }
+
+
+def _watched(child: int, started: float) -> tuple[int, float, int, str]:
+    """Wait for a process; end its group where it takes far too long or too much memory. Returns its time and memory, too."""
+    ended = ""
+    group_peak = 0
+    while True:
+        pid, status, usage = os.wait4(child, os.WNOHANG)
+        if pid:
+            break
+        group_peak = max(group_peak, _group_memory(child))
+        if not ended and time.monotonic() - started > _KILLED_AFTER:
+            ended = f"ended after {_KILLED_AFTER:.0f} s"
+        if not ended and group_peak > _KILLED_ABOVE:
+            ended = f"ended above {_KILLED_ABOVE / 2**30:.0f} GB"
+        if ended:
+            _end_group(child)
+        time.sleep(_POLL)
+    _end_group(child)  # what it left behind
+    return status, usage.ru_utime + usage.ru_stime, max(group_peak, usage.ru_maxrss * 1024), ended
+
+
+def _end_group(group: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(group, signal.SIGKILL)
+
+
+def _group_memory(group: int) -> int:
+    """Resident memory of the largest process of a group."""
+    largest = 0
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+            if int(fields[2]) == group:
+                largest = max(largest, int(fields[21]) * resource.getpagesize())
+        except (OSError, IndexError, ValueError):
+            continue
+    return largest
+
+
+def _become(request: dict[str, Any], out: int, err: int) -> None:
+    """In the child: be the command; never returns."""
+    code: Any = 99
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(out, 1)
+        os.dup2(err, 2)
+        sys.stdin, sys.stdout, sys.stderr = os.fdopen(0), os.fdopen(1, "w"), os.fdopen(2, "w")
+        os.environ.update(request["environment"])
+        os.chdir(request["cwd"])
+        sys.argv = ["einstellung", *request["words"]]
+        if request["entry"] == "guide":
+            from einstellung.guide.command import main
+        else:
+            from einstellung.cli import main
+        main()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 0 if stop.code is None else 1
+    except BaseException:  # noqa: BLE001 (as the interpreter would end)
+        traceback.print_exc()
+        code = 1
+    finally:
+        with suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    _serve()
