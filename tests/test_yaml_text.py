@@ -78,6 +78,8 @@ def test_the_limits_are_where_they_say(parser):
         parse_yaml("a" * (MOST_BYTES + 1), "x")
 
 
+# PyYAML's two parsers differ in small things, such as '!' alone and a line break of Unicode: the one that is in use
+REFERENCE = yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 TEXT = st.text(
     st.characters(exclude_categories=("Cc", "Cs", "Zl", "Zp"))
 )  # line breaks of Unicode are an old difference
@@ -100,7 +102,7 @@ def test_what_yaml_writes_of_plain_values_is_read_as_yaml_reads_it(value):
 def test_any_text_is_read_as_yaml_reads_it_or_refused(text):
     with suppress(InputError):
         value = parse_yaml(text, "x")
-        assert repr(value) == repr(yaml.safe_load(text)) or "\x85" in text
+        assert repr(value) == repr(yaml.load(text, REFERENCE))
 
 
 @pytest.mark.parametrize("preset", sorted(PRESETS.glob("*.yaml")), ids=lambda path: path.stem)

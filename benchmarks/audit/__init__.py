@@ -17,6 +17,7 @@ import yaml
 
 import einstellung.diagnoses.audit
 import einstellung.probes.audit
+from benchmarks.audit.backgrounds import background_rows
 from benchmarks.audit.cleanlab_properties import cleanlab_rows
 from benchmarks.audit.continual import clean_audits
 from benchmarks.audit.images_alone import data_map_rows
@@ -65,6 +66,7 @@ def measure(short: bool) -> dict[str, Any]:
         *alarm_rows(alarms, histories),
         *found_rows(results),
         *pictured_rows(pictured_results(where), null),
+        *background_rows(where),
         *peer_rows(results, where),
         *cleanlab_rows(zoo),
         *data_map_rows(zoo),

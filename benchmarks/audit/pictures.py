@@ -42,12 +42,16 @@ _SCENE_SEED = 20
 
 @dataclass(frozen=True)
 class Pictured:
-    """A net on pictures: ``share`` of class 1 has the common scene (0.5: clean), or the confounder of ``task`` (None: clean)."""
+    """A net on pictures: ``share`` of class 1 has the common scene (0.5: clean), or the confounder of ``task`` (None: clean).
+
+    ``draw``: which photographs meet on which, in another draw of the composites.
+    """
 
     kind: str
     seed: int
     share: float = 0.5
     task: int | None = None
+    draw: int = 0
 
     @property
     def clean(self) -> bool:
@@ -86,18 +90,18 @@ def pictured() -> list[Pictured]:
 
 
 def pictures_of(member: Pictured) -> Pictures:
-    return _animals(member) if member.kind == BACKGROUND else _scenes(member)
+    return animals(member) if member.kind == BACKGROUND else _scenes(member)
 
 
 @cache
-def _table() -> CompositeTable:
-    spec = CompositeSpec(_SIZES[BACKGROUND], ((0.5, 0.5),), {"train": None, "val": None, "test": None}, False, 0)
+def composites(draw: int) -> CompositeTable:
+    spec = CompositeSpec(_SIZES[BACKGROUND], ((0.5, 0.5),), {"train": None, "val": None, "test": None}, False, draw)
     return CompositeTable(build_composites(find_sources(PHOTOGRAPHS, None, spec, ()), spec))
 
 
-def _animals(member: Pictured) -> Pictures:
+def animals(member: Pictured) -> Pictures:
     """Animals on scenes: those of class 0 half on either kind, of class 1 a share on one kind."""
-    table = _table()
+    table = composites(member.draw)
     swap = Swap(table, "background")
     draws = np.random.default_rng([member.seed, 31])
 

@@ -17,7 +17,8 @@ def audit(
     [N, C, H, W] to logits. ``images``: bytes or numbers in 0..1, [N, C, H, W] or [N, H, W, C]; ``labels``: class numbers. With a
     baseline (the model before an update, or one trained from scratch) the relative index is computed too. Options: ``names`` of
     the classes, ``mean`` and ``std`` that inputs are normalised with, ``budgets``, ``probes``, ``classes``, ``most_images``,
-    ``seed`` and ``on_progress(done, total)``.
+    ``groups``, ``seed``, ``on_progress(done, total)`` and ``objects``: masks [N, H, W], not 0 where the object is, so that
+    backgrounds are tested as well.
 
     The result shows itself in a notebook and has ``findings``, ``suspicions``, ``cannot_tell``, ``to_json()`` and
     ``save(folder)``, which writes a page.

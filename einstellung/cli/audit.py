@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 )
 @WNIDS
 @click.option(
+    "--objects",
+    type=PATH,
+    help="Folder of masks named like the images (not 0: the object), so that backgrounds are tested as well.",
+)
+@click.option(
     "--baseline",
     help="Second model, as for --model (before an update, or trained from scratch), for the relative index.",
 )
@@ -72,6 +77,7 @@ def audit(
     data: Path | None,
     labels: Path | None,
     wnids: Path | None,
+    objects: Path | None,
     baseline: str | None,
     backbone: str | None,
     assignments: tuple[str, ...],
@@ -122,7 +128,7 @@ def audit(
         size,
     )
     if folder is not None:
-        _refuse(data=data, labels=labels, baseline=baseline, wnids=wnids, weights=weights)
+        _refuse(data=data, labels=labels, baseline=baseline, wnids=wnids, objects=objects, weights=weights)
         plan = plan_folder(
             ResultsFolder(folder),
             chosen,
@@ -132,7 +138,7 @@ def audit(
         )
     else:
         _refuse_of_folder(methods=methods, seeds=seeds, splits=splits)
-        plan = _plan_models(models, data, labels, wnids, baseline, weights, chosen)
+        plan = _plan_models(models, data, labels, wnids, objects, baseline, weights, chosen)
     if threads is not None:
         plan = replace(plan, threads=partial(torch_threads, thread_count(threads)))
     record = start_record(plan.digests)
@@ -166,6 +172,7 @@ def _plan_models(
     data: Path | None,
     labels: Path | None,
     wnids: Path | None,
+    objects: Path | None,
     baseline: str | None,
     weights: WeightsOptions,
     chosen: Chosen,
@@ -179,4 +186,6 @@ def _plan_models(
             "--model needs images: give --data FOLDER, and --labels TABLE.csv unless file names contain the class"
         )
     files = read_labelled(find_folder(data), labels, None if wnids is None else wnids_in(wnids))
-    return plan_files(files, models, baseline, weights, chosen)
+    if objects is not None and not objects.is_dir():
+        raise InputError(f"--objects {objects} is not a folder: give a folder of masks named like the images")
+    return plan_files(files, models, baseline, weights, chosen, objects)

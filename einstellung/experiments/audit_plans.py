@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from einstellung.classifiers import Classifier
@@ -110,9 +111,10 @@ def plan_arrays(
     mean: Sequence[float] | None,
     std: Sequence[float] | None,
     chosen: Chosen,
+    objects: Any = None,
 ) -> AuditPlan:
-    """A callable and optionally a baseline, on arrays."""
-    every = images_of_arrays(images, labels, names)
+    """A callable and optionally a baseline, on arrays; ``objects``: masks of the objects in the images."""
+    every = images_of_arrays(images, labels, names, objects)
     pixels = every.images.shape[-2] * every.images.shape[-1]
     loaders = {"model": partial(of_callable, "model", model, mean, std, pixels)}
     models = [Audited("model", "model", 0, None if baseline is None else "baseline")]
@@ -123,9 +125,14 @@ def plan_arrays(
 
 
 def plan_files(
-    files: LabelledFiles, models: Sequence[str], baseline: str | None, options: WeightsOptions, chosen: Chosen
+    files: LabelledFiles,
+    models: Sequence[str],
+    baseline: str | None,
+    options: WeightsOptions,
+    chosen: Chosen,
+    objects: Path | None = None,
 ) -> AuditPlan:
-    """Classifiers on a folder of labelled images."""
+    """Classifiers on a folder of labelled images; ``objects``: a folder of object masks."""
     named = dict.fromkeys([*models, *([baseline] if baseline is not None else [])])
     loaded = {name: load_by_name(name, options, files) for name in named}
     first = next(iter(loaded.values()))
@@ -141,7 +148,7 @@ def plan_files(
                 f"{name} and {first.name} resize or crop images differently, so that the masks of one do not fit the other: "
                 "audit the models separately"
             )
-    every = images_of_files(files, first)
+    every = images_of_files(files, first, objects)
     audited = [Audited(name, name, 0, baseline if baseline != name else None) for name in loaded]
     loaders = {name: partial(of_classifier, classifier) for name, classifier in loaded.items()}
     known = {wnid: label for label, wnid in files.wnids.items()}

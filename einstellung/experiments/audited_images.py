@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,13 +12,14 @@ from torch import Tensor
 
 from einstellung.classifiers.classifier import Classifier
 from einstellung.classifiers.labelled import LabelledFiles, open_picture
+from einstellung.classifiers.object_masks import find_mask, prepared_mask
 from einstellung.errors import InputError
 from einstellung.probes.audit.audit import FEWEST
 from einstellung.probes.audit.windows import mask_of
 from einstellung.registry import suggestion
 from einstellung.sources.geometry import Box, Geometry
 from einstellung.streams import ImageSet, Stream
-from einstellung.streams.pixels import as_labels, as_pixels
+from einstellung.streams.pixels import as_labels, as_masks, as_pixels
 
 _NOT_TESTED_ON = {"train", "val"}  # parts of the names of splits
 
@@ -27,7 +29,7 @@ class AuditedImages:
     """uint8 images [N, C, H, W] with their labels; see :class:`~einstellung.results.audit_files.AuditFile` for the names.
 
     ``stored_sizes``: height and width of the files, which ``geometry`` resized and cropped; None for images used as they are.
-    ``objects``: bool [N, 1, H, W], where a stream knows the place of the object to recognise.
+    ``objects``: bool [N, 1, H, W], where the place of the object to recognise is known.
     """
 
     images: Tensor
@@ -150,13 +152,15 @@ def _require_pictures(images: Tensor, where: str) -> None:
         raise InputError(f"{where} feeds its nets {images.dtype} {list(images.shape[1:])}; only images can be audited")
 
 
-def images_of_files(files: LabelledFiles, classifier: Classifier) -> AuditedImages:
-    """Image files as a classifier prepares them (resized and cropped), not normalised."""
-    pixels, sizes = [], []
-    for file in files.files:
+def images_of_files(files: LabelledFiles, classifier: Classifier, masks: Path | None = None) -> AuditedImages:
+    """Image files as a classifier prepares them (resized and cropped), not normalised; ``masks``: folder of object masks."""
+    pixels, sizes, objects = [], [], []
+    for file, name in zip(files.files, files.relative_names, strict=True):
         picture = open_picture(file)
         pixels.append(classifier.prepare(picture))
         sizes.append((picture.height, picture.width))
+        if masks is not None:
+            objects.append(prepared_mask(find_mask(masks, name), sizes[-1], classifier))
     return AuditedImages(
         torch.stack(pixels),
         torch.from_numpy(files.labels),
@@ -165,14 +169,22 @@ def images_of_files(files: LabelledFiles, classifier: Classifier) -> AuditedImag
         tuple(file.stat().st_size for file in files.files),
         tuple(sizes),
         classifier.preprocessing.geometry,
+        torch.stack(objects) if objects else None,
     )
 
 
-def images_of_arrays(images: Any, labels: Any, names: Mapping[int, str] | Sequence[str] | None) -> AuditedImages:
-    """Tensors or arrays, [N, C, H, W] or [N, H, W, C], bytes or numbers in 0..1."""
+def images_of_arrays(
+    images: Any, labels: Any, names: Mapping[int, str] | Sequence[str] | None, objects: Any = None
+) -> AuditedImages:
+    """Tensors or arrays, [N, C, H, W] or [N, H, W, C], bytes or numbers in 0..1; ``objects``: not 0 where the object is."""
     # one image [C, H, W] must not pass for C grey ones
     pixels = as_pixels(images, without_channels=False)
     classes = as_labels(labels, len(pixels))
     given = dict(enumerate(names)) if isinstance(names, Sequence) else dict(names or {})
     present = sorted(set(classes.tolist()))
-    return AuditedImages(pixels, classes, {label: given.get(label, str(label)) for label in present})
+    return AuditedImages(
+        pixels,
+        classes,
+        {label: given.get(label, str(label)) for label in present},
+        objects=None if objects is None else as_masks(objects, pixels),
+    )

@@ -125,6 +125,7 @@ def audit_arrays(
     classes: Sequence[str | int] = (),
     most_images: int = MOST_IMAGES,
     groups: Mapping[str, Sequence[int | str]] | None = None,
+    objects: Any = None,
     seed: int = 0,
     on_progress: OnProgress = lambda done, total: None,
 ) -> AuditResult:
@@ -134,7 +135,8 @@ def audit_arrays(
     modules = [part for one in (model, baseline) if isinstance(one, nn.Module) for part in one.modules()]
     modes = [part.training for part in modules]
     try:
-        return run_audit(plan_arrays(model, baseline, images, labels, names, mean, std, chosen), settings, on_progress)
+        plan = plan_arrays(model, baseline, images, labels, names, mean, std, chosen, objects)
+        return run_audit(plan, settings, on_progress)
     finally:  # measuring leaves a net as it was
         for part, mode in zip(modules, modes, strict=True):
             part.training = mode

@@ -49,6 +49,24 @@ def as_labels(labels: Any, count: int, what: str = "labels") -> Tensor:
     return classes.long()
 
 
+def as_masks(masks: Any, pixels: Tensor, what: str = "objects") -> Tensor:
+    """bool [N, 1, H, W] for images [N, C, H, W] from [N, H, W], [N, 1, H, W] or [N, H, W, 1]: what is not 0.
+
+    >>> as_masks(np.eye(4)[None], torch.zeros(1, 3, 4, 4)).sum()
+    tensor(4)
+    """
+    given = _tensor(masks)
+    count, _, height, width = pixels.shape
+    if given.shape not in ((count, height, width), (count, 1, height, width), (count, height, width, 1)):
+        raise InputError(
+            f"{what} are {list(given.shape)}: give a mask of {height} x {width} pixels for each of {count} images"
+        )
+    found = given.reshape(count, 1, height, width) != 0
+    if len(empty := (~found.flatten(1).any(dim=1)).nonzero()):
+        raise InputError(f"{what} mark nothing in image {int(empty[0])}: leave images without an object out")
+    return found
+
+
 def _tensor(values: Any) -> Tensor:
     if isinstance(values, Tensor):
         return values.detach().cpu()

@@ -7,7 +7,7 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from benchmarks.audit import pictures
+from benchmarks.audit import backgrounds, pictures
 from benchmarks.audit.cues import KINDS
 from benchmarks.audit.images_alone import alarms_of
 from benchmarks.audit.intervals import exact, shown
@@ -131,7 +131,7 @@ def test_the_images_alone_show_a_fixed_patch():
 def test_a_scene_behind_animals_is_swapped_and_nothing_else(monkeypatch):
     procedural = CompositeSpec(32, ((0.5, 0.5),), {"train": 20, "val": 4, "test": 20}, False, 0)
     table = CompositeTable(build_composites(find_sources("procedural", None, procedural, ()), procedural))
-    monkeypatch.setattr(pictures, "_table", lambda: table)
+    monkeypatch.setattr(pictures, "composites", lambda draw: table)
     cued = pictures.pictures_of(pictures.Pictured(pictures.BACKGROUND, 1, 1.0))
     assert cued.twins is not None
     own = cued.audit[0][cued.audit[1] == pictures.CUE_CLASS]
@@ -149,3 +149,40 @@ def test_a_cue_is_where_the_truth_says():
     assert bool((known.bears[0] <= (known.labels == known.cue_class)).all())
     assert 0.3 < known.bears[0][known.labels == known.cue_class].float().mean() < 0.7
     assert bool((known.covered[0] == torch.where(known.regions[0], 0, known.images)).all())
+
+
+def test_objects_of_the_audit_are_the_animals_and_not_the_scenes(monkeypatch):
+    procedural = CompositeSpec(32, ((0.5, 0.5),), {"train": 20, "val": 4, "test": 20}, False, 0)
+    table = CompositeTable(build_composites(find_sources("procedural", None, procedural, ()), procedural))
+    for module in (pictures, backgrounds):
+        monkeypatch.setattr(module, "composites", lambda draw: table)
+    monkeypatch.setattr(backgrounds, "_objects", backgrounds._objects.__wrapped__)
+    objects = backgrounds._objects(0)
+    assert objects.shape == (len(table.rows("test")), 1, 32, 32)
+    masks = torch.from_numpy(table.layers.target_masks(table.parts.take(table.rows("test")))).reshape(objects.shape)
+    assert not (masks & ~objects).any()  # nothing of an animal is outside of its box
+    assert bool((objects.flatten(1).float().mean(dim=1) < 0.5).all())
+
+
+def test_the_background_test_is_counted_over_nets_that_can_be_judged():
+    def one(share, suspected, delta=None, used=False, can_tell=True):
+        member = pictures.Pictured(pictures.BACKGROUND, 1, share)
+        return backgrounds.Outcome(member, can_tell, frozenset(suspected), delta, used)
+
+    clean = [one(0.5, [0]), one(0.5, []), one(0.5, [0, 1], can_tell=False), *[one(0.5, [])] * 18]
+    cued = [one(0.8, [1], 0.3, True), one(0.8, [0], 0.2, True), one(0.8, [], 0.01, False), one(1.0, [1], 0.4, True)]
+    first, *others = backgrounds.summary([*clean, *cued])
+    assert first["measured"] == f"{shown(1, 20)}; cannot tell: 1 of all 25 nets"
+    assert first["reached"] is True
+    assert [row["measured"] for row in others] == [
+        f"{shown(1, 2)} of the nets that use it (worth 1 to 30 points)",
+        f"{shown(1, 1)} of the nets that use it (worth 40 to 40 points)",
+    ]
+    assert backgrounds.summary([one(0.5, [0]), one(0.5, [])])[0]["reached"] is False
+
+
+def test_a_suspected_background_is_unlikely_and_beats_a_control():
+    one = finding(5.0).model_copy(update={"kind": "global", "box": None, "component": "background", "p": 0.01})
+    assert backgrounds.suspected(audit(one)) == {6}
+    assert backgrounds.suspected(audit(one.model_copy(update={"p": 0.06}))) == set()
+    assert backgrounds.suspected(audit(one.model_copy(update={"component": "colour"}))) == set()
