@@ -104,7 +104,7 @@ def audit(
     models, give --model and --data. All numbers are proxies, reported with three controls.
     """
     from einstellung.cli.probing import thread_count
-    from einstellung.cli.progress import progress_bar
+    from einstellung.cli.progress import progress_bar, report_progress
     from einstellung.experiments.audit_plans import Chosen, plan_folder
     from einstellung.experiments.audited_models import WeightsOptions
     from einstellung.experiments.auditing import run_audit
@@ -145,7 +145,10 @@ def audit(
     with torch_threads(thread_count(threads)), progress_bar("auditing", "audited") as on_progress:
         result = run_audit(plan, settings, on_progress)
     result = result.with_provenance(finish_record(record))
-    page = None if out is None else result.save(out)
+    page = None
+    if out is not None:
+        with report_progress():
+            page = result.save(out)
     if as_json:
         print_json(result.to_json() | ({"report": str(page)} if page is not None else {}))
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -41,6 +42,7 @@ from einstellung.results.audit_files import (
 from einstellung.timeline import Timeline
 
 OnProgress = Callable[[int, int], object]
+_REST = 0.05  # of a model's passes: what follows the last model, the comparison with baselines and the images alone
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,13 @@ def run_audit(
     audits: dict[str, ModelAudit] = {}
     rows: list[dict[str, Any]] = []
     arrays: dict[str, Any] = {}
+    expected = 0
+
+    def of_model(place: int, done: int, total: int) -> None:
+        nonlocal expected
+        expected = round((len(plan.models) + _REST) * total)
+        on_progress(place * total + done, expected)
+
     with plan.threads():
         for place, one in enumerate(plan.models):
             model = plan.loaders[one.name]()
@@ -162,7 +171,7 @@ def run_audit(
                 images.labels,
                 images.class_names,
                 settings,
-                lambda done, total, place=place: on_progress(place * total + done, len(plan.models) * total),  # type: ignore[misc]
+                partial(of_model, place),
                 baseline=None if one.baseline is None else plan.loaders[one.baseline](),
                 objects=images.objects,
             )
@@ -170,6 +179,8 @@ def run_audit(
             arrays |= pictures_of(place, model, audits[one.name], images.images, images.labels)
         relative = _relative_index(plan, audits, settings)
         data = predictive_windows(images.images, images.labels, max(settings.budgets), images.file_sizes)
+        if expected:
+            on_progress(expected, expected)
     audit = AuditFile(
         models={name: _in_stored_pixels(one, images) for name, one in audits.items()},
         relative=relative,

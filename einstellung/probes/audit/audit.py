@@ -26,8 +26,11 @@ from einstellung.probes.audit.data_map import data_map
 from einstellung.probes.audit.examination import FILLINGS, Examined, examine, examine_moving
 from einstellung.probes.audit.localised import RECIPIENTS, Candidate, fixed_candidates, own_windows, refine
 from einstellung.probes.audit.model import AuditedModel
+from einstellung.probes.audit.progress import StageProgress
 from einstellung.probes.audit.proxies import (
     ATTRIBUTIONS,
+    IMAGES_PER_CLASS,
+    PASSES_PER_ATTRIBUTION,
     attribution_maps,
     captum_missing,
     occlusion_maps,
@@ -201,36 +204,60 @@ class _Search:
         self.left_out: list[str] = []
         self.searched_map: TransplantMap
         self.searched_windows: list[Box] | None = None
-        # one forward pass per window and image, and about as many again for what follows
-        self.total = 2 * len(self.windows) * len(predicted)
-        self.start, self.on_progress = predicted.model.images_seen, on_progress
+        self.progress = StageProgress(predicted.model, self._expected_passes(), on_progress)
 
-    def progress(self, _: int = 0) -> None:
-        done = self.predicted.model.images_seen - self.start
-        self.on_progress(min(done, self.total - 1), self.total)
+    def _expected_passes(self) -> dict[str, float]:
+        """Forward passes by stage; those per image without a formula were measured on nets of eight classes."""
+        images, proxies = len(self.predicted), self.settings.proxies
+        mapped = min(images / 2, IMAGES_PER_CLASS * len(self.predicted.classes))
+        masked = len(self.settings.budgets) * images / 2
+        height, width = self.predicted.images.shape[-2:]
+        occluders = len(grid(height, width, self.sides[0]))
+        return {
+            "search": len(self.windows) * images / 2,
+            "occlusion": (occluders * mapped + masked) * ("occlusion" in proxies),
+            "attribution": (PASSES_PER_ATTRIBUTION * mapped + 2 * masked) * ("attribution" in proxies),
+            "replacement": 4.0 * images * ("replacement" in proxies),
+            "judgement": len(self.windows) * images / 2,
+            "boxes": 10.0 * images,
+            "controls": 17.0 * images,
+            "moving": 18.0 * images,
+            "whole image": 12.0 * images,
+            "background": 2.5 * images * (self.predicted.objects is not None),
+        }
 
     def run(self, names: Mapping[int, str]) -> list[Finding]:
-        side = self.sides[-1]
-        searched = transplant_map(self.searched, self.windows, self.draws, self.progress)
+        side, progress = self.sides[-1], self.progress
+        progress.begin("search")
+        searched = transplant_map(self.searched, self.windows, self.draws, progress.update)
         self.searched_map = searched
         seen = self._seen_by_others(side)
         if "replacement" in self.settings.proxies:
+            progress.begin("replacement")
             draws = np.random.default_rng([self.settings.seed, len(self.predicted), 1])
             self.rows += replacement_rows(self.judged, self.searched, searched, max(self.settings.budgets), draws)
-        judged = transplant_map(self.judged, self.windows, self.draws, self.progress)
+        progress.begin("judgement")
+        judged = transplant_map(self.judged, self.windows, self.draws, progress.update)
+        progress.begin("boxes")
         candidates = self._refined(fixed_candidates(self.searched, searched, seen))
-        fixed = [examine(self.judged, judged, self.predicted, one, self.draws) for one in candidates]
-        self.progress()
+        progress.begin("controls")
+        fixed = []
+        for number, one in enumerate(candidates, start=1):
+            fixed.append(examine(self.judged, judged, self.predicted, one, self.draws))
+            progress.step(number, len(candidates))
+        progress.begin("moving")
         moving = examine_moving(self.judged, own_windows(self.judged, judged, self.draws), self.draws)
-        self.progress()
+        progress.begin("whole image")
         components = examine_components(self.judged, self.draws)
+        progress.begin("background")
         backgrounds = examine_backgrounds(self.judged, self.draws)
-        self.on_progress(self.total, self.total)
-        return [
+        found = [
             *(self._region(one, names) for one in (*fixed, *moving)),
             *(self._component(one, names) for one in components),
             *(self._background(one, names) for one in backgrounds),
         ]
+        progress.finish()
+        return found
 
     def _seen_by_others(self, side: int) -> list[tuple[int, Box, str]]:
         """Windows proposed by the data alone, occlusion and attribution; their masks' deltas on the other half."""
@@ -247,11 +274,12 @@ class _Search:
             if score.window is not None and score.value > 2 * score.distant
         ]
         if "occlusion" in self.settings.proxies:
+            self.progress.begin("occlusion")
             maps = occlusion_maps(self.searched, self.sides[0], self.draws)
             self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
             seen += windows_of(maps, side)
-            self.progress()
         if "attribution" in self.settings.proxies:
+            self.progress.begin("attribution")
             missing = captum_missing()
             if missing is None and not self.predicted.model.differentiable(self.predicted.images):
                 missing = f"attribution was skipped: no gradient of {self.predicted.model.name} reaches its input"
@@ -262,7 +290,6 @@ class _Search:
                 maps = attribution_maps(self.searched, method, self.draws)
                 self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
                 seen += windows_of(maps, side)
-            self.progress()
         return seen
 
     def _refined(self, seeds: Sequence[Candidate]) -> list[Candidate]:
@@ -275,7 +302,8 @@ class _Search:
             worth.append(float(pulls(predicted, rows, seed.box, seed.classes, 2, self.draws).mean()))
         kept: list[Candidate] = []
         ranked = np.argsort(-np.array(worth)).tolist()
-        for place in [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if DATA_ALONE in seeds[one].seen_by)]:
+        best = [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if DATA_ALONE in seeds[one].seen_by)]
+        for number, place in enumerate(best, start=1):
             fitted = refine(predicted, seeds[int(place)], self.draws)
             assert fitted.box is not None
             same = [
@@ -285,7 +313,7 @@ class _Search:
             ]
             if not same:
                 kept.append(fitted)
-            self.progress()
+            self.progress.step(number, len(best))
         return kept
 
     def _region(self, one: Examined, names: Mapping[int, str]) -> Finding:

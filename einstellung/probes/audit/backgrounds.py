@@ -16,7 +16,7 @@ from torch import Tensor
 from einstellung.cues import cover
 from einstellung.probes.audit.examination import FILLINGS, LEVEL, above, positive, upper
 from einstellung.probes.audit.model import Floats
-from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, foreign_donors
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, foreign_donors, of_the_same_class
 
 BACKGROUND = "background"
 CONSTRUCTION = "background replaced by the inpainted one of an image of another class"
@@ -83,15 +83,6 @@ def other_backgrounds(predicted: PredictedImages, partners: Ints) -> Tensor:
     assert predicted.objects is not None
     empty = cover("inpaint", predicted.images, predicted.objects, torch.arange(len(predicted)))
     return torch.where(predicted.objects, predicted.images, empty[torch.from_numpy(partners)])
-
-
-def of_the_same_class(labels: Ints, draws: np.random.Generator) -> Ints:
-    """Another image of the same class for every image."""
-    partner = np.empty(len(labels), dtype=np.int64)
-    for label in np.unique(labels):
-        rows = draws.permutation(np.flatnonzero(labels == label))
-        partner[rows] = np.roll(rows, 1)
-    return partner
 
 
 def examine_backgrounds(predicted: PredictedImages, draws: np.random.Generator) -> list[ExaminedBackground]:

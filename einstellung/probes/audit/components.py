@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.probes.audit.examination import SMALLEST_PULL, above, positive, upper
-from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, foreign_donors
+from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, foreign_donors, of_the_same_class
 
 REPLACED = "replaced"  # by the component of an image of another class
 SAME = "of its own class"
@@ -157,7 +157,7 @@ def examine_components(
         fall = {REPLACED: np.mean(falls, axis=0)}
         lost = {REPLACED: np.mean(losts, axis=0)}
         after = predicted.model.probabilities(
-            exchanged(name, predicted.images, predicted.images[torch.from_numpy(_same(labels, draws))])
+            exchanged(name, predicted.images, predicted.images[torch.from_numpy(of_the_same_class(labels, draws))])
         )
         fall[SAME], lost[SAME] = predicted.before[rows, labels] - after[rows, labels], _lost(predicted, after)
         for removal, take_away in removals.items():
@@ -200,12 +200,3 @@ def _mean_of(values: Doubles) -> float:
 def _lost(predicted: PredictedImages, after: np.ndarray) -> Doubles:
     right = (predicted.before.argmax(axis=1) == predicted.labels) * 1.0
     return np.asarray(right - (after.argmax(axis=1) == predicted.labels))
-
-
-def _same(labels: Ints, draws: np.random.Generator) -> Ints:
-    """Another image of the same class for every image."""
-    partner = np.empty(len(labels), dtype=np.int64)
-    for label in np.unique(labels):
-        rows = draws.permutation(np.flatnonzero(labels == label))
-        partner[rows] = np.roll(rows, 1)
-    return partner

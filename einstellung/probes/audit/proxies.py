@@ -25,6 +25,7 @@ from einstellung.results.audit_files import ProxyRow
 
 IMAGES_PER_CLASS = 10  # whose maps are averaged
 _STEPS = 8  # of the path that gradients are integrated along
+PASSES_PER_ATTRIBUTION = 3 * (_STEPS + 1)  # per image, both methods: a pass back costs about two forward
 _POOLED = 8  # maps are compared at 8x8
 ATTRIBUTIONS = ("integrated gradients", "gradient x input")
 

@@ -13,10 +13,10 @@ import torch
 from torch import Tensor
 
 from einstellung.cues import cover
-from einstellung.probes.audit.backgrounds import of_the_same_class, other_backgrounds
+from einstellung.probes.audit.backgrounds import other_backgrounds
 from einstellung.probes.audit.components import CONSTRUCTION, exchanged
 from einstellung.probes.audit.proxies import changed_row
-from einstellung.probes.audit.transplants import Ints, PredictedImages, TransplantMap, foreign_donors
+from einstellung.probes.audit.transplants import Ints, PredictedImages, TransplantMap, foreign_donors, of_the_same_class
 from einstellung.probes.audit.windows import mask_of, pasted
 from einstellung.results.audit_files import ProxyRow
 

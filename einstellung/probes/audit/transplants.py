@@ -90,6 +90,19 @@ def foreign_donors(labels: Ints, draws: np.random.Generator) -> Ints:
     return donors
 
 
+def of_the_same_class(labels: Ints, draws: np.random.Generator) -> Ints:
+    """Another image of the same class for every image.
+
+    >>> of_the_same_class(np.array([0, 1, 0, 1]), np.random.default_rng(0)).tolist()
+    [2, 3, 0, 1]
+    """
+    partner = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        rows = draws.permutation(np.flatnonzero(labels == label))
+        partner[rows] = np.roll(rows, 1)
+    return partner
+
+
 @dataclass(frozen=True)
 class TransplantMap:
     """For every window and image: the donor of its content, and the class probabilities afterwards."""
