@@ -42,6 +42,7 @@ VERBS = {
     "gate": "benchmarks.gate",
     "start-up": "benchmarks.start_up",
     "attention": "benchmarks.attention",
+    "probes": "benchmarks.probes",
     "verdicts": "benchmarks.verdicts",
     "demo": "benchmarks.demo",
     "audit": "benchmarks.audit",
