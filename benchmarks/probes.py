@@ -24,7 +24,16 @@ def measure(short: bool) -> dict[str, Any]:
             nonlocal count
             count += 1
             out = Path(folder) / str(count)
-            command = [sys.executable, "-m", "benchmarks.einstellung_command", "run", *STUDY, *options, "--out", str(out)]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.einstellung_command",
+                "run",
+                *STUDY,
+                *options,
+                "--out",
+                str(out),
+            ]
             return core_seconds(lambda: subprocess.run(command, check=True, capture_output=True))
 
         took = in_turn({"with": lambda: run("--set", PROBES), "without": run}, 1 if short else REPEATS)

@@ -2,8 +2,8 @@
 
     python -m benchmarks.audit.imagenet --out results/imagenet
 
-Audits EfficientNet-Lite0 on one picture per class of ImageNet, in groups of classes, twice: as they are, and with the watermark of
-ImageNet-W on the pictures of one group. Prints what the watermark does there, whatever the audit finds.
+Audits EfficientNet-Lite0 on one picture per class of ImageNet, in groups of classes, twice: as they are, and with the watermark
+of ImageNet-W on the pictures of one group. Prints what the watermark does there, whatever the audit finds.
 """
 
 from __future__ import annotations

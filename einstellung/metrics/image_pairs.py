@@ -1,7 +1,7 @@
 """Predictions image by image: the same images under two conditions, matched by their identity, never by position.
 
 A run's predictions are a table with the columns ``split``, ``index`` (the image's identity in its data set), ``label`` and
-``prediction``.
+``prediction``, divided into splits once (:func:`by_split`).
 """
 
 from __future__ import annotations
@@ -19,58 +19,83 @@ from einstellung.timeline import Run
 PREDICTION_COLUMNS = ("split", "index", "label", "prediction")
 
 IntArray = npt.NDArray[np.int64]
-Predictions = Mapping[Run, pd.DataFrame]
+
+
+@dataclass(frozen=True, eq=False)
+class SplitPredictions:
+    """The predictions for the images of one split, in the order in which they were stored."""
+
+    index: IntArray
+    label: IntArray
+    prediction: IntArray
+
+
+RunPredictions = Mapping[str, SplitPredictions]  # by split
+Predictions = Mapping[Run, RunPredictions]
 
 
 @dataclass(frozen=True)
 class ImagePairs:
-    """What a model said about the same images under two conditions, with their labels."""
+    """What a model predicted for the same images under two conditions, with their labels."""
 
     label: IntArray
     first: IntArray
     second: IntArray
 
 
-def of_split(frame: pd.DataFrame, split: str) -> pd.DataFrame | None:
-    """The rows of one split by the images' identities; None where the split was not stored."""
-    rows = frame[frame["split"] == split]
-    return rows.set_index("index") if len(rows) else None
+def by_split(table: pd.DataFrame) -> RunPredictions:
+    """The rows of every split, in their order.
+
+    >>> rows = [("a", 7, 0, 1), ("b", 7, 0, 0), ("a", 5, 1, 1)]
+    >>> by_split(pd.DataFrame(rows, columns=PREDICTION_COLUMNS))["a"].index.tolist()
+    [7, 5]
+    """
+    numbers, names = pd.factorize(table["split"])
+    order = np.argsort(numbers, kind="stable")
+    ends = np.cumsum(np.bincount(numbers, minlength=len(names)))[:-1]
+    columns = [np.split(table[name].to_numpy(dtype=np.int64)[order], ends) for name in PREDICTION_COLUMNS[1:]]
+    return {str(name): SplitPredictions(*parts) for name, *parts in zip(names, *columns, strict=True)}
 
 
-def paired(frame: pd.DataFrame, first: str, second: str) -> ImagePairs | None:
+def paired(run: RunPredictions, first: str, second: str) -> ImagePairs | None:
     """Two splits that hold the same images, joined by identity; None where one of them was not stored.
 
     Other images, an image twice, or an image with two labels are an :class:`~einstellung.errors.InputError`: there is no
     pair to test.
 
     >>> rows = [("a", 7, 0, 0), ("a", 9, 1, 0), ("b", 9, 1, 1), ("b", 7, 0, 0)]
-    >>> pairs = paired(pd.DataFrame(rows, columns=PREDICTION_COLUMNS), "a", "b")
+    >>> pairs = paired(by_split(pd.DataFrame(rows, columns=PREDICTION_COLUMNS)), "a", "b")
     >>> pairs.label.tolist(), pairs.first.tolist(), pairs.second.tolist()
     ([0, 1], [0, 0], [0, 1])
     """
-    one, other = of_split(frame, first), of_split(frame, second)
+    one, other = run.get(first), run.get(second)
     if one is None or other is None:
         return None
+    orders = []
     for split, rows in ((first, one), (second, other)):
-        if not rows.index.is_unique:
-            raise InputError(f"{split} contains image {rows.index[rows.index.duplicated()][0]} twice")
-    if len(one) != len(other) or not one.index.isin(other.index).all():
-        alone = one.index.symmetric_difference(other.index)
+        order = np.argsort(rows.index, kind="stable")
+        again = np.flatnonzero(np.diff(rows.index[order]) == 0)
+        if len(again):
+            raise InputError(f"{split} contains image {rows.index[order[again + 1].min()]} twice")
+        orders.append(order)
+    own, theirs = orders
+    if not np.array_equal(one.index[own], other.index[theirs]):
+        alone = np.setxor1d(one.index, other.index)
         raise InputError(
-            f"{first} and {second} do not contain the same images ({len(one)} and {len(other)}, "
+            f"{first} and {second} do not contain the same images ({len(one.index)} and {len(other.index)}, "
             f"{len(alone)} in only one of them, e.g. image {alone[0]})"
         )
-    other = other.loc[one.index]
-    differing = one["label"].to_numpy() != other["label"].to_numpy()
-    if differing.any():
-        raise InputError(f"image {one.index[differing][0]} has one label in {first} and another in {second}")
-    columns = (one["label"], one["prediction"], other["prediction"])
-    return ImagePairs(*(column.to_numpy(dtype=np.int64) for column in columns))
+    match = np.empty_like(own)
+    match[own] = theirs
+    differing = np.flatnonzero(one.label != other.label[match])
+    if len(differing):
+        raise InputError(f"image {one.index[differing[0]]} has one label in {first} and another in {second}")
+    return ImagePairs(one.label, one.prediction, other.prediction[match])
 
 
-def matching(frame: pd.DataFrame, first: str, second: str) -> ImagePairs | None:
+def matching(run: RunPredictions, first: str, second: str) -> ImagePairs | None:
     """As :func:`paired`, but None where the two do not match either."""
     try:
-        return paired(frame, first, second)
+        return paired(run, first, second)
     except InputError:
         return None

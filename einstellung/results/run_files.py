@@ -12,7 +12,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.foreign_files import open_regular
-from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions, by_split
 from einstellung.npz import Arrays, read_npz
 from einstellung.results.folder import read_status
 from einstellung.timeline import Run
@@ -103,7 +103,7 @@ def read_predictions(
         if path.relative_to(results).as_posix() in left_out:
             continue
         try:
-            found[run] = read_prediction_file(path)
+            found[run] = by_split(read_prediction_file(path))
         except InputError as error:
             where = path.relative_to(results).as_posix()
             problems.append(f"{where} {error}; {so.format(run=f'{run[0]} seed {run[1]}')}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, RunPredictions, by_split
 
 Rows = list[tuple[str, int, int, int]]
 
@@ -17,7 +17,11 @@ def split(name: str, said: Sequence[int], labels: Sequence[int] | int = 0, first
     return [(name, first + place, label, word) for place, (label, word) in enumerate(zip(own, said, strict=True))]
 
 
-def predictions(*splits: Rows) -> pd.DataFrame:
+def predictions(*splits: Rows) -> RunPredictions:
+    return by_split(table(*splits))
+
+
+def table(*splits: Rows) -> pd.DataFrame:
     return pd.DataFrame([row for rows in splits for row in rows], columns=list(PREDICTION_COLUMNS))
 
 

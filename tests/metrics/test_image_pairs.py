@@ -5,17 +5,16 @@ from __future__ import annotations
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.metrics.image_pairs import matching, paired
+from einstellung.metrics.image_pairs import by_split, matching, paired
 from einstellung.timeline import SC_MASK, SC_PATCH
 
-from .predictions import predictions, split
+from .predictions import predictions, split, table
 
 
 def test_pairs_follow_identity_whatever_the_order():
-    frame = predictions(split(SC_PATCH, [0, 1, 2], [0, 1, 2]), split(SC_MASK, [5, 6, 7], [0, 1, 2]))
-    shuffled = frame.iloc[[0, 1, 2, 5, 3, 4]]
-    for table in (frame, shuffled):
-        pairs = paired(table, SC_PATCH, SC_MASK)
+    rows = table(split(SC_PATCH, [0, 1, 2], [0, 1, 2]), split(SC_MASK, [5, 6, 7], [0, 1, 2]))
+    for order in ([0, 1, 2, 3, 4, 5], [0, 1, 2, 5, 3, 4], [4, 0, 5, 1, 3, 2]):
+        pairs = paired(by_split(rows.iloc[order]), SC_PATCH, SC_MASK)
         assert (pairs.label.tolist(), pairs.first.tolist(), pairs.second.tolist()) == ([0, 1, 2], [0, 1, 2], [5, 6, 7])
 
 

@@ -20,11 +20,18 @@ def write_run(results, name, content, file="predictions.csv"):
     (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
 
 
+def same(read, frame):
+    """Whether every split has the rows of the frame, in their order."""
+    return {
+        split: np.stack([own.index, own.label, own.prediction], axis=1).tolist() for split, own in read.items()
+    } == {split: own[["index", "label", "prediction"]].to_numpy().tolist() for split, own in frame.groupby("split")}
+
+
 def test_predictions_are_read_by_method_and_seed(tmp_path):
     write_run(tmp_path, "ewc_on-seed42", prediction_frame().to_csv(index=False))
     found, problems = read_predictions(tmp_path, [("ewc_on", 42)])
     assert problems == []
-    assert found["ewc_on", 42].equals(prediction_frame())
+    assert same(found["ewc_on", 42], prediction_frame())
 
 
 def test_where_the_last_epoch_counts_its_predictions_are_read(tmp_path):
@@ -35,9 +42,9 @@ def test_where_the_last_epoch_counts_its_predictions_are_read(tmp_path):
     runs = [("ewc_on", 42), ("sgd", 1)]
     found, problems = read_predictions(tmp_path, runs, last=True)
     assert problems == []
-    assert found["ewc_on", 42].equals(later)
-    assert found["sgd", 1].equals(prediction_frame())  # made before they were kept
-    assert read_predictions(tmp_path, runs)[0]["ewc_on", 42].equals(prediction_frame())
+    assert same(found["ewc_on", 42], later)
+    assert same(found["sgd", 1], prediction_frame())  # made before they were kept
+    assert same(read_predictions(tmp_path, runs)[0]["ewc_on", 42], prediction_frame())
 
 
 @pytest.mark.parametrize(

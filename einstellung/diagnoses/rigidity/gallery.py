@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.rigidity.card import RigidityCard
+from einstellung.metrics.image_pairs import RunPredictions
 from einstellung.report.pictures import PictureRow, png_uri, read_samples
 from einstellung.timeline import SC_MASK, SC_PATCH
 
@@ -32,8 +32,8 @@ def make_gallery(evidence: Evidence, card: RigidityCard) -> dict[str, Any] | Non
     index, labels = samples["gallery_index"].tolist(), samples["gallery_labels"].tolist()
     found, _ = evidence.runs.predictions(last=card.final == "last")
     runs = [
-        {"method": method, "seed": str(seed), **{name: _said(frame, name, index) for name in _SPLITS}}
-        for (method, seed), frame in found.items()
+        {"method": method, "seed": str(seed), **{name: _said(own, name, index) for name in _SPLITS}}
+        for (method, seed), own in found.items()
         if method in card.methods
     ]
     if not any(said is not None for run in runs for said in run["patched"]):
@@ -55,7 +55,9 @@ def _samples(evidence: Evidence) -> Mapping[str, np.ndarray]:
     return read_samples(path) if path is not None else {}
 
 
-def _said(frame: pd.DataFrame, variant: str, index: list[int]) -> list[int | None]:
+def _said(run: RunPredictions, variant: str, index: list[int]) -> list[int | None]:
     """The predictions for these images, in their order."""
-    rows = frame[frame["split"] == _SPLITS[variant]].set_index("index")["prediction"]
-    return [int(rows.loc[one]) if one in rows.index else None for one in index]
+    if (rows := run.get(_SPLITS[variant])) is None:
+        return [None] * len(index)
+    said = dict(zip(rows.index.tolist(), rows.prediction.tolist(), strict=True))
+    return [said.get(one) for one in index]

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from einstellung.checks import Check
 from einstellung.diagnoses.rigidity.card import (
@@ -20,7 +19,7 @@ from einstellung.diagnoses.rigidity.card import (
 )
 from einstellung.diagnoses.rigidity.splits import SAME_IMAGES, SPLIT_OF
 from einstellung.errors import InputError
-from einstellung.metrics.image_pairs import ImagePairs, IntArray, Predictions, matching, of_split, paired
+from einstellung.metrics.image_pairs import ImagePairs, IntArray, Predictions, RunPredictions, matching, paired
 from einstellung.metrics.statistics import holm, mcnemar_exact, summarise
 from einstellung.timeline import NSC, NSC_PATCHED, SC_MASK, SC_PATCH, Run
 
@@ -32,9 +31,9 @@ SAME_ACCURACY = 1e-6  # a timeline may have been rounded on its way through a fi
 def per_image(predictions: Predictions) -> PerImage:
     """Both readings of every run: ``masking`` by method and seed, ``cue_effect`` by method.
 
+    >>> from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, by_split
     >>> rows = [("T2_shortcut_normal", 3, 0, 0), ("T2_shortcut_masked", 3, 0, 1)]
-    >>> table = pd.DataFrame(rows, columns=["split", "index", "label", "prediction"])
-    >>> record = per_image({("sgd", 42): table})
+    >>> record = per_image({("sgd", 42): by_split(pd.DataFrame(rows, columns=PREDICTION_COLUMNS))})
     >>> record.masking["sgd"][42].only_patched, record.cue_effect["sgd"].SC_mask.mean
     (1, 0.0)
     """
@@ -66,8 +65,8 @@ def masking_of_runs(predictions: Predictions) -> dict[Run, Masking]:
     """:func:`masking` of every run that stored both splits, corrected by Holm over all of them."""
     found = {
         run: masking(pairs)
-        for run, frame in predictions.items()
-        if (pairs := matching(frame, SC_PATCH, SC_MASK)) is not None
+        for run, own in predictions.items()
+        if (pairs := matching(own, SC_PATCH, SC_MASK)) is not None
     }
     corrected = holm([counts.p for counts in found.values()])
     return {run: replace(counts, p_holm=p) for (run, counts), p in zip(found.items(), corrected, strict=True)}
@@ -81,8 +80,9 @@ def macro_accuracy(label: npt.ArrayLike, prediction: npt.ArrayLike) -> float:
     >>> macro_accuracy([0, 0, 0, 1], [0, 0, 0, 0])
     0.5
     """
-    right = pd.Series(np.asarray(prediction) == np.asarray(label))
-    return float(right.groupby(np.asarray(label)).mean().mean())
+    _, classes, counts = np.unique(np.asarray(label), return_inverse=True, return_counts=True)
+    right = np.bincount(classes, weights=np.asarray(prediction) == np.asarray(label))
+    return float((right / counts).mean())
 
 
 def pull(pairs: ImagePairs, shortcut_classes: IntArray) -> Pull:
@@ -110,17 +110,17 @@ def pull(pairs: ImagePairs, shortcut_classes: IntArray) -> Pull:
     )
 
 
-def cue_effect(frame: pd.DataFrame) -> CueEffect | None:
+def cue_effect(run: RunPredictions) -> CueEffect | None:
     """Read one run's predictions. The shortcut classes are the labels of the SC split; None where it was not stored."""
-    patched = of_split(frame, SC_PATCH)
+    patched = run.get(SC_PATCH)
     if patched is None:
         return None
-    accuracy: dict[str, float | None] = {"SC_patch": macro_accuracy(patched["label"], patched["prediction"])}
+    accuracy: dict[str, float | None] = {"SC_patch": macro_accuracy(patched.label, patched.prediction)}
     for key in PLACEMENTS[1:]:
-        pairs = matching(frame, SC_PATCH, SPLIT_OF[key])
+        pairs = matching(run, SC_PATCH, SPLIT_OF[key])
         accuracy[key] = None if pairs is None else macro_accuracy(pairs.label, pairs.second)
-    foreign = matching(frame, NSC, NSC_PATCHED)
-    own = np.unique(patched["label"].to_numpy(dtype=np.int64))
+    foreign = matching(run, NSC, NSC_PATCHED)
+    own = np.unique(patched.label)
     pulled = None if foreign is None else pull(foreign, own)
     called = (None, None, None) if pulled is None else (pulled.without_cue, pulled.with_cue, pulled.difference)
     return CueEffect(**accuracy, **dict(zip(PULL, called, strict=True)), pull_test=pulled)
@@ -128,7 +128,7 @@ def cue_effect(frame: pd.DataFrame) -> CueEffect | None:
 
 def cue_effect_of_runs(predictions: Predictions) -> dict[Run, CueEffect]:
     """:func:`cue_effect` of every run that has one; the tests of the pull are corrected by Holm over all of them."""
-    found = {run: effect for run, frame in predictions.items() if (effect := cue_effect(frame)) is not None}
+    found = {run: effect for run, own in predictions.items() if (effect := cue_effect(own)) is not None}
     tests = [effect.pull_test for effect in found.values()]
     corrected = holm([test.p if test is not None else None for test in tests])
     return {
@@ -148,19 +148,19 @@ def over_seeds(effects: Mapping[int, CueEffect]) -> CueEffectOverSeeds:
     return CueEffectOverSeeds(n_seeds=len(effects), per_seed=effects, **summaries)
 
 
-def per_image_checks(predictions: Predictions, card: RigidityCard) -> list[Check]:
-    """Are the images paired, and are the predictions those of the scored checkpoint?"""
-    return [same_images(predictions), same_checkpoint(predictions, card)]
+def per_image_checks(predictions: Predictions, read: PerImage, card: RigidityCard) -> list[Check]:
+    """Are the images paired, and are the predictions those of the scored checkpoint? ``read``: what they say."""
+    return [same_images(predictions), same_checkpoint(read, card)]
 
 
 def same_images(predictions: Predictions) -> Check:
     """Splits that show the same images under two conditions do so in every run; those that do not are named."""
     name = "paired predictions are of the same images"
     problems, compared = [], 0
-    for (method, seed), frame in predictions.items():
+    for (method, seed), own in predictions.items():
         for first, second in SAME_IMAGES:
             try:
-                compared += paired(frame, first, second) is not None
+                compared += paired(own, first, second) is not None
             except InputError as error:
                 problems.append(f"{method} seed {seed}: {error}")
     if problems:
@@ -171,11 +171,12 @@ def same_images(predictions: Predictions) -> Check:
     return Check(name, True, f"{compared} pairs of splits in {len(predictions)} runs, matched by image index")
 
 
-def same_checkpoint(predictions: Predictions, card: RigidityCard) -> Check:
+def same_checkpoint(read: PerImage, card: RigidityCard) -> Check:
     """Accuracy recomputed from the predictions against the card's, for every run that has both."""
     name = "predictions are those of the scored checkpoint"
     compared, differing = 0, []
-    for run, effect in cue_effect_of_runs(predictions).items():
+    effects = {(method, seed): one for method, own in read.cue_effect.items() for seed, one in own.per_seed.items()}
+    for run, effect in effects.items():
         for key in ("SC_patch", "SC_mask"):
             said, scored = effect.value(key), _scored(card, run, key)
             if said is None or scored is None:

@@ -79,12 +79,13 @@ def with_run_files(card: RigidityCard, files: RunFiles) -> RigidityCard:
     """The card with what the run files add: predictions of single images, attention."""
     predictions, unread = files.predictions(last=card.final == "last")
     attention, unread_attention = attention_of(files)
-    checks = per_image_checks(predictions, card) if predictions else []
+    read = per_image(predictions) if predictions else None
+    checks = [] if read is None else per_image_checks(predictions, read, card)
     if not predictions:
         unread = [f"{one} (in {counted(len(unread), 'run')})" for one in unread[:1]]
     return card.model_copy(
         update={
-            "per_image": per_image(predictions) if predictions else None,
+            "per_image": read,
             "attention": attention_summary(attention) if attention else None,
             "checks": (*card.checks, *checks),
             "warnings": (*card.warnings, *unread, *unread_attention),

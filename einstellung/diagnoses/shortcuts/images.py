@@ -27,7 +27,7 @@ from einstellung.diagnoses.shortcuts.splits import group_split, subsets_of
 from einstellung.diagnoses.wording import listed, run_name
 from einstellung.metrics.clusters import cluster_bootstrap, percentile_interval
 from einstellung.metrics.curves import SAME_ACCURACY
-from einstellung.metrics.image_pairs import Predictions, of_split
+from einstellung.metrics.image_pairs import Predictions
 from einstellung.timeline import Run
 
 CHECK = "predictions come from the scored epoch, on the same images in every run"
@@ -117,26 +117,26 @@ def hits_of_runs(
     amiss = []
     for method, own in runs.items():
         for seed, run in own.items():
-            frame = predictions.get((method, seed))
+            stored = predictions.get((method, seed), {})
             hits: dict[Cell, Floats] = {}
             why = None
             for split in splits:
-                table = None if frame is None else of_split(frame, split)
-                if table is None:
+                rows = stored.get(split)
+                if rows is None:
                     why = f"no predictions for {split}"
                     break
-                by_class = {
-                    label: table[table["label"] == label].sort_index() for label in sorted(set(table["label"].tolist()))
-                }
+                order = np.argsort(rows.index, kind="stable")
+                by_class = {label: order[rows.label[order] == label] for label in np.unique(rows.label).tolist()}
                 right = {
-                    label: np.asarray(rows["prediction"] == label, dtype=np.float64) for label, rows in by_class.items()
+                    label: np.asarray(rows.prediction[places] == label, dtype=np.float64)
+                    for label, places in by_class.items()
                 }
                 acc, scored = float(np.mean([own.mean() for own in right.values()])), run.value(phase, split)
                 if scored is None or abs(acc - scored) > SAME_ACCURACY:
                     why = f"{split} {acc:.3f}, scored {'nothing' if scored is None else f'{scored:.3f}'}"
                     break
-                for label, rows in by_class.items():
-                    images = rows.index.to_numpy(dtype=np.int64)
+                for label, places in by_class.items():
+                    images = rows.index[places]
                     if not np.array_equal(identities.setdefault((split, label), images), images):
                         why = why or f"different images in {split}"
                     hits[split, label] = right[label]

@@ -243,6 +243,42 @@ class Naive:
             )
         return {method: None if own[method] is None else corrected[method] for method in methods}
 
+    def doubtful(self, method, classes=None):
+        """Whether the comparison cannot carry a certain pattern, however small its p is."""
+        if self.copied(method) or self.copied(self.baseline):
+            return True
+        pattern, found = self.pattern(method, classes), self.paired_values(method)
+        if pattern not in ("red-flag", "benign-avoidance", "shared-shortcut", "benign-transfer"):
+            return False
+        if max(fmean(found["SC_mask"]), fmean(found["SC_mask_S"])) <= self.floor(classes) + 1e-9:
+            return True
+        never = {own["censored"] for own in self.all_facts(method)}
+        if pattern == "benign-transfer":
+            return self.baseline in never or self.room(method) <= 1
+        return pattern != "shared-shortcut" and method in never
+
+    def copied(self, method):
+        """Whether two runs that change at all have the same T2 curves after the start."""
+        seen = []
+        for run in self.runs:
+            curves = {
+                key[3]: [(e, acc) for e, acc in sorted(points.items()) if e > 0]
+                for key, points in self.curves.items()
+                if key[:3] == (*run, "T2")
+            }
+            if run[0] == method and any(len({acc for _, acc in curve}) > 1 for curve in curves.values()):
+                seen.append(curves)
+        return any(one == other for one, other in itertools.combinations(seen, 2))
+
+    def room(self, method):
+        """By how many epochs a model could be sooner than the baseline: its first look is at the first epoch."""
+        rooms = []
+        for name, seed in self.runs:
+            if name == method and self.facts(name, seed)["AD"] is not None:
+                looks = [e for e in self.points(self.baseline, seed, "T2", PATCH) if e > 0]
+                rooms.append(self.time(self.baseline, seed) - min(looks))
+        return fmean(map(float, rooms)) - 1e-9
+
 
 def one_sided(values, side, bound, resolution=0.0):
     """A t test by scipy; where the grid is coarser than the spread, its t with the error that the grid leaves."""

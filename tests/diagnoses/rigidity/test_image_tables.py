@@ -11,6 +11,7 @@ import pytest
 from einstellung.diagnoses.rigidity.image_tables import cue_effect_seed_table, cue_effect_table, masking_table
 from einstellung.diagnoses.rigidity.images import per_image
 from einstellung.diagnoses.rigidity.tables import make_tables
+from einstellung.metrics.image_pairs import by_split
 from einstellung.report.table_formats import to_csv
 from einstellung.report.tables import Missing
 
@@ -21,7 +22,9 @@ WITHOUT_EXTRAS = {"T2_shortcut_elsewhere": None, "T2_nonshortcut_patched": None}
 
 def with_predictions(card, **runs):
     """``sgd_1=frame`` and so on: predictions by method and seed."""
-    images = per_image({(name.rpartition("_")[0], int(name.rpartition("_")[2])): frame for name, frame in runs.items()})
+    images = per_image(
+        {(name.rpartition("_")[0], int(name.rpartition("_")[2])): by_split(frame) for name, frame in runs.items()}
+    )
     return typed(card).model_copy(update={"per_image": images})
 
 

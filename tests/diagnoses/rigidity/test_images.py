@@ -7,7 +7,6 @@ from dataclasses import asdict
 from math import comb
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,26 +56,27 @@ def test_the_record_is_plain_json_by_method_and_seed():
 
 
 def test_predictions_of_the_scored_checkpoint_agree():
-    check = same_checkpoint(PREDICTIONS, card([(1, 0.8, 0.3), (2, 0.6, 0.6)]))
+    check = same_checkpoint(per_image(PREDICTIONS), card([(1, 0.8, 0.3), (2, 0.6, 0.6)]))
     assert (check.passed, check.detail) == (True, "4 accuracies recomputed from per-image predictions agree")
 
 
 def test_predictions_of_another_checkpoint_are_named():
     with_validation = card([(1, 0.8, 0.3), (2, 0.5, 0.6)], **{VAL: [0.1, 0.2]})
     assert with_validation.final == "best-val"
-    check = same_checkpoint(PREDICTIONS, with_validation)
+    check = same_checkpoint(per_image(PREDICTIONS), with_validation)
     assert check.passed is False
     assert check.detail == "sgd seed 2: SC_patch 0.600, scored 0.500"
 
 
 def test_where_the_last_epoch_is_scored_they_may_differ():
-    check = same_checkpoint(PREDICTIONS, card([(1, 0.8, 0.3), (2, 0.5, 0.6)]))
+    check = same_checkpoint(per_image(PREDICTIONS), card([(1, 0.8, 0.3), (2, 0.5, 0.6)]))
     assert check.passed is None
     assert "may be from an earlier one" in check.detail
 
 
 def test_both_checks_are_made_and_a_run_that_was_not_scored_is_left_alone():
-    checks = per_image_checks({**PREDICTIONS, ("gpm", 9): of_run(1, 1, 1, 1)}, card([(1, 0.8, 0.3)]))
+    predicted = {**PREDICTIONS, ("gpm", 9): of_run(1, 1, 1, 1)}
+    checks = per_image_checks(predicted, per_image(predicted), card([(1, 0.8, 0.3)]))
     assert [check.passed for check in checks] == [True, True]
 
 
@@ -103,7 +103,7 @@ def test_what_is_no_pair_is_named_with_its_run(masked, message):
 
 def test_the_check_counts_pairs_and_knows_when_there_are_none():
     nonshortcut = split(NSC, [5], 5, first=7) + split(NSC_PATCHED, [0], 5, first=7)
-    both = pd.concat([of_run(1, 1, 0, 0), predictions(nonshortcut)])
+    both = {**of_run(1, 1, 0, 0), **predictions(nonshortcut)}
     assert same_images({("sgd", 1): both}).detail.startswith("2 pairs of splits in 1 runs")
     assert same_images({("sgd", 1): predictions(split(SC_PATCH, [0]))}).passed is None
 

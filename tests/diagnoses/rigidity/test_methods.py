@@ -91,7 +91,8 @@ def agrees_on_the_pattern(found, naive, method, classes=None):
         default=0,
     )
     if found["pattern"] != "ambiguous":
-        sure = fewest >= 3 and found["p_holm"] <= 0.05 and all(one["sure"] for one in found["conditions"])
+        sure = found["p_holm"] is not None and found["p_holm"] <= 0.05 and all(c["sure"] for c in found["conditions"])
+        sure = sure and not naive.doubtful(method, classes)
         assert found["certainty"] == ("too few seeds" if fewest < 3 else "holds" if sure else "leans")
 
 

@@ -15,7 +15,7 @@ from einstellung.diagnoses.shortcuts.images import CHECK
 from einstellung.diagnoses.shortcuts.score import score_shortcuts
 from einstellung.diagnoses.shortcuts.tables import make_tables
 from einstellung.metrics.clusters import RESAMPLES, cluster_bootstrap, percentile_interval
-from einstellung.metrics.image_pairs import PREDICTION_COLUMNS
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, by_split
 
 from .timelines import BOTH, groups, predictions_of, rows_of, timeline_of, two_cues
 
@@ -36,8 +36,12 @@ def made(ends: Mapping[str, Mapping[str, float]], n: int, spread: float = 0.0, s
     return timeline_of(rows), said
 
 
+def divided(said: Said):
+    return {run: by_split(frame) for run, frame in said.items()}
+
+
 def scored(timeline, said: Said):
-    return score_shortcuts(timeline, **BOTH, predictions=lambda rule: (said, []))
+    return score_shortcuts(timeline, **BOTH, predictions=lambda rule: (divided(said), []))
 
 
 def check_of(card) -> Check:
@@ -116,7 +120,9 @@ def test_images_of_one_source_object_are_drawn_together():
     """All that erm loses are the images of one object of four: whether it is drawn again decides nearly everything."""
     timeline, said, sources = with_twins(40)
     alone = scored(timeline, said)
-    clustered = score_shortcuts(timeline, **BOTH, predictions=lambda rule: (said, []), sources=lambda: (sources, []))
+    clustered = score_shortcuts(
+        timeline, **BOTH, predictions=lambda rule: (divided(said), []), sources=lambda: (sources, [])
+    )
     assert (alone.image_clusters.by, alone.image_clusters.clusters) == ("image", 320)
     assert (clustered.image_clusters.by, clustered.image_clusters.clusters) == ("source object", 8)
     widths = {}
@@ -140,7 +146,7 @@ def test_images_of_one_source_object_are_drawn_together():
 def test_sources_that_lack_an_image_are_not_used():
     timeline, said, sources = with_twins(20)
     card = score_shortcuts(
-        timeline, **BOTH, predictions=lambda rule: (said, []), sources=lambda: (sources.iloc[1:], ["odd"])
+        timeline, **BOTH, predictions=lambda rule: (divided(said), []), sources=lambda: (sources.iloc[1:], ["odd"])
     )
     assert card.image_clusters.by == "image"
     assert "odd" in card.warnings
