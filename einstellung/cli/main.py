@@ -52,11 +52,13 @@ data.add_command(composites)
 for _verb in (last_layer, shifts, watermark, composites):  # their names before they belonged to groups
     cli.add_command(hidden_alias(_verb))
 
+RESUMABLE = (["concon", "make"], ["concon", "perceive"], ["data", "get"])  # and studies: they go on where they stopped
+
 
 def main() -> None:
     """Entry point: wrong input becomes one line on standard error and exit code 2."""
     words = sys.argv[1:]
-    resumable = words[:1] in (["run"], ["demo"], ["concon"])
+    resumable = words[:1] in (["run"], ["demo"]) or words[:2] in RESUMABLE
     stopped = f"stopped{'; rerun the command to resume' if resumable else ''}"
     sys.exit(guarded(_run, "einstellung", words, stopped))
 

@@ -27,11 +27,17 @@ class GivenPath(click.Path):
 class FiniteFloat(click.FloatRange):
     """A number, without nan and infinity: neither is outside of a range for click."""
 
+    name = "float"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = click.FLOAT.convert(value, param, ctx)
         if not math.isfinite(number):
             self.fail(f"{value} is not a finite number", param, ctx)
         return super().convert(value, param, ctx)
+
+    def _describe_range(self) -> str:
+        """For the help: nothing where every finite number is accepted."""
+        return super()._describe_range() if self.min is not None or self.max is not None else ""
 
 
 PATH = GivenPath(path_type=Path)

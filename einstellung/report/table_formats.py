@@ -78,7 +78,8 @@ def to_markdown(table: Table) -> str:
         escaped = one_line(cell.text).replace("\\", "\\\\").replace("|", "\\|").replace("<", "&lt;").replace("_", "\\_")
         return escaped + (f" ({notes[cell.why]})" if cell.why is not None else "")
 
-    lines = [f"**{table.title}.** {table.note}", ""]
+    end = "" if table.title.endswith(("?", "!", ".")) else "."
+    lines = [f"**{table.title}{end}** {table.note}", ""]
     lines.append("| " + " | ".join(text(Cell(head)) for head in table.head) + " |")
     lines.append("|" + " --- |" * table.words + " ---: |" * (len(table.head) - table.words))
     lines += ["| " + " | ".join(text(cell) for cell in row) + " |" for row in table.rows]

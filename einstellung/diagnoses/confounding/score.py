@@ -1,8 +1,7 @@
 """From a timeline of confounded tasks to a card: the accuracy matrix, the columns of the paper's tables, facets and verdicts.
 
 Tasks T1, T2, ... ask the same question; in each, a confounder of its own goes with the answer. R[i][j] is the accuracy on
-task j
-at the end of phase i, the mean of its positives and its negatives; a further column holds the unconfounded set.
+task j at the end of phase i, the mean of its positives and its negatives; a further column holds the unconfounded set.
 """
 
 from __future__ import annotations

@@ -4,9 +4,7 @@ The gap is the ceiling minus the accuracy on unconfounded images at the end. The
 it is trained on the unconfounded set, where that was measured; else the method's own mean accuracy over its tasks, each taken
 right after it was learned. A 95 % interval of the gap above the margin: confounded; below it: not; across it: undecided.
 Confounded becomes insidious where joint training on the same data is not confounded and cumulative training, which ends with
-all
-of it too, stays below it for certain (:mod:`.order`): then the order of the tasks does it, and not what was forgotten or never
-kept.
+all of it too, is certainly below it (:mod:`.order`): then the order of the tasks is the cause, not forgotten or discarded data.
 A study on the unconfounded set is judged by nothing: there its task's own test images are unconfounded, and any gap is zero.
 """
 

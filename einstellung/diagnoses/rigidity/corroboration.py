@@ -1,8 +1,7 @@
 """Whether probes support a verdict, contradict it, or neither.
 
 A probe is read as a contrast with the baseline of the same seed. It counts as evidence only if the 95 % interval of that
-contrast
-over at least three seeds excludes 0; there is no other threshold. The intervals are not corrected for the number of probes.
+contrast over at least three seeds excludes 0; there is no other threshold. Intervals are not corrected for the number of probes.
 """
 
 from __future__ import annotations

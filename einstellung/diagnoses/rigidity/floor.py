@@ -2,8 +2,7 @@
 
 SFR_rel = -PD - (masked_CL - masked_S). If both models are at chance with the cue covered, SFR_rel equals -PD by construction: a
 model that is better with the cue appears to rely more on it, whatever made it better. Such a pair is *saturated*: both models
-depend on the cue alone, and
-the relative index is uninformative.
+depend on the cue alone, and the relative index is uninformative.
 """
 
 from __future__ import annotations

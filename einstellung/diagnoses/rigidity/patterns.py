@@ -1,8 +1,7 @@
 """Which pattern the facets show, and with what certainty.
 
 The conditions are tried in a fixed order and the means decide. Every condition is tested against its own bound; a pattern's p
-is
-the largest of its conditions', because all of them must hold. Certainty follows from that p, corrected for the number of
+is the largest of its conditions', because all of them must hold. Certainty follows from that p, corrected for the number of
 methods, and from the 95 % intervals.
 """
 
