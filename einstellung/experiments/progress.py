@@ -131,7 +131,8 @@ def _accuracy(where: str) -> str:
 
 
 def _done(job: Job, accuracy: str) -> str:
-    return f"done   {job.label}  {accuracy}".rstrip()
+    """The accuracies are those of the last epoch; the score may use an earlier one, chosen on validation images."""
+    return f"done   {job.label}  {f'last epoch: {accuracy}' if accuracy else ''}".rstrip()
 
 
 class LiveBars(Display):

@@ -102,7 +102,7 @@ def test_a_run_shows_its_accuracies_and_a_failure_its_traceback(tmp_path, capsys
     assert len(lines) > 5
 
     said = run(tmp_path / "done", 0.01)
-    assert re.match(r"done   scratch_t2 seed 1  val \d+ %, cue \d+ %, covered \d+ %  \(1 of 1 jobs; ", said)
+    assert re.match(r"done   scratch_t2 seed 1  last epoch: val \d+ %, cue \d+ %, covered \d+ %  \(1 of 1 jobs; ", said)
 
 
 def test_the_traceback_of_an_earlier_attempt_goes(tmp_path):

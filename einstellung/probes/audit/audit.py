@@ -30,7 +30,7 @@ from einstellung.probes.audit.progress import StageProgress
 from einstellung.probes.audit.proxies import (
     ATTRIBUTIONS,
     IMAGES_PER_CLASS,
-    PASSES_PER_ATTRIBUTION,
+    PASSES,
     attribution_maps,
     captum_missing,
     occlusion_maps,
@@ -216,7 +216,7 @@ class _Search:
         return {
             "search": len(self.windows) * images / 2,
             "occlusion": (occluders * mapped + masked) * ("occlusion" in proxies),
-            "attribution": (PASSES_PER_ATTRIBUTION * mapped + 2 * masked) * ("attribution" in proxies),
+            "attribution": (sum(PASSES.values()) * mapped + 2 * masked) * ("attribution" in proxies),
             "replacement": 4.0 * images * ("replacement" in proxies),
             "judgement": len(self.windows) * images / 2,
             "boxes": 10.0 * images,
@@ -229,7 +229,7 @@ class _Search:
     def run(self, names: Mapping[int, str]) -> list[Finding]:
         side, progress = self.sides[-1], self.progress
         progress.begin("search")
-        searched = transplant_map(self.searched, self.windows, self.draws, progress.update)
+        searched = transplant_map(self.searched, self.windows, self.draws)
         self.searched_map = searched
         seen = self._seen_by_others(side)
         if "replacement" in self.settings.proxies:
@@ -237,14 +237,13 @@ class _Search:
             draws = np.random.default_rng([self.settings.seed, len(self.predicted), 1])
             self.rows += replacement_rows(self.judged, self.searched, searched, max(self.settings.budgets), draws)
         progress.begin("judgement")
-        judged = transplant_map(self.judged, self.windows, self.draws, progress.update)
-        progress.begin("boxes")
+        judged = transplant_map(self.judged, self.windows, self.draws)
         candidates = self._refined(fixed_candidates(self.searched, searched, seen))
-        progress.begin("controls")
+        progress.begin("controls", len(candidates))
         fixed = []
-        for number, one in enumerate(candidates, start=1):
+        for number, one in enumerate(candidates):
+            progress.begin_part(number)
             fixed.append(examine(self.judged, judged, self.predicted, one, self.draws))
-            progress.step(number, len(candidates))
         progress.begin("moving")
         moving = examine_moving(self.judged, own_windows(self.judged, judged, self.draws), self.draws)
         progress.begin("whole image")
@@ -303,7 +302,9 @@ class _Search:
         kept: list[Candidate] = []
         ranked = np.argsort(-np.array(worth)).tolist()
         best = [*ranked[:_EXAMINED], *(one for one in ranked[_EXAMINED:] if DATA_ALONE in seeds[one].seen_by)]
-        for number, place in enumerate(best, start=1):
+        self.progress.begin("boxes", len(best))
+        for number, place in enumerate(best):
+            self.progress.begin_part(number)
             fitted = refine(predicted, seeds[int(place)], self.draws)
             assert fitted.box is not None
             same = [
@@ -313,7 +314,6 @@ class _Search:
             ]
             if not same:
                 kept.append(fitted)
-            self.progress.step(number, len(best))
         return kept
 
     def _region(self, one: Examined, names: Mapping[int, str]) -> Finding:

@@ -23,7 +23,8 @@ class AuditedModel:
     """A classifier of uint8 images [N, C, H, W].
 
     ``forward`` turns normalised inputs into logits or into what holds them (see :func:`logits_of`), ``prepare`` bytes into
-    inputs. ``images_seen`` counts the images evaluated.
+    inputs. ``images_seen`` counts the images evaluated; ``passes`` what it costs, in forward passes of one image, and
+    ``on_pass`` is called whenever it grows.
     """
 
     name: str
@@ -32,15 +33,22 @@ class AuditedModel:
     batch_size: int = 64
     net: nn.Module | None = None
     images_seen: int = field(default=0, compare=False)
+    passes: float = field(default=0.0, compare=False)
+    on_pass: Callable[[], object] = field(default=lambda: None, compare=False, repr=False)
 
     def logits(self, images: Tensor) -> Tensor:
         self.images_seen += len(images)
+        parts = []
         with torch.no_grad():
-            parts = [
-                self._checked(logits_of(self.forward(self.prepare(part))), len(part))
-                for part in images.split(self.batch_size)
-            ]
+            for part in images.split(self.batch_size):
+                parts.append(self._checked(logits_of(self.forward(self.prepare(part))), len(part)))
+                self.passed(len(part))
         return torch.cat(parts).float()
+
+    def passed(self, count: float) -> None:
+        """So many images went through the net."""
+        self.passes += count
+        self.on_pass()
 
     def probabilities(self, images: Tensor) -> Floats:
         """float32 [N, classes]."""

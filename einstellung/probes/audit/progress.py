@@ -8,33 +8,33 @@ from einstellung.probes.audit.model import AuditedModel
 
 
 class StageProgress:
-    """Reports passes of a model against the expected total; the total itself is reported by :meth:`finish` alone."""
+    """Reports the passes of a model against the expected total; the total itself is reported by :meth:`finish` alone."""
 
     def __init__(
         self, model: AuditedModel, expected: Mapping[str, float], on_progress: Callable[[int, int], object]
     ) -> None:
         self.model, self.expected, self.on_progress = model, expected, on_progress
         self.total = max(1, round(sum(expected.values())))
-        self._before = self._length = 0.0
-        self._seen = model.images_seen
+        self._stage, self._parts = next(iter(expected)), 1
+        self._from = self._to = self._passes = 0.0
+        model.on_pass = self._report
 
-    def begin(self, stage: str) -> None:
-        """A stage begins; those before it are over, however many passes they took."""
+    def begin(self, stage: str, parts: int = 1) -> None:
+        """A stage of some equal parts begins; those before it are over, however many passes they took."""
+        self._stage, self._parts = stage, max(1, parts)
+        self.begin_part(0)
+
+    def begin_part(self, part: int) -> None:
         stages = list(self.expected)
-        self._before = sum(self.expected[name] for name in stages[: stages.index(stage)])
-        self._length, self._seen = self.expected[stage], self.model.images_seen
-        self.update()
-
-    def update(self, _: int = 0) -> None:
-        """Passes were made."""
-        self._report(min(self.model.images_seen - self._seen, self._length))
-
-    def step(self, done: int, of: int) -> None:
-        """``done`` of some equal steps of the stage are over."""
-        self._report(self._length * done / of)
-
-    def _report(self, within: float) -> None:
-        self.on_progress(min(round(self._before + within), self.total - 1), self.total)
+        before = sum(self.expected[name] for name in stages[: stages.index(self._stage)])
+        length = self.expected[self._stage] / self._parts
+        self._from, self._to, self._passes = before + part * length, before + (part + 1) * length, self.model.passes
+        self._report()
 
     def finish(self) -> None:
+        self.model.on_pass = lambda: None
         self.on_progress(self.total, self.total)
+
+    def _report(self) -> None:
+        done = min(self._from + self.model.passes - self._passes, self._to)
+        self.on_progress(min(round(done), self.total - 1), self.total)

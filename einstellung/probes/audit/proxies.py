@@ -25,9 +25,9 @@ from einstellung.results.audit_files import ProxyRow
 
 IMAGES_PER_CLASS = 10  # whose maps are averaged
 _STEPS = 8  # of the path that gradients are integrated along
-PASSES_PER_ATTRIBUTION = 3 * (_STEPS + 1)  # per image, both methods: a pass back costs about two forward
 _POOLED = 8  # maps are compared at 8x8
-ATTRIBUTIONS = ("integrated gradients", "gradient x input")
+PASSES = {"integrated gradients": 3 * _STEPS, "gradient x input": 3}  # per image: one back costs about two forward
+ATTRIBUTIONS = tuple(PASSES)
 
 
 @dataclass(frozen=True)
@@ -64,10 +64,10 @@ def occlusion_maps(predicted: PredictedImages, side: int, draws: np.random.Gener
 def attribution_maps(predicted: PredictedImages, method: str, draws: np.random.Generator) -> ImportanceMaps:
     """Absolute attributions of the label's logit, summed over channels (captum)."""
     some = predicted.take(some_of_each(predicted.labels, draws))
-    parts = [
-        _attributed(predicted.model, images, torch.from_numpy(labels), method)
-        for images, labels in zip(some.images.split(32), np.split(some.labels, range(32, len(some), 32)), strict=True)
-    ]
+    parts = []
+    for images, labels in zip(some.images.split(32), np.split(some.labels, range(32, len(some), 32)), strict=True):
+        parts.append(_attributed(predicted.model, images, torch.from_numpy(labels), method))
+        predicted.model.passed(len(images) * PASSES[method])
     return _by_class("attribution", method, torch.cat(parts).double().numpy(), some.labels)
 
 

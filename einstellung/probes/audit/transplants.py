@@ -7,7 +7,7 @@ from real images. A small region of an object pulls little and only between simi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -134,19 +134,13 @@ class TransplantMap:
         return found
 
 
-def transplant_map(
-    predicted: PredictedImages,
-    windows: Sequence[Box],
-    draws: np.random.Generator,
-    on_progress: Callable[[int], object] = lambda _: None,
-) -> TransplantMap:
+def transplant_map(predicted: PredictedImages, windows: Sequence[Box], draws: np.random.Generator) -> TransplantMap:
     """Paste every window of every image into an image of another class."""
     donors = np.stack([foreign_donors(predicted.labels, draws) for _ in windows])
     after = np.empty((len(windows), *predicted.before.shape), dtype=np.float32)
     for place, box in enumerate(windows):
         mixed = pasted(predicted.images, predicted.images[torch.from_numpy(donors[place])], box)
         after[place] = predicted.model.probabilities(mixed)
-        on_progress(len(predicted))
     return TransplantMap(list(windows), donors, after)
 
 
