@@ -19,7 +19,7 @@ from torch import Tensor
 
 from einstellung.classifiers.labelled import locate_folder, read_labelled
 from einstellung.composites.watermark_mask import watermarked
-from einstellung.experiments.audit_plans import AuditPlan, Chosen, plan_files
+from einstellung.experiments.audit_plans import MOST_IMAGES, AuditPlan, Chosen, plan_files
 from einstellung.experiments.audited_models import WeightsOptions
 from einstellung.experiments.auditing import run_audit
 from einstellung.experiments.class_groups import read_groups
@@ -32,9 +32,9 @@ MARKED = "containers"  # cartons are among them, which ImageNet's classifiers ta
 MODEL = "efficientnet-lite0"
 
 
-def plan() -> AuditPlan:
+def plan(most: int) -> AuditPlan:
     files = read_labelled(locate_folder(Path("imagenet-sample")))
-    return plan_files(files, [MODEL], None, WeightsOptions(), Chosen(groups=read_groups(GROUPS)))
+    return plan_files(files, [MODEL], None, WeightsOptions(), Chosen(most=most, groups=read_groups(GROUPS)))
 
 
 def with_watermark(plan: AuditPlan, label: int) -> AuditPlan:
@@ -72,15 +72,16 @@ def _difference(one: Tensor, other: Tensor) -> str:
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
-    out = parser.parse_args(arguments).out
-    clean = plan()
+    parser.add_argument("--images", type=int, default=MOST_IMAGES, help="at most so many, in proportion to the groups")
+    given = parser.parse_args(arguments)
+    clean = plan(given.images)
     label = next(number for number, name in clean.images.class_names.items() if name == MARKED)
     counts = np.bincount(clean.images.labels.numpy())
     print({name: int(counts[number]) for number, name in clean.images.class_names.items()}, flush=True)
     print(effect(clean, label), flush=True)
     for name, one in (("clean", clean), ("watermark", with_watermark(clean, label))):
         result = run_audit(one, AuditSettings(), progress_logger(name, lambda line: print(line, flush=True), 60.0))
-        result.save(out / name)
+        result.save(given.out / name)
         print(name, *result.scored().card.methods[MODEL].verdict.sentences, sep="\n", flush=True)
 
 

@@ -25,6 +25,7 @@ WITH_EXAMPLES = [
     "demo",
     "launchers.kills",
     "measuring",
+    "probes",
     "rates",
     "scaling",
     "study",

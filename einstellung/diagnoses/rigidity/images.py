@@ -31,6 +31,7 @@ SAME_ACCURACY = 1e-6  # a timeline may have been rounded on its way through a fi
 def per_image(predictions: Predictions) -> PerImage:
     """Both readings of every run: ``masking`` by method and seed, ``cue_effect`` by method.
 
+    >>> import pandas as pd
     >>> from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, by_split
     >>> rows = [("T2_shortcut_normal", 3, 0, 0), ("T2_shortcut_masked", 3, 0, 1)]
     >>> record = per_image({("sgd", 42): by_split(pd.DataFrame(rows, columns=PREDICTION_COLUMNS))})
