@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -77,6 +78,15 @@ def core_seconds(work: Callable[[], object]) -> float:
     begin = _used()
     work()
     return _used() - begin
+
+
+def command_core_seconds(command: Sequence[str]) -> float:
+    """Core-seconds of a command and of every process below it; raises if it fails.
+
+    Workers of a study are children of a fork server that outlives the command, so another process adopts and waits for them.
+    """
+    waiting = [sys.executable, "-m", "benchmarks.wait_for_all", *command]
+    return core_seconds(lambda: subprocess.run(waiting, check=True, capture_output=True))
 
 
 def peak_memory() -> int:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import core_seconds, in_turn, ratios, row
+from benchmarks.measuring import command_core_seconds, in_turn, ratios, row
 
 PROBES = "probes=[cka,calibration,plasticity,flips]"
 STUDY = ("--preset", "demo", "--methods", "scratch_t2,sgd,gpm", "--seeds", "42,123,456", "--workers", "1")
@@ -34,7 +33,7 @@ def measure(short: bool) -> dict[str, Any]:
                 "--out",
                 str(out),
             ]
-            return core_seconds(lambda: subprocess.run(command, check=True, capture_output=True))
+            return command_core_seconds(command)
 
         took = in_turn({"with": lambda: run("--set", PROBES), "without": run}, 1 if short else REPEATS)
     return {"rows": [added_row(took["with"], took["without"])]}

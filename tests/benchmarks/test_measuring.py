@@ -12,7 +12,16 @@ import pytest
 import torch
 
 from benchmarks import measuring
-from benchmarks.measuring import Spread, core_seconds, in_turn, interleaved, ratios, row, wall_seconds
+from benchmarks.measuring import (
+    Spread,
+    command_core_seconds,
+    core_seconds,
+    in_turn,
+    interleaved,
+    ratios,
+    row,
+    wall_seconds,
+)
 from einstellung.training.devices import torch_threads
 
 HERE = Path(measuring.__file__).parent
@@ -107,6 +116,13 @@ def test_wall_seconds_are_those_of_the_work(clock):
 def test_core_seconds_count_children_that_ended():
     busy = "import time\nwhile time.process_time() < 0.3: pass"
     assert core_seconds(lambda: subprocess.run([sys.executable, "-c", busy], check=True)) >= 0.3
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="orphans are adopted on Linux only")
+def test_core_seconds_of_a_command_count_processes_that_outlive_it():
+    busy = "import time\nwhile time.process_time() < 0.3: pass"
+    command = [sys.executable, "-c", f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {busy!r}])"]
+    assert command_core_seconds(command) >= 0.3
 
 
 def test_threads_are_put_back_even_after_an_error():
