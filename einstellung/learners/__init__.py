@@ -22,6 +22,7 @@ from einstellung.learners.joint import Joint
 from einstellung.learners.l2p import LearningToPrompt
 from einstellung.learners.learner import Batch, Context, Learner, Stage, learners
 from einstellung.learners.lwf import LearningWithoutForgetting
+from einstellung.learners.lws import LearningWithoutShortcuts
 from einstellung.learners.methods import Composition, Methods, learner_options, make_learner
 from einstellung.learners.naive import Naive
 from einstellung.learners.planning import Workload
@@ -58,6 +59,7 @@ __all__ = [
     "Learner",
     "LearningToPrompt",
     "LearningWithoutForgetting",
+    "LearningWithoutShortcuts",
     "Methods",
     "Naive",
     "OnlineEWC",

@@ -125,7 +125,7 @@ def test_a_stage_without_replay_is_not_charged_for_it():
 SHARES = "agem cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm lwf naive scratch sgd sgd-then-fromp"
 OWN = (
     "augmix bg_aug bgs cbp cff_aug coda_prompt cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle "
-    "er_ace er~large fromp gdro gdro~background gdumb gdumb-then-naive jtt jtt~2 l2p lff lle mixup sd si subg txt_aug "
+    "er_ace er~large fromp gdro gdro~background gdumb gdumb-then-naive jtt jtt~2 l2p lff lle lws mixup sd si subg txt_aug "
     "wtm_aug xder"
 )
 ALONE = "interleaved joint scratch_t2"

@@ -30,6 +30,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "der": {"buffer": 20, "draw": 4},
     "derpp": {"buffer": 20, "draw": 4},
     "er_ace": {"buffer": 20, "draw": 4},
+    "lws": {"buffer": 40, "draw": 4, "clusters": 2},
     "xder": {"buffer": 40, "draw": 4, "views": 2, "consistency_draw": 4},
     "l2p": {"pool": 4, "top": 2},
     "coda_prompt": {"pool": 4, "layers": 1},

@@ -10,16 +10,21 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from unittest.mock import patch
 
 import torch
+import torch.nn.functional as F
 from torch import nn
 
 from einstellung.backbones.vit import VisionTransformer
 from einstellung.bridges.mammoth import open_checkout
+from einstellung.learners import Stage
+from einstellung.learners.lws import cosine_clusters
 from einstellung.randomness import generator
 from tests.learners.mammoth import world
 
@@ -242,6 +247,115 @@ def _xder(past: bool) -> Found:
         found.note(labels=float(not same), moved=world.distance(ours.net, start))
         found.note(memory=float((ours.logits - model.buffer.logits[: len(ours.rows)]).abs().max()))
     return found
+
+
+class EachCrossEntropy(nn.Module):
+    """Of every image, from labels as floats."""
+
+    def forward(self, logits, labels):
+        return F.cross_entropy(logits, labels.long(), reduction="none")
+
+
+@comparison
+def lws() -> Found:
+    """Three phases with the same two classes, which is all that theirs can have; cross entropy in place of its binary one.
+
+    Their epochs are numbered so that losses are measured, and the buffer begins to fill, in our second one. Their k-means is
+    ours, on their features; their net is put back into training mode after the measurement.
+    """
+    parts = world.tasks(3)
+    phases = tuple(
+        replace(phase, classes=(0, 1), train=replace(phase.train, labels=phase.train.labels % 2))
+        for phase in parts.phases
+    )
+    stream = replace(parts, phases=phases, n_outputs=2, class_names=parts.class_names[:2])
+    shared = {"gamma": 0.6, "momentum": 0.4}
+    options = {**shared, "buffer": 13, "draw": 6, "clusters": 3, "bins": 2, "alpha": 0.3, "beta": 0.7, "delta": 0.4}
+    args = {**shared, "buffer_size": 13, "minibatch_size": 6, "k": 3, "n_bin": 2}
+    args |= {"kd_lambda": 0.3, "buf_lambda_logits": 0.7, "buf_lambda_clusters": 0.4}
+    net = world.tiny_net(2, width=512)  # the only width that theirs takes
+    ours = world.learner_on(net, stream, "lws", **options)
+    draws: list[torch.Generator] = []
+
+    def kmeans(X, num_clusters, **_):  # noqa: N803 (their name)
+        found = cosine_clusters(X, num_clusters, draws[0])
+        return found, torch.stack([X[found == cluster].mean(dim=0) for cluster in range(num_clusters)])
+
+    with patch.dict(sys.modules, {"kmeans_pytorch": SimpleNamespace(kmeans=kmeans)}):
+        kind = import_module("models.lws").LwS
+    model = world.model_of(kind, net, stream, **args)
+    model.loss = EachCrossEntropy()
+    theirs = [*model.net.classifiers]
+    clustered = [model.net.cluster_classifiers[label][task] for task in range(3) for label in range(2)]
+
+    def weights():
+        heads = [(ours.heads, clustered), (net.classifier, theirs)]
+        for mine, layers in heads:
+            yield mine.weight, torch.cat([layer.weight for layer in layers])
+            yield mine.bias, torch.cat([layer.bias for layer in layers])
+        pairs = zip(net.state_dict().items(), model.net.state_dict().items(), strict=False)
+        yield from ((a, b) for (name, a), (_, b) in pairs if a.is_floating_point() and "classifier" not in name)
+
+    with torch.no_grad():
+        for mine, layers in ((ours.heads, clustered), (net.classifier, theirs)):
+            for layer, weight, bias in zip(
+                layers, mine.weight.chunk(len(layers)), mine.bias.chunk(len(layers)), strict=True
+            ):
+                layer.weight.copy_(weight)
+                layer.bias.copy_(bias)
+    found, dataset, start = Distances(replaced=0, weighed=0), world.dataset_of(stream), copy.deepcopy(net)
+    for number, phase in enumerate(phases):
+        draws[:] = [generator(3, "clusters", phase.name)]
+        dataset.train_loader = world.Numbered(stream, phase, torch.arange(world.PER_PHASE))
+        model.net.train()
+        model.meta_begin_task(dataset)
+        ours.begin_phase(phase)
+        ours.begin_stage(phase, Stage("train", 5.0))
+        for group in ours.optimiser.param_groups:
+            group["lr"] = 0.02  # with so many features, training is chaotic at a larger one
+        model.opt = model.get_optimizer(lr=0.02)
+        offset = number * world.PER_PHASE
+        clusters = ours.clusters[offset : offset + world.PER_PHASE] + 3 * phase.train.labels
+        found.note(clusters=float(not torch.equal(clusters, model.pseudo_labels[number])))
+        for epoch in range(1, 5):
+            ours.training_mode()
+            ours.begin_epoch(phase, epoch)
+            their_epoch = epoch - 1 if epoch == 1 else epoch + 3
+            model.meta_begin_epoch(their_epoch, dataset)
+            model.net.train()
+            for rows, batch in world.batches(stream, phase, epoch):
+                bins, slots, places = copy.deepcopy(ours.bins), world.twin_of(ours._slots), []
+                if ours.early_losses is not None:
+                    for loss, draw in zip(
+                        ours.early_losses[rows].tolist(),
+                        torch.rand(len(rows), generator=slots, dtype=torch.float64).tolist(),
+                        strict=True,
+                    ):
+                        full = bins.held == bins.capacity
+                        if bins.slot(loss, draw) is not None and full:
+                            places.append(draw)
+                found["replaced"] += len(places)
+                twin, sizes = world.twin_of(ours._draws), bins.held
+                loss = ours.observe(batch)
+
+                def chosen(twin=twin, sizes=sizes):
+                    drawn = torch.randperm(sizes, generator=twin)[:6]
+                    return drawn[ours.rows[drawn].argsort(stable=True)]
+
+                with world.draws_given(chosen, places):
+                    their_loss = model.observe(batch.inputs, batch.labels, batch.inputs, their_epoch, rows)
+                found.note(loss=abs(float(loss) - their_loss))
+                found.note(images=float((ours.weights - model.weights[number]).abs().max()))
+                for mine, other in weights():
+                    found.note(net=float((mine - other).detach().abs().max()))
+            found["weighed"] = max(found["weighed"], float(ours.weights.max() - ours.weights.min()))
+        held = slice(0, ours.bins.held)
+        known = torch.cat([one.train.labels for one in phases])[ours.rows]
+        found.note(labels=float(not torch.equal(known[held], model.buffer.labels[held])))
+        found.note(buffer=float((ours.outputs - model.buffer.clusters_logits)[held].abs().max()))
+        model.meta_end_task(dataset)
+        ours.end_phase(phase)
+    return found | {"moved": world.distance(net, start)}
 
 
 def transformers(classes: int, module: str, **options: Any) -> tuple[VisionTransformer, Any]:

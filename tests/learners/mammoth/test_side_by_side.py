@@ -27,6 +27,7 @@ LEAST = {
     "er_ace": {"moved": 0.01},
     "xder": {"moved": 0.01, "updated": 1, "kept": 1},
     "xder_with_the_past_constraint": {"moved": 0.01, "updated": 1, "kept": 1},
+    "lws": {"moved": 0.01, "replaced": 1, "weighed": 0.1},
     "l2p": {"moved": 0.01},
     "coda_prompt": {"moved": 0.01},
 }

@@ -41,16 +41,16 @@ def tasks(phases: int, classes: int = 2) -> Stream:
     return Stream("tasks", parts, (), (), None, None, count, names, grey, grey, crop_padding=0, flip=False)
 
 
-def tiny_net(n_outputs: int) -> nn.Module:
+def tiny_net(n_outputs: int, width: int = 6) -> nn.Module:
     """One of Mammoth's backbones, so that its models find what they need."""
     from backbone import MammothBackbone
 
     class Tiny(MammothBackbone):
         def __init__(self) -> None:
             super().__init__()
-            self.conv = nn.Conv2d(3, 6, 3, stride=2)
-            self.bn = nn.BatchNorm2d(6)
-            self.classifier = nn.Linear(6, n_outputs)
+            self.conv = nn.Conv2d(3, width, 3, stride=2)
+            self.bn = nn.BatchNorm2d(width)
+            self.classifier = nn.Linear(width, n_outputs)
 
         def forward(self, x: Tensor, returnt: str = "out") -> Tensor:
             features = self.bn(self.conv(x)).relu().mean(dim=(2, 3))
@@ -97,6 +97,14 @@ class Loader:
     def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
         for rows in self._order.split(BATCH):
             yield self._inputs[rows], self._labels[rows], self._inputs[rows]
+
+
+class Numbered(Loader):
+    """As where a data set numbers its images: every batch ends with their numbers."""
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        for rows in self._order.split(BATCH):
+            yield self._inputs[rows], self._labels[rows], rows
 
 
 def dataset_of(stream: Stream) -> Namespace:
