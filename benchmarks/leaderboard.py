@@ -14,9 +14,10 @@ from typing import Any
 import pandas as pd
 
 import einstellung as e
+from einstellung.api.results import Result
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import resolve
-from einstellung.files import write_text
+from einstellung.files import read_json, write_json, write_text
 from einstellung.report.notation import DASH, write
 from einstellung.results.config import StudyConfig, build_config, merged, read_preset
 from einstellung.results.folder import ResultsFolder
@@ -34,8 +35,8 @@ _ROW = ["method", "seed", "phase", "split", "epoch"]
 def main(words: Sequence[str]) -> int:
     try:
         for folder in words:
-            for habit, frame in finished_runs(Path(folder)):
-                for method in add(BOARD / habit, frame):
+            for habit, frame, record in finished_runs(Path(folder)):
+                for method in add(BOARD / habit, frame, record):
                     print(f"habit {habit}: {method}")
         rank(BOARD)
     except InputError as error:
@@ -44,8 +45,8 @@ def main(words: Sequence[str]) -> int:
     return 0
 
 
-def finished_runs(folder: Path) -> Iterator[tuple[str, pd.DataFrame]]:
-    """The habit and the timeline of every study in a results folder; a study of other settings is refused."""
+def finished_runs(folder: Path) -> Iterator[tuple[str, pd.DataFrame, Mapping[str, Any]]]:
+    """Habit, timeline and provenance of every study in a results folder; a study of other settings is refused."""
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; give the results folder of a run of the preset 'leaderboard'")
     for study in sorted(folder.glob("cue.habit=*")) if sweep_file(folder).exists() else [folder]:
@@ -54,8 +55,8 @@ def finished_runs(folder: Path) -> Iterator[tuple[str, pd.DataFrame]]:
         if difference := differing(config, habit):
             raise InputError(f"{study}: {difference} is not that of the preset 'leaderboard'; runs must be comparable")
         result = e.load(study)
-        assert isinstance(result, e.Result)
-        yield habit, result.timeline
+        assert isinstance(result, Result)
+        yield habit, result.timeline, result.provenance or {}
 
 
 def differing(config: StudyConfig, habit: str) -> str | None:
@@ -82,9 +83,15 @@ def without_speed(section: Any) -> Any:
     return {key: value for key, value in section.items() if key not in _SPEED} if isinstance(section, dict) else section
 
 
-def add(folder: Path, frame: pd.DataFrame) -> list[str]:
-    """Store the runs of a timeline, one file per method; a run that is there already must be the same. The methods that grew."""
-    grown = []
+def add(folder: Path, frame: pd.DataFrame, record: Mapping[str, Any]) -> list[str]:
+    """Store the runs of a timeline, one file per method, and where each comes from. The methods that grew.
+
+    Runs on other data are refused, and a run that is there already must have the same numbers.
+    """
+    digests = folder / "data.json"
+    if digests.exists() and read_json(digests) != record["data"]:
+        raise InputError(f"{digests}: these runs were trained or tested on other images; runs must be comparable")
+    grown, origins = [], []
     for method, rows in frame.groupby("method", sort=True):
         path = folder / "runs" / f"{method}.timeline.csv"
         stored = pd.read_csv(path) if path.exists() else rows.iloc[:0]
@@ -97,8 +104,25 @@ def add(folder: Path, frame: pd.DataFrame) -> list[str]:
             path.parent.mkdir(parents=True, exist_ok=True)
             together = pd.concat([stored, new]) if len(stored) else new
             write_text(path, together.sort_values(_ROW).to_csv(index=False))
+            origins += [(str(method), int(seed)) for seed in new["seed"].unique()]
             grown.append(str(method))
+    if grown:
+        write_json(digests, record["data"])
+        _remember(folder / "origins.csv", origins, record)
     return grown
+
+
+def _remember(path: Path, runs: Sequence[tuple[str, int]], record: Mapping[str, Any]) -> None:
+    """A row per run: the code, packages and processor that it was made with."""
+    about = {
+        "code_hash": record["code_hash"],
+        "torch": record["packages"]["torch"],
+        "processor": record["machine"]["processor"],
+        "finished": str(record["finished"])[:10],
+    }
+    rows = pd.DataFrame([{"method": method, "seed": seed, **about} for method, seed in runs])
+    known = [pd.read_csv(path)] if path.exists() else []
+    write_text(path, pd.concat([*known, rows]).sort_values(["method", "seed"]).to_csv(index=False))
 
 
 def rank(board: Path) -> None:
@@ -119,7 +143,7 @@ def rank(board: Path) -> None:
     write_text(readme, f"{before}{START}\n\n" + "\n".join(text) + f"\n{END}{after}")
 
 
-def ranking(result: e.Result) -> list[str]:
+def ranking(result: Result) -> list[str]:
     """The methods by falling reliance as a Markdown table, and how often such verdicts are wrong."""
     table = result.table().sort_values("delta", ascending=False, na_position="last")
     lines = [

@@ -19,16 +19,29 @@ def rows(seed: int, acc: float = 0.5) -> pd.DataFrame:
     return pd.DataFrame({**common, "split": "T2_shortcut_normal", "acc": acc})
 
 
+RECORD = {
+    "data": {"T1": "1f", "T2": "2f"},
+    "code_hash": "c0de",
+    "packages": {"torch": "2.13.0"},
+    "machine": {"processor": "one"},
+    "finished": "2026-11-19T07:00:00+00:00",
+}
+
+
 def test_runs_are_added_once_and_never_change(tmp_path):
-    assert leaderboard.add(tmp_path, rows(1)) == ["sgd"]
-    assert leaderboard.add(tmp_path, rows(1)) == []
-    assert leaderboard.add(tmp_path, pd.concat([rows(1), rows(2)])) == ["sgd"]
+    assert leaderboard.add(tmp_path, rows(1), RECORD) == ["sgd"]
+    assert leaderboard.add(tmp_path, rows(1), RECORD) == []
+    assert leaderboard.add(tmp_path, pd.concat([rows(1), rows(2)]), {**RECORD, "code_hash": "new"}) == ["sgd"]
     stored = pd.read_csv(tmp_path / "runs/sgd.timeline.csv")
     assert stored["seed"].tolist() == [1, 1, 2, 2]
+    origins = pd.read_csv(tmp_path / "origins.csv")
+    assert origins[["seed", "code_hash"]].to_numpy().tolist() == [[1, "c0de"], [2, "new"]]
     with pytest.raises(InputError, match="other numbers"):
-        leaderboard.add(tmp_path, rows(2, acc=0.6))
+        leaderboard.add(tmp_path, rows(2, acc=0.6), RECORD)
     with pytest.raises(InputError, match="other numbers"):
-        leaderboard.add(tmp_path, rows(2).iloc[:1].assign(epoch=3.0))
+        leaderboard.add(tmp_path, rows(2).iloc[:1].assign(epoch=3.0), RECORD)
+    with pytest.raises(InputError, match="other images"):
+        leaderboard.add(tmp_path, rows(3), {**RECORD, "data": {"T1": "1f", "T2": "3f"}})
     assert pd.read_csv(tmp_path / "runs/sgd.timeline.csv").equals(stored)
 
 
