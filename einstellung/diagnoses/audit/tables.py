@@ -8,7 +8,7 @@ from typing import Any
 from einstellung.diagnoses.audit.card import AuditCard
 from einstellung.report.notation import DASH, number
 from einstellung.report.tables import Cell, Missing, Table
-from einstellung.results.audit_files import Box, Finding, Interval, ProxyRow
+from einstellung.results.audit_files import Beats, Box, Finding, Interval, ProxyRow
 
 _MOST_WINDOWS = 20
 _TONES = {"localised cue": "bad", "global cue suspected": "warning", "cue suspected": "warning", "cannot tell": "odd"}
@@ -124,7 +124,9 @@ def controls_table(card: AuditCard) -> Table | Missing:
 
 def proxies_table(card: AuditCard) -> Table | Missing:
     rows, values = [], []
-    compared = any(row.sfr_rel is not None for record in card.methods.values() for row in record.proxies)
+    every = [row for record in card.methods.values() for row in record.proxies]
+    compared = any(row.sfr_rel is not None for row in every)
+    controlled = any(row.beats is not None for row in every)
     for name, record in card.methods.items():
         for row in record.proxies:
             rows.append(
@@ -138,17 +140,47 @@ def proxies_table(card: AuditCard) -> Table | Missing:
                     Cell(_interval(row.ci95)),
                     *([_compared(row)] if compared else []),
                     Cell(str(row.n)),
+                    *(_controls(row) if controlled else []),
                 )
             )
-            values.append({"model": name, "name": card.class_name(row.label), **_flat(row)})
+            values.append({"model": name, "name": card.class_name(row.label), **_flat_proxy(row)})
     if not rows:
         return Missing("proxies", "Proxies by class and budget", "no proxy was measured")
     head = ("model", "class", "proxy", "budget", "area", "Δ", "95 %", *(["SFR_rel"] if compared else []), "images")
+    head += ("NSC", "random", "fillings", "beats") if controlled else ()
     note = (
         f"{_PROXY} Masks were fitted on different images from those used for evaluation. budget: the maximum share of "
-        "pixels." + (" SFR_rel: Δ minus Δ of the baseline under the same masks on the same images." if compared else "")
+        "pixels."
+        + (" SFR_rel: Δ minus Δ of the baseline under the same masks on the same images." if compared else "")
+        + (_CONTROLS if controlled else "")
     )
     return Table("Proxies by class and budget", note, head, tuple(rows), tuple(values), words=3)
+
+
+_CONTROLS = (
+    " Controls of deletion maps, on up to 20 images of a class: NSC: Δ of the mask on images of other classes; "
+    "random: Δ of masks of equal area and shape elsewhere, their mean and the middle 95 % of them; fillings: the smallest and "
+    "largest Δ over black, mean colour, noise, blur and inpainting; beats: how many of the three controls the mask beats."
+)
+
+
+def _controls(row: ProxyRow) -> list[Cell]:
+    """What the three controls of a deletion map give; other replacements are controls of each other."""
+    if row.beats is None:
+        return [Cell(DASH, "no deletion map")] * 4
+    low, high = min(row.fillings.values()), max(row.fillings.values())
+    return [
+        _control(row.nsc, row.beats.nsc),
+        Cell(
+            f"{number(row.random, signed=True)} {_interval(row.random_ci95)}",
+            tone=None if row.beats.random else "warning",
+        ),
+        Cell(
+            f"{number(low, signed=True)} to {number(high, signed=True)}",
+            tone=None if row.beats.fillings else "warning",
+        ),
+        Cell(f"{row.beats.count} of 3"),
+    ]
 
 
 def _compared(row: ProxyRow) -> Cell:
@@ -257,6 +289,16 @@ def _numbers(found: Finding) -> dict[str, Any]:
 def _flat(row: Any) -> dict[str, Any]:
     flat = _split_interval(row.model_dump(mode="json", by_alias=True))
     return flat | ({"box": _plain_box(row.box) if row.box else None} if "box" in flat else {})
+
+
+def _flat_proxy(row: ProxyRow) -> dict[str, Any]:
+    flat = _flat(row)
+    fillings, beats = flat.pop("fillings"), flat.pop("beats")
+    return (
+        flat
+        | {f"beats_{name}": (beats or {}).get(name) for name in Beats.model_fields}
+        | {f"filling_{name}": value for name, value in fillings.items()}
+    )
 
 
 def _split_interval(flat: dict[str, Any]) -> dict[str, Any]:
