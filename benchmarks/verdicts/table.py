@@ -5,7 +5,7 @@ Updates ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which reports 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -27,6 +27,7 @@ SEEDS = (3, 5, 8, 12)
 MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
 STUDIES, RESAMPLES = 1000, 40
 AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
+FEWEST_RUNS = 60  # that a rate rests on
 WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
 SETTINGS = RigiditySettings()
 FLOOR = Floor.of(CLASSES)
@@ -49,7 +50,8 @@ def measure(short: bool) -> dict[str, Any]:
         needed = dict(zip(positives, found_with, strict=True))
     if not short:
         write_text(FILE, as_yaml(wrong, power, needed, studies))
-    return {"rows": [*_false_rows(wrong, nulls), *_power_rows(power, needed)]}
+    rows = [_size_row([*nulls.values(), *positives.values()])]
+    return {"rows": [*rows, *_false_rows(wrong, nulls), *_power_rows(power, needed, positives)]}
 
 
 def _of_pool(pool: Pool, words: tuple[str, ...], studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
@@ -93,9 +95,11 @@ def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
     """For every word a pool in which it is true: the positive control, or an effect planted in real runs."""
     scratch, no_cue = found["cue"][BASELINE], found["no-cue"][BASELINE]
     unpaired, blind = Pool(scratch, scratch, dealt=True), Pool(no_cue, no_cue, dealt=True)
+    habit = Pool(scratch, found["habit"]["gpm"])
     harmed = {seed: shifted(run, masked=0.1) for seed, run in no_cue.items()}
     return {
-        "red-flag": Pool(scratch, found["habit"]["gpm"]),
+        "red-flag": habit,
+        HIGH_RIGIDITY: habit,
         "shared-shortcut": unpaired,
         "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
         # later and worse than scratch, no reliance in either
@@ -136,7 +140,9 @@ def as_yaml(
     needed: Mapping[str, int | None],
     studies: int,
 ) -> str:
-    """By number of seeds: of every word the highest rate of false alarms over the null pools, and its power."""
+    """By number of seeds: of every word the highest rate of false alarms over the null pools and its power, and of every pool
+    the share of studies without a certain verdict.
+    """
     table: dict[str, Any] = {
         "source": f"python -m benchmarks verdicts: {studies} studies resampled for every pool and number of seeds",
         "seeds_for_80_percent": dict(needed),
@@ -152,6 +158,10 @@ def as_yaml(
         table["seeds"][n] = {
             "false_alarms": false_alarms,
             "power": {word: _plain(found[n][word]) for word, found in power.items()},
+            "undecided": {
+                "controls": {word: _plain(found[n][UNDECIDED]) for word, found in power.items()},
+                "null studies": {name: _plain(found[n][UNDECIDED]) for name, found in wrong.items()},
+            },
         }
     return "# Written by `python -m benchmarks verdicts`.\n" + yaml.safe_dump(table, sort_keys=False, width=120)
 
@@ -164,15 +174,29 @@ def _words(rate: Rate) -> str:
     return f"{100 * rate.share:.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
 
 
+def _by_seeds(rates: Mapping[int, Mapping[str, Rate]], word: str) -> str:
+    return "; ".join(f"{n} seeds {_words(rates[n][word])}" for n in SEEDS)
+
+
+def _runs(pool: Pool) -> str:
+    return f"{pool.size} {'runs' if pool.dealt else 'pairs of runs'}"
+
+
+def _size_row(pools: Sequence[Pool]) -> dict[str, Any]:
+    fewest = min(pool.size for pool in pools)
+    what = "runs (pairs of runs where arms are paired) behind a rate, at the fewest"
+    return row(what, str(fewest), f"at least {FEWEST_RUNS}", fewest >= FEWEST_RUNS)
+
+
 def _false_rows(
     wrong: Mapping[str, Mapping[int, Mapping[str, Rate]]], nulls: Mapping[str, Pool]
 ) -> list[dict[str, Any]]:
     rows = []
     for name, by_seeds in wrong.items():
         for word in by_seeds[SEEDS[0]]:
-            shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+            shown = _by_seeds(by_seeds, word)
             if word == UNDECIDED:
-                rows.append(row(f"{name} ({nulls[name].size} runs): no certain verdict", shown, "no target", None))
+                rows.append(row(f"{name} ({_runs(nulls[name])}): no certain verdict", shown, "no target", None))
             else:
                 reached = all(by_seeds[n][word].share <= AT_MOST for n in SEEDS)
                 rows.append(row(f"{name}: false '{word}'", shown, "at most 5 %", reached))
@@ -180,11 +204,13 @@ def _false_rows(
 
 
 def _power_rows(
-    power: Mapping[str, Mapping[int, Mapping[str, Rate]]], needed: Mapping[str, int | None]
+    power: Mapping[str, Mapping[int, Mapping[str, Rate]]],
+    needed: Mapping[str, int | None],
+    positives: Mapping[str, Pool],
 ) -> list[dict[str, Any]]:
     rows = []
     for word, by_seeds in power.items():
-        shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+        shown = _by_seeds(by_seeds, word)
         enough = f"80 % with {needed[word]} seeds" if needed[word] else f"80 % needs more than {MORE_SEEDS[-1]} seeds"
         if word == "red-flag":
             reached = by_seeds[8][word].share >= AT_LEAST
@@ -193,4 +219,12 @@ def _power_rows(
             )
         else:
             rows.append(row(f"power of '{word}'", f"{shown}; {enough}", "no target", None))
+        rows.append(
+            row(
+                f"... no certain verdict ({_runs(positives[word])})",
+                _by_seeds(by_seeds, UNDECIDED),
+                "no target",
+                None,
+            )
+        )
     return rows
