@@ -43,9 +43,9 @@ class Control:
 # Without a predictive cue, scratch does not reach the threshold on the demo's few images: these train on half of the images.
 MORE_IMAGES = {"stream.validation": "0.5"}
 CONTROLS = {
-    "cue": Control("the demo's cue, in T2 only", {}, (BASELINE,), 96),
+    "cue": Control("the demo's cue, in T2 only", {}, (BASELINE,), 64),
     "habit": Control(
-        "the same cue after a T1 in which it predicted labels too", {"cue.habit": "same"}, ("gpm",), 96, seen=32
+        "the same cue after a T1 in which it predicted labels too", {"cue.habit": "same"}, ("gpm",), 64, seen=32
     ),
     "no-cue": Control("no cue in training", {**MORE_IMAGES, "cue.share": "0"}, (BASELINE, "sgd"), 64),
     "independent": Control(

@@ -37,6 +37,11 @@ class Pool:
     def size(self) -> int:
         return len(self.baseline) if self.dealt else len(self.baseline.keys() & self.method.keys())
 
+    @property
+    def runs(self) -> int:
+        """How many runs its studies are drawn from."""
+        return self.size if self.dealt else 2 * self.size
+
     def resampled(self, rng: np.random.Generator) -> Pool:
         """The pool with its runs (pairs of runs) resampled with replacement."""
         keys = sorted(self.baseline if self.dealt else self.baseline.keys() & self.method.keys())
