@@ -116,7 +116,7 @@ def rates(
     """
     rng = np.random.default_rng((20260101, seeds))
     found = shares(pool, seeds, studies, rng, settings, floor)
-    again = [shares(pool.resampled(rng), seeds, max(25, studies // 40), rng, settings, floor) for _ in range(resamples)]
+    again = [shares(pool.resampled(rng), seeds, max(25, studies // 6), rng, settings, floor) for _ in range(resamples)]
     made = {}
     for word in words:
         spread = [one.get(word, 0.0) for one in again]

@@ -25,7 +25,7 @@ from einstellung.files import write_text
 
 SEEDS = (3, 5, 8, 12)
 MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-STUDIES, RESAMPLES = 1000, 40
+STUDIES, RESAMPLES = 1000, 60
 AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
 FEWEST_RUNS = 60  # that a rate rests on
 WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
@@ -38,14 +38,12 @@ def measure(short: bool) -> dict[str, Any]:
     studies, resamples = (200, 10) if short else (STUDIES, RESAMPLES)
     found = {name: runs(name, SETTINGS) for name in CONTROLS}
     nulls, positives = null_pools(found), power_pools(found)
+    pools = {id(pool): pool for pool in (*nulls.values(), *positives.values())}  # a pool may stand for several words
     with ProcessPoolExecutor() as workers:
         work = partial(_of_pool, studies=studies, resamples=resamples)
-        wrong = dict(
-            zip(nulls, workers.map(work, nulls.values(), map(false_words, nulls, nulls.values())), strict=True)
-        )
-        power = dict(
-            zip(positives, workers.map(work, positives.values(), ((word,) for word in positives)), strict=True)
-        )
+        rates_of = dict(zip(pools, workers.map(work, pools.values()), strict=True))
+        wrong = {name: _only(rates_of[id(pool)], false_words(name, pool)) for name, pool in nulls.items()}
+        power = {word: _only(rates_of[id(pool)], (word,)) for word, pool in positives.items()}
         found_with = workers.map(partial(seeds_for, studies=studies), positives, positives.values(), power.values())
         needed = dict(zip(positives, found_with, strict=True))
     if not short:
@@ -54,9 +52,14 @@ def measure(short: bool) -> dict[str, Any]:
     return {"rows": [*rows, *_false_rows(wrong, nulls), *_power_rows(power, needed, positives)]}
 
 
-def _of_pool(pool: Pool, words: tuple[str, ...], studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
+def _of_pool(pool: Pool, studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
     """The rates of a pool by number of seeds."""
-    return {n: rates(pool, n, (*words, UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
+    every = (*WORDS, HIGH_RIGIDITY, UNDECIDED)
+    return {n: rates(pool, n, every, SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
+
+
+def _only(by_seeds: Mapping[int, Mapping[str, Rate]], words: Sequence[str]) -> dict[int, Mapping[str, Rate]]:
+    return {n: {word: found[word] for word in (*words, UNDECIDED)} for n, found in by_seeds.items()}
 
 
 def null_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
