@@ -361,8 +361,8 @@ def cosine_clusters(features: Tensor, count: int, draws: torch.Generator) -> Ten
 
 
 def _linear(inputs: int, outputs: int, draws: torch.Generator) -> nn.Linear:
-    """A linear layer, initialised as torch does."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    """A linear layer, initialised as torch does, but from ``draws``: torch's global generator is left alone."""
+    layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     bound = 1 / math.sqrt(inputs)
     with torch.no_grad():
         for parameter in layer.parameters():
