@@ -64,7 +64,7 @@ def _evaluated_in_phase(
 
     evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
     every = config.evaluation.every_steps
-    if every and number == len(stream.phases) - 1:
+    if every and (number == len(stream.phases) - 1 or phase.name in stream.phase_cues):
         steps = math.ceil(len(phase.train) / config.training.batch_size)
         evaluated += epochs * ((steps - 1) // every) * due(0.5)
     return evaluated
