@@ -90,7 +90,7 @@ class Recorder:
     def begin_phase(self, name: str, samples: int | None = None) -> None:
         """Begin a phase; for frameworks with callbacks, instead of :meth:`phase`."""
         if phase_name(name) != name:
-            raise InputError(f"the phase is named '{name}': write T1, T2, ..., or names that begin with a letter")
+            raise InputError(f"the phase is named '{name}': write T1, T2, ..., or a name without spaces")
         if self._phase is not None:
             raise InputError(f"{name} cannot begin: {self._phase} has not ended")
         if in_order([*self._begun, name])[-1] != name or name in self._begun:

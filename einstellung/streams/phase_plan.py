@@ -49,12 +49,16 @@ def read_phases(
     ``given_otherwise``: options of the two-phase protocol that were set too. ``classes_needed``: False where a table lists them.
     """
     if given_otherwise:
-        raise InputError(f"{section}{sorted(given_otherwise)[0]} belongs to the two phases T1 and T2: leave it out with phases")
+        raise InputError(
+            f"{section}{sorted(given_otherwise)[0]} belongs to the two phases T1 and T2: leave it out with phases"
+        )
     if getattr(cue, "habit", "none") != "none":
         raise InputError(f"cue.habit is '{cue.habit}': with phases, give the first phase a cue (shortcut) instead")  # type: ignore[attr-defined]
     if isinstance(given, str) or not isinstance(given, Sequence) or len(given) < 2:
         raise InputError(f"{section}phases must list at least two phases, such as {{classes: [...], shortcut: [...]}}")
-    plans = tuple(_phase(one, number, cue, f"{section}phases[{number}]", classes_needed) for number, one in enumerate(given))
+    plans = tuple(
+        _phase(one, number, cue, f"{section}phases[{number}]", classes_needed) for number, one in enumerate(given)
+    )
     names = [plan.name for plan in plans]
     for plan in plans:
         if names.count(plan.name) > 1:
@@ -81,7 +85,9 @@ def _phase(given: Any, number: int, cue: Cue, place: str, classes_needed: bool) 
     if classes_needed and not classes:
         raise InputError(f"{place} ({name}) has no classes: give it some")
     if given.get("cue") is not None and not shortcut:
-        raise InputError(f"{place} ({name}) has a cue, but no shortcut classes to put it on: give shortcut, or leave cue out")
+        raise InputError(
+            f"{place} ({name}) has a cue, but no shortcut classes to put it on: give shortcut, or leave cue out"
+        )
     own = _cue(given.get("cue", {}), cue, f"{place}.cue") if shortcut else None
     return PhasePlan(name, classes, shortcut, own, place)
 

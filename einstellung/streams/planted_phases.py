@@ -59,7 +59,9 @@ def planted_phases(
     flat = [one for one in with_own if f"{one}_shortcut_elsewhere" not in names]
     all_facts = {**facts, "phases": {one.name: describe(one, class_names) for one in phases}}
     if flat:
-        all_facts["cue_elsewhere"] = f"not measured in {', '.join(flat)}: a cue of this size cannot be displaced without overlap"
+        all_facts["cue_elsewhere"] = (
+            f"not measured in {', '.join(flat)}: a cue of this size cannot be displaced without overlap"
+        )
     return Stream(
         name=name,
         phases=tuple(

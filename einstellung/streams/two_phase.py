@@ -115,7 +115,9 @@ def two_phase(
         all_facts["duplicates"] = sets.describe()
     return planted_stream(
         name,
-        TwoPhaseImages(t1_train, sets.train["T2"], sets.val["T2"], *(sets.test[title] for title in _TEST_SPLITS.values())),
+        TwoPhaseImages(
+            t1_train, sets.train["T2"], sets.val["T2"], *(sets.test[title] for title in _TEST_SPLITS.values())
+        ),
         HeadClasses(classes["T1"], classes["SC"], classes["NSC"], class_names),
         cue,
         cover,

@@ -47,7 +47,7 @@ _ALSO_CALLED = {
     "acc": ("accuracy", "top1", "acc1", "acc@1", "test_acc", "test_accuracy"),
 }
 _LONGEST_LIST = 100  # characters
-_PHASE = re.compile(r"[^\W\d][\w .+-]{0,79}")  # what a phase may be called; '/' separates it from a split in wide tables
+_PHASE = re.compile(r"[^\W\d][\w.+-]{0,79}")  # what a phase may be called: no space, as 'task 2' means T2
 _NUMBERED = re.compile(r"T\d+")
 
 # Effective epochs are quotients of sample counts: rounded to this many decimals, equal ones are the same epoch.
@@ -271,7 +271,7 @@ def _phases(frame: pd.DataFrame, origin: Origin) -> npt.NDArray[np.object_]:
         if name is None:
             row = int(np.argmax(codes == code))
             raise InputError(
-                f"{origin.at(row)}, column 'phase': '{given}' is not a phase; write T1, T2, ... or names that begin with a letter"
+                f"{origin.at(row)}, column 'phase': '{given}' is not a phase; write T1, T2, ..., or a name without spaces"
             )
         canonical.append(name)
     return np.array(canonical, dtype=object)[codes]

@@ -87,6 +87,12 @@ class RigiditySettings(Settings):
         "run` record it.",
     )
 
+    phase: str | None = Field(
+        default=None,
+        description="The phase that verdicts, figures and tables are about, in a stream of many.  [default: the last one "
+        "with a cue]",
+    )
+
     @field_validator("tau")
     @classmethod
     def _is_accuracy(cls, value: float) -> float:
