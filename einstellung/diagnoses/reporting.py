@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -163,6 +163,27 @@ def evidence_of_logs(paths: Sequence[Path], options: ImportOptions | None = None
         unverified=found.unverified,
         absent=tuple(run for run in found.planned if run not in runs),
     )
+
+
+def evidence_and_phase(
+    read: Callable[[ImportOptions], Evidence], options: ImportOptions
+) -> tuple[Evidence, str | None]:
+    """The evidence in logs, and the phase that verdicts are to be about.
+
+    ``phase`` is that of all rows where the log does not name it. Where it does, and there are more than two, it is one of them.
+    """
+    try:
+        return read(options), None
+    except InputError as error:
+        if options.phase is None:
+            raise
+        try:
+            evidence = read(replace(options, phase=None))
+        except InputError:
+            raise error from None
+        if len(evidence.timeline.phase_names) <= 2:
+            raise
+        return evidence, options.phase
 
 
 def _proxy(results: ResultsFolder) -> Any:

@@ -6,7 +6,6 @@ from einstellung.results.config import EvaluationConfig
 from einstellung.streams import EvaluationSplit, Phase, Stream
 from einstellung.timeline import NSC, SC_MASK, SC_PATCH
 
-
 _NEEDED = {SC_PATCH, SC_MASK, NSC}
 
 

@@ -2,8 +2,8 @@
 
 min_theta CE(f_theta(x), y) on phase k-1, then on phase k, each with its own epochs and optimiser. Next to ``scratch`` it
 separates the last phase's part in a history from the rest: what this net has in common with a learner of all phases was caused
-by phase k-1. In the first two phases it is plain fine-tuning. The passes over phase k-1 are preparatory: they are not measured
-and do not count for the effective epoch; their learning rate falls at the fractions configured for phase k.
+by phase k-1. In the second phase it is plain fine-tuning with other random numbers. The passes over phase k-1 are preparatory:
+they are not measured and do not count for the effective epoch; their learning rate falls at the fractions configured for phase k.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class PairWorkload(Workload):
 
 @learners.register("scratch_pair")
 class ScratchPair(Learner):
-    """Trains a new net for every phase from the third on, first on the phase before."""
+    """Trains a new net for every phase, first on the phase before."""
 
     workload: ClassVar[Workload] = PairWorkload()
     _stage = TRAIN
@@ -38,17 +38,16 @@ class ScratchPair(Learner):
 
     @classmethod
     def stages(cls, options: Any, sizes: Sequence[int], epochs: Sequence[int], number: int) -> tuple[Stage, ...]:
-        """From the third phase on, the phase before comes first.
+        """From the second phase on, the phase before comes first.
 
-        >>> [stage.name for stage in ScratchPair.stages(None, [9, 9, 9], [2, 2, 2], 2)]
+        >>> [stage.name for stage in ScratchPair.stages(None, [9, 9], [2, 2], 1)]
         ['previous', 'train']
         """
         train = Stage(TRAIN, float(epochs[number]))
-        return (train,) if number < 2 else (Stage(PREVIOUS, float(epochs[number - 1]), preparatory=True), train)
+        return (train,) if not number else (Stage(PREVIOUS, float(epochs[number - 1]), preparatory=True), train)
 
     def begin_phase(self, phase: Phase) -> None:
-        if len(self.context.earlier(phase)) > 1:
-            self.reinitialise()
+        self.reinitialise()
         self._stage = TRAIN
         super().begin_phase(phase)
 

@@ -73,18 +73,12 @@ def many_phases(
         for part, fine in (("shortcut", one.sc), ("nonshortcut", one.nsc)):
             tests[f"{phase}_{part}"] = images_of(test, fine, test_per_class)
     sets = deduplicated_phases(duplicates or Duplicates(), trains, vals, tests)
-    images = [
-        PhaseImages(
-            phase := one.plan.name,
-            sets.train[phase],
-            sets.val[phase],
-            sets.test[f"{phase}_shortcut"],
-            sets.test[f"{phase}_nonshortcut"],
-            *(tuple(sorted({int(head[fine]) for fine in part})) for part in (one.sc, one.nsc)),
-            one.plan.cue,
-        )
-        for one in parts
-    ]
+    images = []
+    for one in parts:
+        phase = one.plan.name
+        sc, nsc = (tuple(sorted({int(head[fine]) for fine in part})) for part in (one.sc, one.nsc))
+        shortcut, others = sets.test[f"{phase}_shortcut"], sets.test[f"{phase}_nonshortcut"]
+        images.append(PhaseImages(phase, sets.train[phase], sets.val[phase], shortcut, others, sc, nsc, one.plan.cue))
     all_facts = {**(facts or {}), "labels": labels}
     if duplicates is not None:
         all_facts["duplicates"] = sets.describe()

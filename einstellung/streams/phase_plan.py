@@ -22,8 +22,8 @@ _NUMBERED = re.compile(r"[Tt]\d+")
 class PhasePlan:
     """A phase before its images are chosen; ``place`` is where the option describes it, for messages.
 
-    ``shortcut`` are the classes that get the ``cue``; where that is None they are trained like the others, but keep their place in
-    the head, so that the same phases with and without a cue have the same labels.
+    ``shortcut`` are the classes that get the ``cue``; where that is None they are trained like the others, but keep their place
+    in the head, so that the same phases with and without a cue have the same labels.
     """
 
     name: str
@@ -116,7 +116,7 @@ def _cue(given: Any, cue: Cue, place: str) -> Cue | None:
         raise InputError(f"{place}: the cue {type(cue).__name__} is no dataclass, so its options cannot be changed")
     changes = {key: value for key, value in given.items() if key != "name"}
     make = cues[str(given["name"])] if "name" in given else type(cue)
-    kept = asdict(cue) if isinstance(cue, make) and is_dataclass(cue) else {}
+    kept: dict[str, Any] = asdict(cue) if isinstance(cue, make) and is_dataclass(cue) else {}
     if changes.get("habit", "none") != "none":
         raise InputError(f"{place}.habit: with phases, give the first phase a cue (shortcut) instead")
     try:

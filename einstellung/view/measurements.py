@@ -10,8 +10,8 @@ from typing import Any, cast
 import pandas as pd
 
 from einstellung.errors import InputError
-from einstellung.timeline.schema import order_of_phases
 from einstellung.timeline import Run, Timeline
+from einstellung.timeline.schema import order_of_phases
 from einstellung.view.plain_files import FileCache, Signature, signature
 from einstellung.view.study import Snapshot
 

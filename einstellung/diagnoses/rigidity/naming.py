@@ -57,7 +57,7 @@ class Naming:
         return re.sub(self.pattern, self._replaced, text)
 
     def _replaced(self, match: re.Match[str]) -> str:
-        kept, *current, history = match.groups()
+        kept, _, _, history = match.groups()
         return str(kept) if kept is not None else self.history if history is not None else self.phase
 
     def apply(self, thing: T) -> T:

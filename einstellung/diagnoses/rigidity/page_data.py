@@ -32,20 +32,22 @@ def page_data(evidence: Evidence, card: RigidityCard, naming: Naming | None = No
         "payload": browser_data.payload(evidence, card, naming),
         "curves": _curves(evidence),
         "levels": _levels(card),
-        "words": naming.apply({
-            "over": "phase 2",
-            "after": "phase 1",
-            "facets": {
-                key: {"head": facet.head, "signed": facet.signed, "in_epochs": facet.in_epochs}
-                for key, facet in FACETS.items()
-            },
-            "patterns": {name: pattern.words for name, pattern in PATTERNS.items()},
-            "certainties": CERTAINTIES,
-            "splits": SPLIT_OF,
-            "needs": NEEDS,
-            "relative": RELATIVE,
-            "shown": {"card": CARD_FACETS, "baseline": BASELINE_FACETS},
-        }),
+        "words": naming.apply(
+            {
+                "over": "phase 2",
+                "after": "phase 1",
+                "facets": {
+                    key: {"head": facet.head, "signed": facet.signed, "in_epochs": facet.in_epochs}
+                    for key, facet in FACETS.items()
+                },
+                "patterns": {name: pattern.words for name, pattern in PATTERNS.items()},
+                "certainties": CERTAINTIES,
+                "splits": SPLIT_OF,
+                "needs": NEEDS,
+                "relative": RELATIVE,
+                "shown": {"card": CARD_FACETS, "baseline": BASELINE_FACETS},
+            }
+        ),
         "command": _command(evidence, card, defaults),
         "defaults": {
             "tau": defaults.tau,

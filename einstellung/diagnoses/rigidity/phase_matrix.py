@@ -23,7 +23,9 @@ def phase_matrices(timeline: Timeline, fresh: str | None) -> dict[str, PhaseMatr
     phases = tuple(phase for phase in timeline.phase_names if test_splits(timeline, phase))
     tests = _TestCurves(timeline, phases)
     return {
-        method: _of_method(tests, timeline.seeds(method), method, fresh) for method in timeline.methods if method != fresh
+        method: _of_method(tests, timeline.seeds(method), method, fresh)
+        for method in timeline.methods
+        if method != fresh
     }
 
 
@@ -60,9 +62,7 @@ class _TestCurves:
 def _of_method(tests: _TestCurves, seeds: Sequence[int], method: str, fresh: str | None) -> PhaseMatrix:
     phases, places = tests.phases, range(len(tests.phases))
     matrices = [tests.matrix(method, seed) for seed in seeds]
-    untrained = [
-        [None if fresh is None else tests.start(fresh, seed, place) for place in places] for seed in seeds
-    ]
+    untrained = [[None if fresh is None else tests.start(fresh, seed, place) for place in places] for seed in seeds]
     transfer = [continual.forward_transfer(R, b) for R, b in zip(matrices, untrained, strict=True)]
     return PhaseMatrix(
         average_accuracy=summarise([continual.average_accuracy(R) for R in matrices], ACCURACY),

@@ -90,12 +90,17 @@ def _facets(card: RigidityCard, phases: ManyPhases) -> Table:
     for phase, record in phases.records.items():
         for method, own in record.methods.items():
             is_baseline = method == record.baseline
-            shown = [own.facet(key) if not (is_baseline and key in ("AD", "PD", "SFR_rel")) else _NONE for key in FACET_COLUMNS]
+            shown = [
+                own.facet(key) if not (is_baseline and key in ("AD", "PD", "SFR_rel")) else _NONE
+                for key in FACET_COLUMNS
+            ]
             pattern = "baseline" if is_baseline else own.pattern or DASH
             tone = PATTERNS[own.pattern].tone if own.pattern and own.certainty == "holds" else None
             certain = "" if own.pattern in (None, "ambiguous") else own.certainty or ""
             cells = [Cell(mean_sd(_key(key), summary)) for key, summary in zip(FACET_COLUMNS, shown, strict=True)]
-            rows.append((Cell(phase), Cell(method), *cells, Cell(pattern, tone=tone), Cell(certain), Cell(str(own.n_seeds))))
+            rows.append(
+                (Cell(phase), Cell(method), *cells, Cell(pattern, tone=tone), Cell(certain), Cell(str(own.n_seeds)))
+            )
             values.append(
                 {
                     "phase": phase,
@@ -144,10 +149,21 @@ def _habit(phases: ManyPhases) -> Table | Missing:
             text = interval("AD", effect) if effect.ci95 else f"n = {effect.n}: no interval"
             names = join(own.habit.phases)
             rows.append(
-                (*map(Cell, (phase, method, names, own.habit.study)), Cell(mean_sd("AD", effect)), Cell(text), Cell(str(effect.n)))
+                (
+                    *map(Cell, (phase, method, names, own.habit.study)),
+                    Cell(mean_sd("AD", effect)),
+                    Cell(text),
+                    Cell(str(effect.n)),
+                )
             )
             values.append(
-                {"phase": phase, "method": method, "cue_of": names, "without": own.habit.study, **_named("effect", effect)}
+                {
+                    "phase": phase,
+                    "method": method,
+                    "cue_of": names,
+                    "without": own.habit.study,
+                    **_named("effect", effect),
+                }
             )
     if not rows:
         reasons = [
@@ -174,7 +190,9 @@ def _metrics(phases: ManyPhases) -> Table:
     for method, own in phases.continual.items():
         summaries = {key: own.metric(key) for key in _METRICS}
         rows.append((Cell(method), *(Cell(mean_sd("SC_patch", summary)) for summary in summaries.values())))
-        values.append({"method": method, **{k: v for key, one in summaries.items() for k, v in _named(key, one).items()}})
+        values.append(
+            {"method": method, **{k: v for key, one in summaries.items() for k, v in _named(key, one).items()}}
+        )
     return Table(
         "Forgetting and transfer over all phases",
         "Mean ± standard deviation over seeds, from the accuracy on every phase's test images after every phase. BWT: at the "

@@ -128,8 +128,13 @@ def _as_available(timeline: Timeline, phase: str, settings: RigiditySettings) ->
 def _method(record: RigidityMethod) -> PhaseMethod:
     return PhaseMethod(
         n_seeds=record.n_seeds,
-        **{key: record.facet(key) for key in ("PD", "SFR_rel", "delta", "SC_patch", "T1", "T1_after_T1")},
         AD=_plain(record.AD),
+        PD=record.PD,
+        SFR_rel=record.SFR_rel,
+        delta=record.delta,
+        SC_patch=record.SC_patch,
+        T1=record.T1,
+        T1_after_T1=record.T1_after_T1,
         pattern=record.pattern,
         certainty=record.certainty,
         p_holm=record.p_holm,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-import numpy as np
 import pandas as pd
 
 from einstellung.diagnoses.baseline import alike
@@ -73,7 +72,8 @@ def pooled(frame: pd.DataFrame, splits: Sequence[str], name: str) -> pd.DataFram
     total = weight.groupby(keys, sort=False).sum()
     columns = [column for column in ("acc", "loss", "acc_task", "top5") if column in parts]
     means = {
-        column: (parts[column] * weight).groupby(keys, sort=False).sum(min_count=len(splits)) / total for column in columns
+        column: (parts[column] * weight).groupby(keys, sort=False).sum(min_count=len(splits)) / total
+        for column in columns
     }
     counts = parts["n"].groupby(keys, sort=False).sum(min_count=len(splits))
     found = pd.DataFrame({**means, "n": counts}).reset_index()

@@ -19,8 +19,8 @@ from einstellung.report.figures.style import GREY, INK, WIDTH, MethodStyle, meth
 from einstellung.report.notation import number, short_names
 
 _PANELS = {"AD": "AD, effective epochs", "PD": "PD", "SFR_rel": "$SFR_{rel}$", "delta": "Δ, absolute"}
-_CAPTION = """Every phase with a cue against the baseline of that phase: mean and 95 % interval over seeds, paired by seed; AD at {tau};
-{seeds}. Grey: within the margin ({margins}). {baseline}"""
+_CAPTION = """Every phase with a cue against the baseline of that phase: mean and 95 % interval over seeds, paired by seed; AD at
+{tau}; {seeds}. Grey: within the margin ({margins}). {baseline}"""
 
 
 def phase_plans(card: RigidityCard) -> Iterator[Plan]:
@@ -58,7 +58,10 @@ def told(plan: Plan, naming: Naming) -> Plan:
 def draw_phases(card: RigidityCard) -> Figure:
     """A panel a facet, phases from left to right; methods side by side, so that their intervals do not cover each other."""
     assert card.phases is not None, "a card of many phases"
-    phases, methods = card.phases, list(dict.fromkeys(name for one in card.phases.records.values() for name in one.methods))
+    phases, methods = (
+        card.phases,
+        list(dict.fromkeys(name for one in card.phases.records.values() for name in one.methods)),
+    )
     styles, names = method_styles(methods, card.baseline), short_names(methods, 16)
     figure = new_figure(WIDTH, 4.4)
     panels = figure.subplots(2, 2).ravel()
@@ -66,18 +69,20 @@ def draw_phases(card: RigidityCard) -> Figure:
         _draw_panel(axes, key, card, phases, styles)
         axes.set_title(title, pad=4)
     handles = [
-        panels[3].plot([], [], color=style.colour, marker=style.marker, linestyle="-", markersize=4, label=names[method])[0]
+        panels[3].plot(
+            [], [], color=style.colour, marker=style.marker, linestyle="-", markersize=4, label=names[method]
+        )[0]
         for method, style in styles.items()
     ]
-    legend = figure.legend(handles=handles, loc="outside lower center", ncols=min(6, len(methods)), frameon=False, fontsize=7)
+    legend = figure.legend(
+        handles=handles, loc="outside lower center", ncols=min(6, len(methods)), frameon=False, fontsize=7
+    )
     for text in legend.get_texts():
         text.set_parse_math(False)
     return figure
 
 
-def _draw_panel(
-    axes: Axes, key: str, card: RigidityCard, phases: ManyPhases, styles: dict[str, MethodStyle]
-) -> None:
+def _draw_panel(axes: Axes, key: str, card: RigidityCard, phases: ManyPhases, styles: dict[str, MethodStyle]) -> None:
     order = list(phases.records)
     step = 0.6 / max(len(styles), 1)
     for place, (method, style) in enumerate(styles.items()):
