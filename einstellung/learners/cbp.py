@@ -28,9 +28,9 @@ from einstellung.errors import InputError
 from einstellung.learners.hidden_units import HiddenUnits, channels_last, hidden_units
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.planning import Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.streams.colours import Colour
 from einstellung.streams.duplicates import Duplicates, deduplicated
