@@ -124,7 +124,7 @@ class Vocabulary:
         array([[17, 16,  1,  0],
                [ 0,  0,  0,  0]], dtype=int32)
         """
-        tokens = _empty(texts, length)
+        tokens = no_tokens(texts, length)
         numbers = _Numbers(self._numbers)
         for row, text in enumerate(texts):
             found = [numbers[match[0]] for match in islice(_TOKEN.finditer(text), length)]
@@ -133,7 +133,7 @@ class Vocabulary:
 
     def encode_with_spans(self, texts: Sequence[str], length: int) -> EncodedTexts:
         """The same, with the characters of every token."""
-        tokens = _empty(texts, length)
+        tokens = no_tokens(texts, length)
         numbers = _Numbers(self._numbers)
         starts, ends = np.full_like(tokens, -1), np.full_like(tokens, -1)
         for row, text in enumerate(texts):
@@ -156,7 +156,8 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def _empty(texts: Sequence[str], length: int) -> npt.NDArray[np.int32]:
+def no_tokens(texts: Sequence[str], length: int) -> npt.NDArray[np.int32]:
+    """Room for encoded texts: padding alone."""
     if length < 1:
         raise InputError(f"texts of {length} tokens: the length must be at least 1")
     return np.zeros((len(texts), length), dtype=np.int32)
