@@ -15,17 +15,17 @@ from torch import Tensor
 from einstellung.cues.planted import cues
 from einstellung.cues.spans import ENDS, SpanCue, displaced, span
 from einstellung.errors import InputError
-from einstellung.modalities import MARKERS, PADDING
+from einstellung.modalities import INSERTED, PADDING
 
-_LANGUAGES = (MARKERS[0], MARKERS[1])  # the usual tag, and the cue's
-_FREE = MARKERS[2:]
+_LANGUAGES = INSERTED[:2]  # the usual tag, and the cue's
+_FREE = INSERTED[2:]
 
 
 class Encoder(Protocol):
     """What a cue of words needs of a stream's vocabulary."""
 
-    def numbers(self, words: str) -> list[int]:
-        """The token numbers of some words; an error names a word that the vocabulary lacks."""
+    def numbers(self, text: str) -> list[int]:
+        """The token numbers of a text; an error names a word that the vocabulary lacks."""
         ...
 
 
@@ -58,11 +58,11 @@ class _TextCue(SpanCue):
 class TokensCue(_TextCue):
     """``size`` tokens that no text contains, before the text unless ``place`` says otherwise.
 
-    ``marker`` (0 to 11) chooses among different ones: the cue repeats it.
+    ``marker`` (0 to 10) chooses among different ones: the cue repeats it.
 
     >>> text = torch.full((1, 1, 1, 6), 20, dtype=torch.int32)
     >>> TokensCue(place=2).paint(text, torch.tensor([0])).flatten().tolist()
-    [20, 20, 4, 4, 20, 20]
+    [20, 20, 5, 5, 20, 20]
     """
 
     size: int = 2

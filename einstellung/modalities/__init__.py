@@ -3,14 +3,15 @@
 from einstellung.modalities.contract import Modality, Scaling, View
 from einstellung.modalities.images import IMAGES, crop_and_flip
 from einstellung.modalities.series import SERIES
-from einstellung.modalities.texts import FIRST_WORD, MARKERS, PADDING, TEXTS, UNKNOWN
+from einstellung.modalities.texts import TEXTS
+from einstellung.sources.vocabulary import FIRST_WORD, INSERTED, PADDING, UNKNOWN
 
 MODALITIES: dict[str, Modality] = {one.name: one for one in (IMAGES, TEXTS, SERIES)}
 
 __all__ = [
     "FIRST_WORD",
     "IMAGES",
-    "MARKERS",
+    "INSERTED",
     "MODALITIES",
     "PADDING",
     "SERIES",

@@ -1,7 +1,4 @@
-"""Texts: token numbers [N, 1, 1, tokens]. A net gets them as integers [N, tokens] and ignores padding.
-
-Numbers below ``FIRST_WORD`` are no words: padding, unknown words, and markers that no text contains unless a cue writes them.
-"""
+"""Texts: token numbers [N, 1, 1, tokens]. A net gets them as integers [N, tokens] and ignores padding."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.modalities.contract import Modality, Painter, Scaling, View
 from einstellung.modalities.transfer import to_device
-
-PADDING, UNKNOWN = 0, 1
-MARKERS = tuple(range(2, 16))
-FIRST_WORD = 16
+from einstellung.sources.vocabulary import FIRST_WORD
 
 
 class Texts:

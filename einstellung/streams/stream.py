@@ -132,7 +132,7 @@ class Stream:
       ``phase_duplicates_allowed``: training images that two phases share in that way. The proof fails above these numbers.
     - ``left_out``: evaluation images removed as duplicates, so that classes may be short of that many.
     - ``uneven_classes``: the source's classes differ in size, so the proof does not require equal numbers.
-    - ``modality``: the kind of its inputs.
+    - ``modality``: the kind of its inputs; ``token_names``: of texts, the word of every number, for the report.
     - ``input_size``: the side to which images are enlarged for the net, cue included.
     - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
       and, in ``samples``, a few named images for the report.
@@ -178,6 +178,7 @@ class Stream:
     found_region: Callable[[Tensor, int, int], Tensor] | None = None
     files: Mapping[int, Stored] = field(default_factory=dict)
     modality: Modality = IMAGES
+    token_names: tuple[str, ...] = ()
 
     @property
     def planted_cue(self) -> Cue:
