@@ -62,7 +62,7 @@ class PublishedNewsgroups:
     groups: int = 20
     name: str = "newsgroups"
     title: str = "20 Newsgroups"
-    address: str = "http://qwone.com/~jason/20Newsgroups/20news-bydate.tar.gz"
+    address: str = "https://ndownloader.figshare.com/files/5975967"  # scikit-learn's copy; its home is qwone.com/~jason
     archive: str = "20news-bydate.tar.gz"
     archive_hash: tuple[str, str] = ("sha256", "8f1b2514ca22a5ade8fbb9cfa5727df95fa587f4c87b786e15c759fa66d95610")
     archive_bytes: int = 2**24  # at most: the archive has about 14 MB
@@ -70,7 +70,16 @@ class PublishedNewsgroups:
     @property
     def how_to_get(self) -> str:
         """What to do if it is missing, for error messages."""
-        return "run 'einstellung data get newsgroups', or set EINSTELLUNG_DATA to the folder that holds it"
+        return "run 'einstellung data get newsgroups'"
+
+    def copies(self, location: DataLocation) -> list[Path]:
+        """Folders, archives and folders of tables at a location."""
+        return newsgroups_copies(location)
+
+    def check(self, copy: Path) -> str:
+        """Read a copy, and say by what it is known to be intact."""
+        distribution = _load(copy, "subject", self).distribution
+        return "number of posts" if distribution == "posts" else "sha256 of both tables"
 
 
 NEWSGROUPS = PublishedNewsgroups(
@@ -97,7 +106,8 @@ def load_newsgroups(
         None if path is None else Path(path).expanduser(),
         newsgroups_copies,
         lambda copy: _load(copy, headers, published),
-        f"{published.how_to_get} (20news-bydate-train/ and -test/, 20news-bydate.tar.gz, or 20newsgroups-*.tab)",
+        f"{published.how_to_get}, or set EINSTELLUNG_DATA to the folder that holds it "
+        "(20news-bydate-train/ and -test/, 20news-bydate.tar.gz, or 20newsgroups-*.tab)",
     )
 
 

@@ -63,6 +63,37 @@ class UcrDataset:
     found: Path
 
 
+@dataclass(frozen=True)
+class PublishedUcr:
+    """The archive as ``data check`` knows it."""
+
+    name: str = "ucr"
+    title: str = "the UCR archive"
+    how_to_get: str = f"download the archive from {HOME} (its page names the password), unpack it, and set EINSTELLUNG_DATA to its folder"
+
+    def copies(self, location: DataLocation) -> list[Path]:
+        """Folders with sets at a location."""
+        return [folder for folder in _folders(location) if _sets_in(folder)]
+
+    def check(self, copy: Path) -> str:
+        """Read every set of a folder, and say how many can be used; an error if there is none."""
+        problems = {}
+        names = _sets_in(copy)
+        for name in names:
+            try:
+                with warnings.catch_warnings(action="error", category=UserWarning):
+                    load_ucr(name, copy)
+            except (InputError, UserWarning) as problem:
+                problems[name] = str(problem)
+        if len(problems) == len(names):
+            raise InputError(next(iter(problems.values())))
+        whole = f"{len(names) - len(problems)} of {len(names)} sets"
+        return whole + (f"; not {', '.join(problems)}" if problems else "")
+
+
+UCR = PublishedUcr()
+
+
 def load_ucr(name: str, path: Path | str | None = None) -> UcrDataset:
     """The set of this name, for instance ``Crop``: the first usable copy in ``path`` or else in the data locations."""
     if not _NAME.fullmatch(name):
@@ -92,14 +123,16 @@ def how_to_get(name: str) -> str:
 
 def ucr_sets(locations: list[DataLocation]) -> list[str]:
     """The names of all sets at these locations."""
+    return sorted({name for location in locations for folder in _folders(location) for name in _sets_in(folder)})
+
+
+def _sets_in(folder: Path) -> list[str]:
     found = set()
-    for location in locations:
-        for folder in _folders(location):
-            for name in _names(folder):
-                if _NAME.fullmatch(name) and isdir(folder / name) and _file(folder / name, name, "TRAIN"):
-                    found.add(name)
-                elif train := _FILE.fullmatch(name):
-                    found.add(train[1])
+    for name in _names(folder):
+        if (train := _FILE.fullmatch(name)) and _NAME.fullmatch(train[1]):
+            found.add(train[1])
+        elif _NAME.fullmatch(name) and _file(folder / name, name, "TRAIN"):
+            found.add(name)
     return sorted(found)
 
 
