@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.modalities import IMAGES, Modality
 from einstellung.registry import suggestion
-from einstellung.streams.colours import Colour
 from einstellung.streams.duplicates import Duplicates, deduplicated_phases
 from einstellung.streams.phase_plan import PhasePlan
 from einstellung.streams.planted import HELD_OUT, exact_share
@@ -40,8 +40,8 @@ def many_phases(
     test: LabelledImages,
     taxonomy: Taxonomy,
     cover: str,
-    mean: Colour,
-    std: Colour,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     validation: float = 0.1,
     labels: Labels = "fine",
     train_per_class: int | None = None,
@@ -51,6 +51,7 @@ def many_phases(
     uneven_classes: bool = False,
     facts: dict[str, object] | None = None,
     duplicates: Duplicates | None = None,
+    modality: Modality = IMAGES,
 ) -> Stream:
     """Build the stream: one head over all classes, phase by phase, in each the cue's classes before the others."""
     if not 0 < validation < 1:
@@ -96,6 +97,7 @@ def many_phases(
         duplicates_allowed=sets.allowed,
         phase_duplicates_allowed=0 if sets.dropped else sets.between_phases,
         left_out=sets.left_out,
+        modality=modality,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any
 
-from einstellung.cues.patch import Cue, cues
+from einstellung.cues import Cue, cues, cues_for
 from einstellung.errors import InputError
 from einstellung.options import checked_options
 from einstellung.registry import suggestion
@@ -114,6 +114,8 @@ def _cue(given: Any, cue: Cue, place: str) -> Cue | None:
         return cue
     if not is_dataclass(cue) and "name" not in given:
         raise InputError(f"{place}: the cue {type(cue).__name__} is no dataclass, so its options cannot be changed")
+    if "name" in given and str(given["name"]) not in (suitable := cues_for(getattr(cue, "modality", "image"))):
+        raise InputError(f"{place}.name is '{given['name']}': {suggestion(str(given['name']), suitable)}")
     changes = {key: value for key, value in given.items() if key != "name"}
     make = cues[str(given["name"])] if "name" in given else type(cue)
     kept: dict[str, Any] = asdict(cue) if isinstance(cue, make) and is_dataclass(cue) else {}

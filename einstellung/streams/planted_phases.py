@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
+from einstellung.streams.boxed import boxed_splits
 from einstellung.streams.planted import as_trained, cue_splits, with_cue
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue
 
@@ -46,19 +47,20 @@ def planted_phases(
     class_names: tuple[str, ...],
     cover_name: str,
     facts: Mapping[str, object],
+    in_images: bool = False,
     **settings: Any,
 ) -> Stream:
-    """The stream with every phase's own cue on its share of that phase's cue classes.
+    """The stream with every phase's own cue on its share of that phase's cue classes; ``in_images``: it is there already.
 
     Every phase has ``_all`` (its test images as training shows them) and ``_val``; a phase with a cue also has the splits of
     the two-phase protocol. ``settings`` are the other fields of a Stream.
     """
     with_own = {one.name: one.cue for one in phases if one.cue is not None}
-    splits = [split for one in phases for split in _splits(one, cover_name)]
+    splits = [split for one in phases for split in _splits(one, cover_name, in_images)]
     names = {split.name for split in splits}
     flat = [one for one in with_own if f"{one}_shortcut_elsewhere" not in names]
     all_facts = {**facts, "phases": {one.name: describe(one, class_names) for one in phases}}
-    if flat:
+    if flat and not in_images:
         all_facts["cue_elsewhere"] = (
             f"not measured in {', '.join(flat)}: a cue of this size cannot be displaced without overlap"
         )
@@ -69,32 +71,35 @@ def planted_phases(
                 one.name,
                 one.classes,
                 one.sc if one.cue is not None else (),
-                with_cue(one.train, one.shares),
+                one.train if in_images else with_cue(one.train, one.shares),
                 ("cue",) if one.cue is not None else (),
             )
             for one in phases
         ),
         splits=tuple(splits),
-        pairs=tuple(pair for one in with_own for pair in _pairs(one, names)),
+        pairs=tuple(pair for one in with_own for pair in _pairs(one, names, in_images)),
         cue=list(with_own.values())[-1],
         cover=cover_name,
         n_outputs=len(class_names),
         class_names=class_names,
         facts=all_facts,
         cue_names=("cue",),
-        interventions={"cue": TogglePlantedCue()},
+        interventions={} if in_images else {"cue": TogglePlantedCue()},
         phase_cues=with_own,
         **settings,
     )
 
 
-def _splits(phase: PhaseImages, cover_name: str) -> list[EvaluationSplit]:
+def _splits(phase: PhaseImages, cover_name: str, in_images: bool) -> list[EvaluationSplit]:
     tested = ImageSet.joined([phase.sc_test, phase.nsc_test])
     if phase.cue is None:
         return [
             EvaluationSplit(f"{phase.name}_all", phase.name, tested),
             EvaluationSplit(f"{phase.name}_val", phase.name, phase.val, held_out=True),
         ]
+    if in_images:
+        own = boxed_splits(phase.name, phase.cue, cover_name, phase.val, phase.sc_test, phase.nsc_test)
+        return [EvaluationSplit(f"{phase.name}_all", phase.name, tested), *own]
     shown = as_trained(with_cue(tested, phase.shares), phase.cue)
     val = with_cue(phase.val, phase.shares)
     return [
@@ -103,7 +108,10 @@ def _splits(phase: PhaseImages, cover_name: str) -> list[EvaluationSplit]:
     ]
 
 
-def _pairs(phase: str, names: set[str]) -> list[MaskedPair]:
+def _pairs(phase: str, names: set[str], in_images: bool) -> list[MaskedPair]:
+    if in_images:
+        normal = f"{phase}_shortcut_normal"
+        return [MaskedPair(normal, normal, f"{phase}_shortcut_masked")]
     elsewhere = f"{phase}_shortcut_elsewhere"
     return [
         MaskedPair(

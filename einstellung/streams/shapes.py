@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
 from einstellung.streams.many_phases import many_phases
