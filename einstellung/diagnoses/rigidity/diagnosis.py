@@ -115,10 +115,12 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return replace(shown, paragraphs=(*shown.paragraphs, *phases_answer(card)))
 
     def describe_split(self, split: str, card: RigidityCard) -> str | None:
-        return describe_split(split) if card.phases is None else describe_phase_split(split, card.phases.order)
+        order = _order_of_phases(card)
+        return describe_split(split) if order is None else describe_phase_split(split, order)
 
     def split_order(self, split: str, card: RigidityCard) -> Any:
-        return split_order(split) if card.phases is None else phase_split_order(split, card.phases.order)
+        order = _order_of_phases(card)
+        return split_order(split) if order is None else phase_split_order(split, order)
 
     def conditions(self, card: RigidityCard) -> Mapping[str, str]:
         shown = {} if card.phases is None else {"phase": describe_phase(card)}
@@ -157,6 +159,11 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
         return sweep_page(members) if len(members.keys) == 1 else grid_page(members)
+
+
+def _order_of_phases(card: RigidityCard | None) -> tuple[str, ...] | None:
+    """All phases in order; None with two."""
+    return None if card is None or card.phases is None else card.phases.order
 
 
 def _score_many(evidence: Evidence, settings: RigiditySettings) -> RigidityCard:

@@ -115,7 +115,7 @@ def timeline_of_phase(timeline: Timeline, phase: str, asked: str | None) -> Time
     """The timeline of two phases that the card of a phase is scored from; ``asked``: the baseline that was asked for."""
     two = projected(timeline, phase)
     baseline = baseline_of(two, asked)
-    return two if baseline is None else without_history(two, baseline)
+    return without_history(two, baseline)
 
 
 def _as_available(timeline: Timeline, phase: str, settings: RigiditySettings) -> RigiditySettings:

@@ -18,13 +18,16 @@ from einstellung.metrics.curves import TOLERANCE
 from einstellung.timeline import NSC, OPTIONAL_COLUMNS, SC_MASK, SC_PATCH, T1_ALL, Timeline
 from einstellung.timeline.split_names import as_second_phase
 
-FRESH = ("scratch_t2", "scratch")  # baselines that start every phase with a new net
+FRESH = ("scratch_t2", "scratch")  # baselines, in the order of preference
+NEW_NETS = (*FRESH, "scratch_pair")  # methods that start every phase with a new net
 _MOMENT = ["method", "seed", "phase", "epoch"]
 
 
 def has_many_phases(timeline: Timeline) -> bool:
-    """Whether the timeline has other phases than T1 and T2, and one of them, or T2, can be scored."""
-    return not {*timeline.phase_names} <= {"T1", "T2"} and bool(scored_phases(timeline))
+    """Whether the timeline has other phases than T1 and T2 with test images of their own, and one that can be scored."""
+    scored = scored_phases(timeline)
+    others = [phase for phase in timeline.phase_names if phase not in ("T1", "T2")]
+    return bool(scored) and any(phase in scored or test_splits(timeline, phase) for phase in others)
 
 
 def scored_phases(timeline: Timeline) -> tuple[str, ...]:
@@ -131,15 +134,16 @@ def baseline_of(timeline: Timeline, asked: str | None) -> str | None:
 
 
 @lru_cache(maxsize=16)
-def without_history(timeline: Timeline, baseline: str) -> Timeline:
-    """A projected timeline without the baseline's own T1, if it enters T2 with a new net.
+def without_history(timeline: Timeline, baseline: str | None) -> Timeline:
+    """A projected timeline without T1 of the runs that enter T2 with a new net.
 
-    ``scratch`` trains a new net for every phase. Another baseline is believed to if it knows next to nothing at the start of T2.
+    ``scratch`` and ``scratch_pair`` do, by their names; another baseline does if it knows next to nothing as T2 begins.
     """
     frame = timeline.frame
-    own = frame["method"] == baseline
-    start = frame[own & (frame["phase"] == "T2") & (frame["split"] == T1_ALL) & (frame["epoch"] <= TOLERANCE)]["acc"]
-    knows_nothing = len(start) > 0 and bool((start <= LEARNED_ABOVE + TOLERANCE).all())
-    if baseline.lower() not in FRESH and not knows_nothing:
-        return timeline
-    return Timeline(frame[~(own & (frame["phase"] == "T1"))].reset_index(drop=True))
+    fresh = frame["method"].str.lower().isin(NEW_NETS)
+    if baseline is not None and baseline.lower() not in NEW_NETS:
+        own = frame["method"] == baseline
+        start = frame[own & (frame["phase"] == "T2") & (frame["split"] == T1_ALL) & (frame["epoch"] <= TOLERANCE)]["acc"]
+        if len(start) and bool((start <= LEARNED_ABOVE + TOLERANCE).all()):
+            fresh = fresh | own
+    return Timeline(frame[~(fresh & (frame["phase"] == "T1"))].reset_index(drop=True))
