@@ -402,13 +402,35 @@ def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
     {'a': {'b': 3, 'c': 2}}
     >>> merged({"backbone": "vit"}, {"backbone": {"dim": 48}})
     {'backbone': {'name': 'vit', 'dim': 48}}
+
+    An entry of a list is changed by its number, from 0.
+
+    >>> merged({"phases": [{"a": 1}, {"a": 2}]}, {"phases": {"1": {"a": 3}}})
+    {'phases': [{'a': 1}, {'a': 3}]}
     """
     result = dict(base)
     for key, value in change.items():
         below = result.get(key)
+        if isinstance(below, list | tuple) and isinstance(value, Mapping):
+            result[key] = _with_entries(below, value, key)
+            continue
         if key in _NAMED and isinstance(below, str):
             below = {"name": below}
         result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def _with_entries(entries: Sequence[Any], change: Mapping[str, Any], key: str) -> Any:
+    """A list with some of its entries changed, by number; a mapping of anything else replaces the list."""
+    if not change or not all(str(number).isdecimal() for number in change):
+        return change
+    result = list(entries)
+    for number, value in change.items():
+        place = int(number)
+        if place >= len(result):
+            raise InputError(f"{key} has {len(result)} entries, counted from 0: there is none with the number {place}")
+        both = isinstance(result[place], Mapping) and isinstance(value, Mapping)
+        result[place] = merged(result[place], value) if both else value
     return result
 
 

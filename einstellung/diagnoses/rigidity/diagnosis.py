@@ -43,6 +43,7 @@ from einstellung.report.notation import number
 from einstellung.report.pictures import PictureRow
 from einstellung.report.tables import Missing, Table
 from einstellung.report.terminal import Overview
+from einstellung.results.config import StudyConfig
 from einstellung.results.probe_files import probed
 from einstellung.results.probe_names import PROBES
 from einstellung.results.run_files import RunFiles
@@ -89,6 +90,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
                 "stream_facts": facts,
             }
         )
+
+    def reads_siblings(self, config: StudyConfig) -> bool:
+        return bool(config.stream.options.get("phases"))  # one of them may lack the cue of an earlier phase
 
     def missing_baseline(self, settings: RigiditySettings, methods: Sequence[str], n_phases: int) -> str | None:
         if n_phases > 2 and settings.baseline is None and any(alike(name, methods) for name in FRESH):

@@ -77,7 +77,7 @@ def score_phases(
             cue=known.cues.get(phase),
             earlier_classes=known.classes(earlier_phases(timeline, phase)),
             baseline=card.baseline if card.has_baseline else None,
-            methods={method: _method(record) for method, record in card.methods.items()},
+            methods={method: _method(record) for method, record in card.baseline_first().methods.items()},
         )
         for phase, card in cards.items()
     }

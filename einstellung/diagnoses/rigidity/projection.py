@@ -143,7 +143,9 @@ def without_history(timeline: Timeline, baseline: str | None) -> Timeline:
     fresh = frame["method"].str.lower().isin(NEW_NETS)
     if baseline is not None and baseline.lower() not in NEW_NETS:
         own = frame["method"] == baseline
-        start = frame[own & (frame["phase"] == "T2") & (frame["split"] == T1_ALL) & (frame["epoch"] <= TOLERANCE)]["acc"]
+        start = frame[own & (frame["phase"] == "T2") & (frame["split"] == T1_ALL) & (frame["epoch"] <= TOLERANCE)][
+            "acc"
+        ]
         if len(start) and bool((start <= LEARNED_ABOVE + TOLERANCE).all()):
             fresh = fresh | own
     return Timeline(frame[~(fresh & (frame["phase"] == "T1"))].reset_index(drop=True))
