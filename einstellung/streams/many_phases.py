@@ -71,14 +71,14 @@ def many_phases(
         held_out = exact_share(own.index, train.fine[own.index], validation, HELD_OUT)
         check_held_out(phase, train.fine[own.index], held_out, validation, taxonomy.fine_names)
         trains[phase], vals[phase] = (own.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
-        for part, fine in (("shortcut", one.sc), ("nonshortcut", one.nsc)):
-            tests[f"{phase}_{part}"] = images_of(test, fine, test_per_class)
+        for title, fine in zip(_titles(one), (one.sc, one.nsc), strict=True):
+            tests[title] = images_of(test, fine, test_per_class)
     sets = deduplicated_phases(duplicates or Duplicates(), trains, vals, tests)
     images = []
     for one in parts:
         phase = one.plan.name
         sc, nsc = (tuple(sorted({int(head[fine]) for fine in part})) for part in (one.sc, one.nsc))
-        shortcut, others = sets.test[f"{phase}_shortcut"], sets.test[f"{phase}_nonshortcut"]
+        shortcut, others = (sets.test[title] for title in _titles(one))
         images.append(PhaseImages(phase, sets.train[phase], sets.val[phase], shortcut, others, sc, nsc, one.plan.cue))
     all_facts = {**(facts or {}), "labels": labels}
     if duplicates is not None:
@@ -99,6 +99,12 @@ def many_phases(
         left_out=sets.left_out,
         modality=modality,
     )
+
+
+def _titles(part: PhaseClasses) -> tuple[str, str]:
+    """What the facts call the test images of the cue's classes and of the others."""
+    name = part.plan.name
+    return f"{name}_shortcut", f"{name}_nonshortcut" if part.sc else f"{name}_all"
 
 
 def _classes(plan: PhasePlan, taxonomy: Taxonomy) -> PhaseClasses:
