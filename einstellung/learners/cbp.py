@@ -66,7 +66,8 @@ class ContinualBackpropagation(Learner):
         shape = tuple(shown.shape[1:])
         if (side := context.presentation.stream.input_size) is not None:
             shape = (shape[0], side, side)
-        tokens = not shown.is_floating_point() and shown.dtype != torch.uint8
+        is_text = not shown.is_floating_point() and shown.dtype != torch.uint8
+        tokens = int(shown.max()) + 1 if is_text else None
         found = hidden_units(self.net, context.initial(), shape, tokens)
         if not found:
             raise InputError("cbp replaces hidden units with one layer after them, but this net has none")
