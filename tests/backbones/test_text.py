@@ -143,7 +143,7 @@ def test_a_transformer_is_torchs_own_with_a_mask():
     net, tokens = made("text_transformer"), texts()[1:]  # torch's gives NaN for a text without tokens
     seen = net.embedding(tokens) + net.position.weight[: tokens.shape[1]]
     for block in net.blocks:
-        layer = nn.TransformerEncoderLayer(8, 2, 32, 0.0, "gelu", batch_first=True, norm_first=True).double()
+        layer = nn.TransformerEncoderLayer(8, 2, 16, 0.0, "gelu", batch_first=True, norm_first=True).double()
         pairs = {
             "self_attn.in_proj_": block.attn.qkv,
             "self_attn.out_proj.": block.attn.proj,
