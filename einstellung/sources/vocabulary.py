@@ -107,6 +107,20 @@ class Vocabulary:
         """The number of a word, 1 if it is unknown."""
         return self._numbers.get(word.lower(), UNKNOWN)
 
+    def numbers(self, text: str) -> list[int]:
+        """The numbers of a text's tokens, all of which must be words of the vocabulary.
+
+        >>> Vocabulary(("cat", "the")).numbers("The cat")
+        [17, 16]
+        """
+        found = [self.number(token) for token in tokenise(text)]
+        if UNKNOWN in found:
+            word = tokenise(text)[found.index(UNKNOWN)]
+            raise InputError(
+                f"'{word}' is not in the vocabulary of the training texts: choose words that are frequent in them"
+            )
+        return found
+
     def name(self, number: int) -> str:
         """The word of a number.
 

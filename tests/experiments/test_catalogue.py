@@ -36,7 +36,7 @@ def test_presets_are_whole_configurations():
             for method, options in config.learners.items():
                 learner_options(method, options)
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
-    of_cifar = {"guide", "paper", "paper-fast", "plain-sgd", "smoke"}
+    of_cifar = {"guide", "leaderboard", "paper", "paper-fast", "plain-sgd", "smoke"}
     assert set(presets) == {*of_cifar, "concon-quick", "demo", "whac-features", "whac-quick"}
     assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")
     for whac in (presets.pop("whac-features"), presets.pop("whac-quick")):
@@ -47,7 +47,7 @@ def test_presets_are_whole_configurations():
         for method, options in config.learners.items():
             learner_options(method, options)
         assert (config.stream.name == "cifar100") == (name in of_cifar)
-        if name not in ("demo", "guide"):
+        if name not in ("demo", "guide", "leaderboard"):
             assert config.methods == SEVEN
 
 

@@ -41,7 +41,7 @@ def test_utility_is_mean_size_times_what_leaves_a_unit(name):
         for unit in range(len(units.utility)):
             theirs = given[:, unit] if isinstance(units.consumer, nn.Conv1d) else given[..., unit]
             expected = 0.1 * float(theirs.abs().mean()) * float(units.consumer.weight[:, unit].detach().abs().sum())
-            assert float(units.utility[unit]) == pytest.approx(expected, rel=1e-4)
+            assert float(units.utility[unit].detach()) == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.parametrize("name", ["resnet1d", "embedding_bag", "text_transformer"])
