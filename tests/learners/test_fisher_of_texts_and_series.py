@@ -13,13 +13,14 @@ from einstellung.backbones import build_backbone
 from einstellung.learners.fisher import fisher_of_single_images, fisher_per_sample, layers_of
 from einstellung.learners.laplace import curvature
 from tests.learners.test_fisher import explicit
-from tests.learners.token_nets import Bags, Series, SharedTable, WeightedBag, text_net, texts
+from tests.learners.token_nets import Bags, InPlace, Series, SharedTable, WeightedBag, text_net, texts
 
 TEXTS = {
     "embedding_bag": partial(text_net, "embedding_bag"),
     "text_transformer": partial(text_net, "text_transformer"),
     "minilm": partial(text_net, "minilm"),
     "bags": Bags,
+    "in place": InPlace,
 }
 SERIES = {"resnet1d": partial(build_backbone, "resnet1d", {"width": 4, "channels": 2}, 6, 3), "series": Series}
 BY_INPUT = {"weighted bag": WeightedBag, "shared table": SharedTable}
@@ -32,7 +33,7 @@ def tried(name: str) -> tuple[nn.Module, torch.Tensor, torch.Tensor]:
         net.train()(torch.randn(5, 2, 24, dtype=torch.float64))  # running statistics of their own
         inputs = torch.randn(7, 2, 24, dtype=torch.float64)
     else:
-        inputs = texts(20 if name not in TEXTS or name == "bags" else 150)
+        inputs = texts(20 if name not in TEXTS or name in ("bags", "in place") else 150)
     return net, inputs, torch.arange(7) % 6
 
 

@@ -32,6 +32,20 @@ class Bags(nn.Module):
         return self.head(torch.cat(parts, dim=1).tanh())
 
 
+class InPlace(nn.Module):
+    """Positions are added in place, as often written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table, self.position = nn.Embedding(20, 4), nn.Embedding(9, 4)
+        self.head = nn.Linear(4, 6)
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = self.table(x)
+        tokens += self.position(torch.arange(x.shape[1]).expand(x.shape))
+        return self.head(tokens.mul_(2).tanh().mean(dim=1))
+
+
 class WeightedBag(nn.Module):
     """Each token of a bag has a weight of its own, given by keyword."""
 
