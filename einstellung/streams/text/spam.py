@@ -61,8 +61,8 @@ def spam(
     """SpamAssassin's corpus; 'einstellung data check spamassassin' says whether your copy is found.
 
     ``cue_in_texts``: what evaluation covers: the lines named by ``headers`` (all if empty), the HTML parts, or ``none``, where
-    the planted ``cue`` is used. ``word_pieces``: as for newsgroups. A mail has at most ``header_length`` tokens of its header and ``length`` in all. Of mails that
-    occur more than once, all but the first are left out.
+    the planted ``cue`` is used. A mail has at most ``header_length`` tokens of its header and ``length`` in all. Of mails that
+    occur more than once, all but the first are left out. ``word_pieces``: as for newsgroups.
     """
     options = TextOptions(length, room, vocabulary, min_count, word_pieces)
     if not 1 <= header_length < length:
