@@ -62,9 +62,9 @@ class ContinualBackpropagation(Learner):
         super().__init__(*args)
         context = self.context
         assert context.initial is not None, "the run has no initial weights"
-        train = context.phases[0].train
-        one = context.presentation.unaugmented(train.take(torch.arange(1)))
-        tokens = None if one.is_floating_point() else int(train.images.max()) + 1
+        shown = context.phases[0].train
+        one = context.presentation.unaugmented(shown.take(torch.arange(1)))
+        tokens = None if one.is_floating_point() else int(shown.images.max()) + 1
         found = hidden_units(self.net, context.initial(), tuple(one.shape[1:]), tokens)
         if not found:
             raise InputError("cbp replaces hidden units with one layer after them, but this net has none")
