@@ -14,12 +14,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.backbones.registry import backbones
-from einstellung.backbones.tokens import PADDING, MaskedAttention, embedded, mean_over_tokens
+from einstellung.backbones.tokens import FIRST_WORD, PADDING, MaskedAttention, embedded, mean_over_tokens
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
 
-CLS, SEP = 101, 102
-_SPECIAL = (0, 100, 103, *range(1, 14))  # BERT's ids of our numbers below 16
+UNK, CLS, SEP, MASK = 100, 101, 102, 103  # BERT's ids
 _EPSILON = 1e-12
 
 
@@ -69,8 +68,8 @@ class MiniLM(nn.Module):
                 raise InputError(f"backbone.{name} is {number}: it must be at least 1")
         if dim % heads:
             raise InputError(f"backbone.dim {dim} is not a multiple of backbone.heads {heads}")
-        if vocabulary <= max(SEP, *_SPECIAL):
-            raise InputError(f"backbone.vocabulary is {vocabulary}: BERT's special tokens need {max(_SPECIAL) + 1}")
+        if vocabulary <= MASK:
+            raise InputError(f"backbone.vocabulary is {vocabulary}: BERT's special tokens need {MASK + 1}")
         if length < 3:
             raise InputError(f"backbone.length is {length}: it must be at least 3")
         self.word = nn.Embedding(vocabulary, dim, padding_idx=PADDING)
@@ -79,7 +78,6 @@ class MiniLM(nn.Module):
         self.norm = nn.LayerNorm(dim, eps=_EPSILON)
         self.blocks = nn.ModuleList(PostNormBlock(dim, heads, hidden) for _ in range(depth))
         self.head = nn.Linear(dim, n_outputs)
-        self.register_buffer("special", torch.tensor(_SPECIAL), persistent=False)
         for module in self.modules():
             if isinstance(module, nn.Linear | nn.Embedding):
                 nn.init.trunc_normal_(module.weight, std=0.02)
@@ -98,8 +96,9 @@ class MiniLM(nn.Module):
         >>> MiniLM(2, dim=8, depth=1, heads=2, hidden=16, vocabulary=200).ids(torch.tensor([[1, 2, 121, 0]]))
         tensor([[101, 100, 103, 105, 102,   0]])
         """
-        special = self.special
-        ids = torch.where(x < len(special), special[x.clamp(0, len(special) - 1).long()], x.long() - len(special))
+        x = x.long()
+        special = torch.where(x > 2, x - 2, torch.where(x == 2, MASK, x * UNK))  # 3 and above: [unused0] and so on
+        ids = torch.where(x < FIRST_WORD, special, x - FIRST_WORD)
         places = torch.arange(1, x.shape[1] + 3, device=x.device)
         last = ((x != PADDING) * places[:-2]).amax(dim=1, keepdim=True)  # counted from 1, 0 in a text without tokens
         ids = F.pad(ids, (1, 1))

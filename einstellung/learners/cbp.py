@@ -62,12 +62,10 @@ class ContinualBackpropagation(Learner):
         super().__init__(*args)
         context = self.context
         assert context.initial is not None, "the run has no initial weights"
-        shown = context.phases[0].train.images
-        shape = tuple(shown.shape[1:])
-        if (side := context.presentation.stream.input_size) is not None:
-            shape = (shape[0], side, side)
-        tokens = not shown.is_floating_point() and shown.dtype != torch.uint8
-        found = hidden_units(self.net, context.initial(), shape, tokens)
+        shown = context.phases[0].train
+        one = context.presentation.unaugmented(shown.take(torch.arange(1)))
+        tokens = None if one.is_floating_point() else int(shown.images.max()) + 1
+        found = hidden_units(self.net, context.initial(), tuple(one.shape[1:]), tokens)
         if not found:
             raise InputError("cbp replaces hidden units with one layer after them, but this net has none")
         self.layers = {one.producer: Units.of(self.net, one) for one in found}

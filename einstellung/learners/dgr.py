@@ -76,6 +76,7 @@ class DeepGenerativeReplay(Learner):
 
     Options: ClassVar[type] = DGROptions
     workload: ClassVar[Workload] = DGRWorkload()
+    modalities: ClassVar[tuple[str, ...]] = ("image",)  # its generator makes images
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:

@@ -38,11 +38,15 @@ class Painter(Protocol):
 
 
 class Modality(Protocol):
-    """A kind of inputs; ``default_cue``, ``default_cover``, ``default_backbone``: of a study that names no others."""
+    """A kind of inputs, in words: ``one`` of them, ``many``, and the ``places`` that one consists of.
+
+    ``default_cue``, ``default_cover`` and ``default_backbone`` are those of a study that names no others.
+    """
 
     name: ClassVar[str]
     one: ClassVar[str]
     many: ClassVar[str]
+    places: ClassVar[str]
     default_cue: ClassVar[str]
     default_cover: ClassVar[str]
     default_backbone: ClassVar[str]

@@ -22,6 +22,7 @@ class Images:
     name: ClassVar[str] = "image"
     one: ClassVar[str] = "image"
     many: ClassVar[str] = "images"
+    places: ClassVar[str] = "pixels"
     default_cue: ClassVar[str] = "patch"
     default_cover: ClassVar[str] = "black"
     default_backbone: ClassVar[str] = "resnet18"

@@ -21,6 +21,7 @@ class Series:
     name: ClassVar[str] = "series"
     one: ClassVar[str] = "series"
     many: ClassVar[str] = "series"
+    places: ClassVar[str] = "samples"
     default_cue: ClassVar[str] = "spike"
     default_cover: ClassVar[str] = "interpolate"
     default_backbone: ClassVar[str] = "resnet1d"

@@ -20,6 +20,7 @@ class Texts:
     name: ClassVar[str] = "text"
     one: ClassVar[str] = "text"
     many: ClassVar[str] = "texts"
+    places: ClassVar[str] = "tokens"
     default_cue: ClassVar[str] = "tokens"
     default_cover: ClassVar[str] = "remove"
     default_backbone: ClassVar[str] = "embedding_bag"

@@ -27,6 +27,7 @@ class AugmentedLearner(Learner):
     method: ClassVar[str]
     needs_pictures: ClassVar[bool] = True
     combines: ClassVar[bool] = True
+    modalities: ClassVar[tuple[str, ...]] = ("image",)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
