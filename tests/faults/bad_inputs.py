@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from einstellung.boundary import MOST_CHARACTERS
 from tests.faults import hostile
 from tests.faults.commands import MOST_BYTES, MOST_SECONDS, CommandServer, Done
 from tests.faults.material import Material
 
-LONGEST_LINE = 300
 MOST_LINES = 25
 REFUSED = frozenset({2})
 EITHER = frozenset({0, 2})  # whether it is an error is a matter of taste; what counts is that it is answered
@@ -49,7 +49,7 @@ def verdict(case: Case, done: Done, left: Sequence[str]) -> list[str]:
     if done.code == 2:
         if not any(": " in line for line in [*lines, *done.out.splitlines()]):
             problems.append("no line says why")
-        if long := [line for line in lines if len(line) >= LONGEST_LINE]:
+        if long := [line for line in lines if len(line) > MOST_CHARACTERS]:
             problems.append(f"a line of {max(map(len, long))} characters")
         if len(lines) > MOST_LINES:
             problems.append(f"{len(lines)} lines")

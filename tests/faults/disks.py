@@ -6,7 +6,7 @@ import random
 import shutil
 from collections.abc import Iterator
 
-from tests.faults.bad_inputs import LONGEST_LINE
+from einstellung.boundary import MOST_CHARACTERS
 from tests.faults.campaign import Trial
 from tests.faults.studies import Study
 
@@ -37,7 +37,7 @@ class Disks:
         problems = list(done.problems)
         if done.code == 0 and count.exists() and count.stat().st_size >= at:
             problems.append("exit code 0 although writes were refused")
-        if done.code and (long := [line for line in done.err.splitlines() if len(line) >= LONGEST_LINE]):
+        if done.code and (long := [line for line in done.err.splitlines() if len(line) > MOST_CHARACTERS]):
             problems.append(f"a line of {len(long[0])} characters")
         again = self.study.run(out)
         if again.code:
