@@ -64,7 +64,7 @@ def shortened(text: str, most: int) -> str:
     >>> shortened("no such file: " + "n" * 5000, 60)
     'no such file: nnnnnnnnnnnnnnnnnnnnnnnnnn…nnnnnnnnnnnnn'
     >>> shortened(f"{'a' * 99} differs from {'b' * 99}", 62)
-    'aaaaaaaaaaaaaaaa…aaaaaaa differs from bbbbbbbbbbbbbbbb…bbbbbbb'
+    'aaaaaaaaaaaaaaa…aaaaaaaa differs from bbbbbbbbbbbbbbb…bbbbbbbb'
     >>> len(shortened("a b " * 1000, 200))
     200
     """

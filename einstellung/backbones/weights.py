@@ -7,7 +7,6 @@ norms use an epsilon of 1e-12, ours 1e-6. ResNet-18: our names and the usual one
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import re
 import warnings
@@ -21,7 +20,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.foreign_files import require_unpacked
+from einstellung.foreign_files import MOST_WEIGHTS_BYTES, require_regular, require_unpacked, sha256_of
 
 Names = tuple[tuple[str, str], ...]
 State = dict[str, Tensor]
@@ -171,14 +170,14 @@ def weights_digest(path: str) -> str:
     ...     weights_digest(empty.name)[:16]
     'e3b0c44298fc1c14'
     """
-    with _existing(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(_existing(path), MOST_WEIGHTS_BYTES)
 
 
 def _existing(path: str) -> Path:
     file = Path(path).expanduser()
     if not file.is_file():
         raise InputError(f"backbone.weights: {path} is not a file; give the path of a weights file")
+    require_regular(file, MOST_WEIGHTS_BYTES)
     return file
 
 
