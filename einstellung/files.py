@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.folders import make_folder, require_present
 from einstellung.foreign_files import read_text
 
 try:
@@ -39,7 +40,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
     temporary: Path | None = None
     handle = -1
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, temporary = _temporary_beside(path)
         write(temporary)
         with temporary.open("rb+") as stream:
@@ -47,6 +48,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
+        require_present(path)
         raise _as_input_error(error, path) from error
     finally:
         if temporary is not None:

@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
 from einstellung.files import is_leftover, remove_leftovers, write_bytes
+from einstellung.folders import never_recreated
 from einstellung.hashes import DamagedError, fingerprint, fingerprint_of, is_intact, read_sealed, write_sealed
 from einstellung.results.config import FORMAT, StudyConfig, build_config, to_yaml
 from einstellung.results.live_files import LIVE_TIMELINE
@@ -99,7 +100,8 @@ class ResultsFolder:
         try:
             for name in ("", *_WRITTEN_BY_REPORTS):
                 remove_leftovers(self.path / name)
-            yield
+            with never_recreated(self.path):
+                yield
         finally:
             if is_new and not self._is_begun():
                 lock_file.unlink(missing_ok=True)
