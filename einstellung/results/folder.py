@@ -154,16 +154,16 @@ class ResultsFolder:
         values = self._config_values()
         try:
             return build_config(values, str(self.config_file))
-        except InputError as error:
+        except InputError:
             if values.get("format") == FORMAT:
                 raise
-            raise InputError(f"{self._made_by_older_version()} ({error})") from None
+            raise InputError(self._made_by_older_version()) from None
 
     def _made_by_older_version(self) -> str:
         timelines = self.path / "runs" if (self.path / "runs").exists() else self.timeline_file
         return (
-            f"{self.path} was made by an older version of einstellung; run the study again into a new folder (--out), or score "
-            f"its timelines: einstellung score {timelines} --out REPORT"
+            f"{self.path} was made by an older version of einstellung; choose another --out, or score its timelines: "
+            f"einstellung score {timelines} --out REPORT"
         )
 
     def _config_values(self) -> dict[str, Any]:
