@@ -7,9 +7,11 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +157,51 @@ def remove_leftovers(folder: Path) -> None:
             os.close(handle)
 
 
+@contextmanager
+def unfinished_folder(target: Path, mark: str) -> Iterator[Path]:
+    """A new folder next to ``target``, to be filled and renamed to it; removed in the end if it is still there.
+
+    Such folders that killed processes left are removed first: each has a lock next to it, which the system frees.
+    """
+    prefix = f".{target.name}-{mark}-"
+    make_folder(target.parent)
+    _remove_unfinished(target.parent, prefix)
+    handle, lock = _locked_file(prefix, ".lock", target.parent)
+    folder = lock.with_suffix("")
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _remove_unfinished(parent: Path, prefix: str) -> None:
+    if fcntl is None:
+        return
+    for lock in [path for path in parent.iterdir() if path.name.startswith(prefix) and path.suffix == ".lock"]:
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            if os.fstat(handle).st_uid == os.geteuid() and _lock(handle):
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+                lock.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
 def _temporary_beside(path: Path) -> tuple[int, Path]:
     """A new file in the folder of ``path``, and a handle that holds its lock (-1 where the system has no such locks)."""
+    return _locked_file(f".{path.stem}-", f".writing{path.suffix}", path.parent)
+
+
+def _locked_file(prefix: str, suffix: str, folder: Path) -> tuple[int, Path]:
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f".writing{path.suffix}", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=folder)
         if fcntl is None:
             os.close(handle)
             return -1, Path(name)
