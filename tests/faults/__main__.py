@@ -67,7 +67,7 @@ def main() -> int:
         "together": lambda: Together(study),
         "disks": lambda: Disks(study),
         "damage": lambda: Damage(study),
-        "kills": lambda: Kills(study),
+        "kills": lambda: Kills(study, scratch / "targets"),
     }
     failed = []
     for name in [name for name in parts if given.part is None or name in given.part]:
