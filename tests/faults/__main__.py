@@ -60,14 +60,14 @@ def main() -> int:
     limits = SHORT if given.short else FULL if given.full else USUAL
     record = COUNTS if given.full or given.record else None
     scratch = given.scratch or Path(tempfile.mkdtemp(prefix="faults-"))
-    study = Study(scratch / "studies")
+    study, targets = Study(scratch / "studies"), scratch / "targets"
     parts: dict[str, Callable[[], Part]] = {
         "inputs": lambda: BadInputs(scratch / "inputs"),
         "fuzzing": lambda: Fuzzing(scratch / "fuzzing", 2.0 if given.short else 10.0),
-        "together": lambda: Together(study),
-        "disks": lambda: Disks(study),
-        "damage": lambda: Damage(study),
-        "kills": lambda: Kills(study, scratch / "targets"),
+        "together": lambda: Together(targets),
+        "disks": lambda: Disks(targets),
+        "damage": lambda: Damage(targets),
+        "kills": lambda: Kills(study, targets),
     }
     failed = []
     for name in [name for name in parts if given.part is None or name in given.part]:
