@@ -88,6 +88,13 @@ def _listing(folder: Path) -> set[str]:
 
 def all_cases(material: Material, root: Path) -> Iterator[Case]:
     """Every case; ``root`` is a folder for their files."""
+    yield from light_cases(material, root)
+    yield from _arrays_and_weights(material, root)
+    yield from _data(material, root)
+
+
+def light_cases(material: Material, root: Path) -> Iterator[Case]:
+    """All but those with archives and weights, which take long to make."""
     bad = _BadPaths(root / "paths")
     yield from _yaml_files(material, root)
     yield from _yaml_values(material)
@@ -98,9 +105,7 @@ def all_cases(material: Material, root: Path) -> Iterator[Case]:
     yield from _words(material)
     yield from _tables(material, root)
     yield from _stored(material, root)
-    yield from _arrays_and_weights(material, root)
     yield from _models(material, root)
-    yield from _data(material, root)
 
 
 # ---------------------------------------------------------------- YAML
