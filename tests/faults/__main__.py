@@ -15,6 +15,7 @@ from tests.faults.disks import Disks
 from tests.faults.fuzzing import Fuzzing
 from tests.faults.inputs import BadInputs
 from tests.faults.kills import Kills
+from tests.faults.ray_kills import RayKills
 from tests.faults.studies import Study
 from tests.faults.together import Together
 
@@ -34,6 +35,7 @@ USUAL = {
     "together": Limit(40),
     "inputs": Limit(300, "bad inputs", 500),
     "fuzzing": Limit(600, "seconds", 300),
+    "ray": Limit(300, "kills", 15),
 }
 FULL = {
     "kills": Limit(7200, "kills", 1000),
@@ -42,6 +44,7 @@ FULL = {
     "together": Limit(1800, "processes", 100),
     "inputs": Limit(3600, "bad inputs", 1500),
     "fuzzing": Limit(3600, "seconds", 1800),
+    "ray": Limit(3600, "kills", 100),
 }
 
 
@@ -68,9 +71,13 @@ def main() -> int:
         "disks": lambda: Disks(targets),
         "damage": lambda: Damage(targets),
         "kills": lambda: Kills(study, targets),
+        "ray": lambda: RayKills(scratch / "ray"),
     }
     failed = []
-    for name in [name for name in parts if given.part is None or name in given.part]:
+    for name in [name for name in parts if name in limits and (given.part is None or name in given.part)]:
+        if name == "ray" and not RayKills.is_possible():
+            print("ray: not tried, Ray is not installed (make test-launchers makes an environment with it)", flush=True)
+            continue
         limit = limits[name]
         if given.seconds is not None:
             limit = Limit(given.seconds, limit.counted, limit.enough)
