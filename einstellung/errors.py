@@ -7,14 +7,14 @@ from contextlib import contextmanager
 
 from einstellung.visible import shortened, visible
 
-MOST_CHARACTERS = 280  # of a message; a command's line begins with its name, and stays under 300
+MOST_CHARACTERS = 286  # of a message; a command's line begins with its name, and stays under 300
 MOST_PROBLEMS = 20
 
 
 class InputError(Exception):
     """The user's input (a file, a key, a folder) is wrong.
 
-    The message is one line, of at most 280 characters: what is wrong, where, and what to do; what it quotes is shortened to fit.
+    The message is one line, of at most 286 characters: what is wrong, where, and what to do; what it quotes is shortened to fit.
     The command line prints it after ``einstellung:`` and exits with code 2.
     """
 

@@ -13,7 +13,7 @@ _STEERING = re.compile(
 )
 
 _LONG_WORD = 90
-_LONG_WORDS = (_LONG_WORD, 60, 40, 24)
+_SHORT_WORD = 24
 
 
 def visible(text: str) -> str:
@@ -62,7 +62,7 @@ def shortened(text: str, most: int) -> str:
     """At most so many characters: long words (paths, values) lose their middle, then the whole text does.
 
     >>> shortened("no such file: " + "n" * 5000, 60)
-    'no such file: nnnnnnnnnnnnnnnnnnnnnnnnnn…nnnnnnnnnnnnn'
+    'no such file: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnn'
     >>> shortened(f"{'a' * 99} differs from {'b' * 99}", 62)
     'aaaaaaaaaaaaaaa…aaaaaaaa differs from bbbbbbbbbbbbbbb…bbbbbbbb'
     >>> len(shortened("a b " * 1000, 200))
@@ -70,8 +70,12 @@ def shortened(text: str, most: int) -> str:
     """
     if len(text) <= most:
         return text
-    shorter = [" ".join(_without_middle(word, length, "…") for word in text.split(" ")) for length in _LONG_WORDS]
-    return next((one for one in shorter if len(one) <= most), _without_middle(shorter[0], most, " … "))
+    words = text.split(" ")
+    for length in range(_LONG_WORD, _SHORT_WORD - 1, -1):
+        shorter = " ".join(_without_middle(word, length, "…") for word in words)
+        if len(shorter) <= most:
+            return shorter
+    return _without_middle(" ".join(_without_middle(word, _LONG_WORD, "…") for word in words), most, " … ")
 
 
 def quoted(value: Any) -> str:

@@ -116,7 +116,7 @@ def test_a_problem_takes_one_line_of_fewer_than_300_characters(words):
     said = io.StringIO()
     with redirect_stderr(said):
         guarded(_raising(error), "einstellung", [], "stopped")
-    assert len(str(error)) <= 280
+    assert len(str(error)) <= 286
     assert "\n" not in str(error)
     (line,) = said.getvalue().splitlines()
     assert len(line) < 300

@@ -41,8 +41,8 @@ def from_wide(table: RawTable, options: ImportOptions) -> tuple[pd.DataFrame, Or
     metrics = _metrics(frame, options)
     if not any(metric.measure == "acc" for metric in metrics):
         raise InputError(
-            f"{table.origin.name}: no column is recognised as the accuracy of a split (columns found: "
-            f"{_listed(frame.columns)}); name one with --map, such as '{{split}}/acc=acc' or 'val_acc=T2_val/acc'"
+            f"{table.origin.name}: no column is recognised as the accuracy of a split (found: "
+            f"{_listed(frame.columns)}); name one with --map: '{{split}}/acc=acc' or 'val_acc=T2_val/acc'"
         )
     with_accuracy = {(m.split, *sorted(m.facts.items())) for m in metrics if m.measure == "acc"}
     metrics = [metric for metric in metrics if (metric.split, *sorted(metric.facts.items())) in with_accuracy]
