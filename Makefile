@@ -17,7 +17,7 @@ test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 	@echo "Not run here: the tests of pages in Chromium (make test-browser), of other frameworks (make test-bridges) and of Ray and SLURM (make test-launchers)."
 
-# Frameworks that want packages of their own (avalanche-lib, lightning, timm, transformers) are tested in an environment of their own.
+# Frameworks that want packages of their own (avalanche-lib, lightning, marimo, timm, transformers) are tested in an environment of their own.
 test-bridges: $(BRIDGES)/.installed
 	OMP_NUM_THREADS=1 $(BRIDGES)/bin/python -m pytest tests/bridges_environment
 

@@ -7,7 +7,7 @@ import sys
 
 from tests.faults.material import timeline
 
-NOTEBOOK = '''
+NOTEBOOK = """
 import marimo
 
 app = marimo.App()
@@ -30,7 +30,7 @@ def _(result):
 
 if __name__ == "__main__":
     app.run()
-'''
+"""
 
 
 def test_a_notebook_shows_the_answer_the_table_and_a_figure(tmp_path):

@@ -116,6 +116,6 @@ def test_commands_are_found_in_pages():
 @pytest.mark.parametrize("page", named(PAGES))
 def test_no_placeholder_is_left(page):
     """A comment is a section that is generated, the frame of one that a program writes, or forgotten."""
-    known = r"catalogue: \w+|commands|python|notebooks|benchmark|where each method runs|ranking|end"
+    known = r"catalogue: \w+|commands|python|notebooks|benchmark|where each method runs|ranking|campaign|end"
     comments = re.findall(r"<!-- (.*?) -->", prose(page))
     assert [comment for comment in comments if not re.fullmatch(known, comment)] == []

@@ -17,6 +17,7 @@ from tests.faults.inputs import BadInputs
 from tests.faults.kills import Kills
 from tests.faults.ray_kills import RayKills
 from tests.faults.studies import Study
+from tests.faults.table import write_table
 from tests.faults.together import Together
 
 #: How much of each part: in CI (two minutes), in ``make faults`` (twenty), and in all parts of ``make faults-full`` together.
@@ -58,8 +59,12 @@ def main() -> int:
     parser.add_argument("--part", action="append", choices=list(USUAL), help="only this part; may be repeated")
     parser.add_argument("--seconds", type=float, help="at most so long for each part")
     parser.add_argument("--record", action="store_true", help=f"add the counts to {COUNTS.name}, as --full does")
+    parser.add_argument("--table", action="store_true", help="write the counts into docs/reliability.md, and end")
     parser.add_argument("--scratch", type=Path, help="folder for studies and files; kept")
     given = parser.parse_args()
+    if given.table:
+        write_table()
+        return 0
     limits = SHORT if given.short else FULL if given.full else USUAL
     record = COUNTS if given.full or given.record else None
     scratch = given.scratch or Path(tempfile.mkdtemp(prefix="faults-"))
