@@ -71,9 +71,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return recognises(splits)
 
     def score(self, evidence: Evidence, settings: RigiditySettings) -> RigidityCard:
-        if has_many_phases(evidence.timeline):
+        if has_many_phases(evidence.timeline, len(evidence.facts.get("phases") or ())):
             return _score_many(evidence, settings)
-        check_phase(evidence.timeline, settings)
+        check_phase(settings)
         facts = _stream_facts(evidence.facts)
         scored = score(evidence.timeline, settings, *((facts.outputs, facts.t1_classes) if facts else ()))
         card = with_run_files(scored, _run_files(evidence))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from einstellung.diagnoses.rigidity.assessment import ACCURACY, DIFFERENCE
 from einstellung.diagnoses.rigidity.phase_card import PhaseMatrix
-from einstellung.diagnoses.rigidity.projection import pooled, test_splits
+from einstellung.diagnoses.rigidity.projection import FRESH, pooled, test_splits
 from einstellung.metrics import continual
 from einstellung.metrics.curves import TOLERANCE, last_value, value_at
 from einstellung.metrics.statistics import summarise
@@ -16,7 +16,7 @@ _Matrix = list[list[float | None]]
 
 
 def phase_matrices(timeline: Timeline, fresh: str | None) -> dict[str, PhaseMatrix]:
-    """The matrix and its metrics of every method; ``fresh`` is a baseline with a new net in every phase, which has none.
+    """The matrix and its metrics of every continual method; ``fresh``: one with a new net in every phase, which is none.
 
     What an untrained model knows of a phase is what ``fresh`` knows when it begins it.
     """
@@ -25,7 +25,7 @@ def phase_matrices(timeline: Timeline, fresh: str | None) -> dict[str, PhaseMatr
     return {
         method: _of_method(tests, timeline.seeds(method), method, fresh)
         for method in timeline.methods
-        if method != fresh
+        if method.lower() not in FRESH
     }
 
 

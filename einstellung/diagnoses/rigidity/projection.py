@@ -23,9 +23,14 @@ NEW_NETS = (*FRESH, "scratch_pair")  # methods that start every phase with a new
 _MOMENT = ["method", "seed", "phase", "epoch"]
 
 
-def has_many_phases(timeline: Timeline) -> bool:
-    """Whether the timeline has other phases than T1 and T2 with test images of their own, and one that can be scored."""
+def has_many_phases(timeline: Timeline, planned: int = 2) -> bool:
+    """Whether the timeline has other phases than T1 and T2 with test images of their own, and one that can be scored.
+
+    ``planned``: how many phases the stream has; an unfinished study may not have reached the third.
+    """
     scored = scored_phases(timeline)
+    if scored and planned > 2:
+        return True
     others = [phase for phase in timeline.phase_names if phase not in ("T1", "T2")]
     return bool(scored) and any(phase in scored or test_splits(timeline, phase) for phase in others)
 
@@ -129,7 +134,8 @@ def _phase_before(timeline: Timeline, method: str, seed: int, earlier: Sequence[
 def baseline_of(timeline: Timeline, asked: str | None) -> str | None:
     """The baseline of a projected timeline: the one that was asked for, else scratch_t2, else scratch."""
     if asked is not None:
-        return asked
+        found = alike(asked, timeline.methods)
+        return found[0] if len(found) == 1 else asked
     return next((found[0] for name in FRESH if len(found := alike(name, timeline.methods)) == 1), None)
 
 
