@@ -94,10 +94,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     def reads_siblings(self, config: StudyConfig) -> bool:
         return bool(config.stream.options.get("phases"))  # one of them may lack the cue of an earlier phase
 
-    def missing_baseline(self, settings: RigiditySettings, methods: Sequence[str], n_phases: int) -> str | None:
-        if n_phases > 2 and settings.baseline is None and any(alike(name, methods) for name in FRESH):
-            return None  # a new net for every phase is the baseline of every phase
-        return super().missing_baseline(settings, methods, n_phases)
+    def baseline_among(self, methods: Sequence[str], n_phases: int) -> str | None:
+        there = [name for name in FRESH if alike(name, methods)]
+        return there[0] if n_phases > 2 and there else self.default_baseline
 
     def answer(self, card: RigidityCard) -> list[str]:
         return [*answer(card), *phases_answer(card)]
