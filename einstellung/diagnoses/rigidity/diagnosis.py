@@ -99,7 +99,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return there[0] if n_phases > 2 and there else self.default_baseline
 
     def answer(self, card: RigidityCard) -> list[str]:
-        return [*answer(card), *phases_answer(card)]
+        first, *rest = answer(card)
+        shown = "" if card.phases is None else f"In {card.phases.shown}: "
+        return [f"{shown}{first}", *rest, *phases_answer(card)]
 
     def tables(self, card: RigidityCard) -> Mapping[str, Table | Missing]:
         made = {**naming_of(card).apply(make_tables(card)), **phase_tables(card)}
