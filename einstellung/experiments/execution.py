@@ -29,6 +29,7 @@ from einstellung.experiments.run_log import RunLog
 from einstellung.experiments.samples import image_archive
 from einstellung.experiments.shown_accuracy import shown_accuracy
 from einstellung.files import write_bytes, write_text
+from einstellung.folders import never_recreated
 from einstellung.hashes import DamagedError, fingerprint, write_sealed
 from einstellung.learners import Learner, Stage
 from einstellung.randomness import seeded_globally
@@ -63,7 +64,7 @@ class JobRunner:
         try:
             if self._stream is None:
                 self._stream = proved_stream(self.config, self.digests)
-            with torch.random.fork_rng(devices=[]):
+            with torch.random.fork_rng(devices=[]), never_recreated(self.root):
                 execute(job, self.config, self.root, self._stream, on_progress)
         except InputError as error:
             return Failure(job, str(error), by_input=True)
@@ -76,7 +77,8 @@ class JobRunner:
         """Write the traceback before the failure is reported; where it is, as the end of the message."""
         file = self.root / job.folder / TRACE
         try:
-            write_text(file, visible(traceback.format_exc()))
+            with never_recreated(self.root):
+                write_text(file, visible(traceback.format_exc()))
         except InputError:  # a full disk, perhaps: the failure itself matters more
             return ""
         return f"; traceback: {file}"

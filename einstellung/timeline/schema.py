@@ -100,6 +100,12 @@ class Origin:
         place = f"{self.units[self.file_of_row[row]]} {self.number_of_row[row]}"
         return f"{file}, {place}" if file else place
 
+    def and_at(self, row: int, first: int) -> str:
+        """A second place, after that of ``first``: the file is named only if it is another one."""
+        if self.file_of_row[row] != self.file_of_row[first]:
+            return self.at(row)
+        return f"{self.units[self.file_of_row[row]]} {self.number_of_row[row]}"
+
     def keep(self, rows: npt.NDArray[np.bool_]) -> Origin:
         return Origin(self.files, self.file_of_row[rows], self.number_of_row[rows], self.units)
 
@@ -162,6 +168,8 @@ def _similar(missing: Sequence[str], found: Sequence[str], in_python: bool = Fal
     "; did you mean 'accuracy' for 'acc'? Use --map accuracy=acc"
     >>> _similar(["acc"], ["accuracy"], in_python=True)
     "; did you mean 'accuracy' for 'acc'? Use map={'accuracy': 'acc'}"
+    >>> _similar(["method", "acc"], ["Method", "Acc"])
+    '; did you mean --map Method=method --map Acc=acc?'
     """
     unknown = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
     guesses: dict[str, str] = {}
@@ -172,11 +180,13 @@ def _similar(missing: Sequence[str], found: Sequence[str], in_python: bool = Fal
             guesses[column] = unknown.pop(close[0])
     if not guesses:
         return ""
-    names = ", ".join(f"'{theirs}' for '{column}'" for column, theirs in guesses.items())
-    if in_python:
-        return f"; did you mean {names}? Use map={ {theirs: column for column, theirs in guesses.items()} }"
     options = " ".join(f"--map {shlex.quote(f'{theirs}={column}')}" for column, theirs in guesses.items())
-    return f"; did you mean {names}? Use {options}"
+    if in_python:
+        options = f"map={ {theirs: column for column, theirs in guesses.items()} }"
+    if len(guesses) > 1:
+        return f"; did you mean {options}?"
+    ((column, theirs),) = guesses.items()
+    return f"; did you mean '{theirs}' for '{column}'? Use {options}"
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:
@@ -322,6 +332,6 @@ def _refuse_duplicates(frame: pd.DataFrame, origin: Origin) -> None:
     first = int(np.argmax(keys == keys[second]))
     row = frame.iloc[second]
     raise InputError(
-        f"{origin.at(second)}: the same method, seed, phase, epoch and split as {origin.at(first)} "
+        f"{origin.at(second)}: the same method, seed, phase, epoch and split as {origin.and_at(first, second)} "
         f"({row['method']}, seed {row['seed']}, {row['phase']}, epoch {row['epoch']:g}, {row['split']})"
     )

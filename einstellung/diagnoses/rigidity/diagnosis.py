@@ -52,6 +52,12 @@ if TYPE_CHECKING:
     from einstellung.report.figures.plan import Plan  # matplotlib takes most of a second to import
 
 
+def _cue_options(evidence: Evidence) -> Mapping[str, Any] | None:
+    """The options of the cue that the study plants; None where it plants none or is not a study of ours."""
+    cue = None if evidence.config is None else evidence.config.cue
+    return None if cue is None else cue.options
+
+
 class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     """Does a continual learner rely on a shortcut more than a model trained from scratch?"""
 
@@ -85,7 +91,7 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
             update={
                 "warnings": (*([proxy] if proxy else []), *evidence.failures, *card.warnings, *unread),
                 "proxy": proxy,
-                "corroboration": corroborate(card, found, evidence.runs),
+                "corroboration": corroborate(card, found, evidence.runs, _cue_options(evidence)),
                 "reported": reported_numbers(card.methods) if papers else None,
                 "stream_facts": facts,
             }
