@@ -21,9 +21,9 @@ from einstellung.cues import PatchCue
 from einstellung.experiments.assembly import build_learner
 from einstellung.files import write_text
 from einstellung.learners import Batch, Learner
+from einstellung.modalities import crop_and_flip
 from einstellung.randomness import generator
 from einstellung.streams import Stream, shapes
-from einstellung.streams.presentation import crop_and_flip
 from einstellung.timeline import Timeline
 from einstellung.training import Evaluator
 from einstellung.training.checkpoint import save_state

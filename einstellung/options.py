@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import is_dataclass
 from typing import Any, Literal, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -34,7 +35,8 @@ def checked_options(
     """
     parameters = {name: value for name, value in inspect.signature(make).parameters.items() if name not in taken}
     known = list(parameters)
-    hints = get_type_hints(make.__init__ if inspect.isclass(make) else make)
+    # of a dataclass: every field's type is looked up in the module that declares it
+    hints = get_type_hints(make.__init__ if inspect.isclass(make) and not is_dataclass(make) else make)
     checked = {name: value.default for name, value in parameters.items() if value.default is not value.empty}
     problems = ProblemList()
     for key, value in given.items():

@@ -24,14 +24,23 @@ def suggestion(name: str, known: Iterable[str]) -> str:
     'there are: derpp, sgd'
     """
     known = sorted(known)
-    close = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.6)
-    close = close or difflib.get_close_matches(name, known, n=1, cutoff=0.6)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    if close := _closest(name.lower().replace("-", "_"), known) or _closest(name, known):
+        return "did you mean " + " or ".join(f"'{one}'" for one in close) + "?"
     listed = ", ".join(known)
     if len(listed) > _LONGEST_LIST:
         listed = f"{listed[:_LONGEST_LIST].rpartition(', ')[0]}, …"
     return f"there are: {listed}"
+
+
+def _closest(name: str, known: list[str]) -> list[str]:
+    """The known names that are as similar as the most similar one, up to two.
+
+    >>> _closest("resnet", ["resnet18", "resnet1d", "vit"])
+    ['resnet18', 'resnet1d']
+    """
+    close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    ratios = [difflib.SequenceMatcher(None, one, name).ratio() for one in close]
+    return sorted(one for one, ratio in zip(close, ratios, strict=True) if ratio == ratios[0])
 
 
 class Registry(Generic[T]):

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from einstellung.api.batches import PhaseImages, SplitImages
 from einstellung.api.inputs import class_names, class_numbers, read_labelled
-from einstellung.cues import covers, cues
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue, covers, cues
 from einstellung.errors import InputError
 from einstellung.experiments.plugins import load_plugins
 from einstellung.files import require_writable

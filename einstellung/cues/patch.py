@@ -3,43 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Literal, Protocol, get_args
 
 import torch
 from torch import Tensor
 
+from einstellung.cues.planted import Cue, Habit, check_shares, cues
 from einstellung.errors import InputError
 from einstellung.randomness import uniform_by_index
-from einstellung.registry import Registry, suggestion
+from einstellung.registry import suggestion
 
 CORNERS = ("top-left", "top-right", "bottom-left", "bottom-right")
 PLACES = (*CORNERS, "per-index", "random")
-Habit = Literal["none", "same", "other"]
-
-
-class Cue(Protocol):
-    """A cue for batches of uint8 images [N, C, H, W]; ``index`` identifies an image in its data set.
-
-    A cue may also have ``share_nsc`` and ``habit`` (see :class:`PatchCue`); one without them is on no other class and in no
-    other phase. ``habit: other`` needs a method ``other()`` that returns a different cue.
-    """
-
-    share: float
-
-    def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """A copy of ``images`` with the cue in each of them."""
-        ...
-
-    def region(self, index: Tensor, height: int, width: int) -> Tensor:
-        """Where :meth:`paint` without a generator puts the cue: bool [N, 1, H, W]."""
-        ...
-
-    def elsewhere(self) -> Cue:
-        """The same cue displaced, without overlap with its usual place if there is room."""
-        ...
-
-
-cues: Registry[type[Cue]] = Registry("cue", group="einstellung.cues")
+__all__ = ["Cue", "Habit", "PatchCue", "cues"]
 
 
 @cues.register("patch")
@@ -79,11 +54,7 @@ class PatchCue:
             raise InputError(f"cue.colour is {list(self.colour)}: give three numbers from 0 to 255")
         if not 0 < self.opacity <= 1:
             raise InputError(f"cue.opacity is {self.opacity}: it must be above 0 and at most 1")
-        for key in ("share", "share_nsc"):
-            if not 0 <= getattr(self, key) <= 1:
-                raise InputError(f"cue.{key} is {getattr(self, key)}: it must lie between 0 and 1")
-        if self.habit not in get_args(Habit):
-            raise InputError(f"cue.habit '{self.habit}' is unknown: {suggestion(str(self.habit), get_args(Habit))}")
+        check_shares(self)
         if isinstance(self.place, str):
             if self.place not in PLACES:
                 raise InputError(

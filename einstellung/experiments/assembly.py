@@ -13,7 +13,7 @@ import torch
 from torch import nn
 
 from einstellung.backbones.registry import backbone_options, build_backbone
-from einstellung.cues import covers, cues
+from einstellung.cues import covers, covers_for, cues, cues_for
 from einstellung.cues.covers import FROM_AUDIT
 from einstellung.errors import InputError, ProblemList
 from einstellung.experiments.attention_log import check_attention
@@ -26,6 +26,7 @@ from einstellung.results.config import StudyConfig, TrainingConfig, build_config
 from einstellung.sources.found_boxes import read_found_boxes
 from einstellung.streams import Presentation, Stream, streams
 from einstellung.streams.found import cover_found_boxes
+from einstellung.streams.stream import modality_of
 from einstellung.torch_compat import fuses_updates
 from einstellung.training.acceleration import accelerate, resolve_kernels
 from einstellung.training.devices import prepare_device
@@ -35,6 +36,7 @@ from einstellung.training.precision import Precision, suits_channels_last
 def resolve(config: StudyConfig) -> StudyConfig:
     """The configuration with all names and options checked, all defaults written out, and ``auto`` resolved on this machine."""
     plugins = load_plugins(config.plugins)
+    config = with_defaults_of_modality(config)
     methods, names = methods_of(config), list(dict.fromkeys([*config.methods, *config.learners, *config.combinations]))
     values, problems = config.model_dump(mode="json"), ProblemList()
     values["plugins"] = [plugin.model_dump() for plugin in plugins]
@@ -89,14 +91,40 @@ def _cue_and_cover(config: StudyConfig) -> dict[str, Any]:
         missing = "cue" if config.cue is None else "cover"
         raise InputError(f"{missing} is null, but the stream '{config.stream.name}' needs one; remove the line")
     problems, checked = ProblemList(), dict[str, Any]()
+    modality = modality_of(config.stream.name).name
     with problems.collecting():
         checked = checked_options(cues[config.cue.name], "cue", config.cue.options)
+        _check_modality(config, "cue", config.cue.name, cues_for(modality))
     with problems.collecting():
         covers[config.cover]
+        _check_modality(config, "cover", config.cover, covers_for(modality))
     with problems.collecting():
         _check_audit(config)
     problems.raise_any()
     return {"cue": {"name": config.cue.name, **checked}}
+
+
+def with_defaults_of_modality(config: StudyConfig) -> StudyConfig:
+    """The configuration with the cue, cover and backbone that suit the stream's kind of inputs, where none is named."""
+    if config.stream.name not in streams:
+        return config  # reported with all other problems
+    modality, values = modality_of(config.stream.name), dict[str, Any]()
+    for key, name in (("cue", modality.default_cue), ("backbone", modality.default_backbone)):
+        section = getattr(config, key)
+        if section is not None and "name" not in section.model_fields_set and section.name != name:
+            values[key] = section.model_copy(update={"name": name})
+    if config.cover not in (None, modality.default_cover) and "cover" not in config.model_fields_set:
+        values["cover"] = modality.default_cover
+    return config.model_copy(update=values)
+
+
+def _check_modality(config: StudyConfig, kind: str, name: str, suitable: list[str]) -> None:
+    """Refuse a cue or cover for another kind of inputs than the stream's."""
+    if name not in suitable:
+        many = modality_of(config.stream.name).many
+        raise InputError(
+            f"{kind} '{name}' is not for {many}, which the stream '{config.stream.name}' holds: give {', '.join(suitable)}"
+        )
 
 
 def _check_audit(config: StudyConfig) -> None:
@@ -180,10 +208,12 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         with torch.no_grad():
             outputs = learner.net.eval()(inputs)
     except RuntimeError as error:
-        side = stream.input_size
-        size = f"{side}x{side}" if side else "x".join(map(str, one.images.shape[-2:]))
+        side, modality = stream.input_size, stream.modality
+        size = f"{side}x{side}" if side else modality.size(one.images)
         reason = str(error).splitlines()[0]
-        raise InputError(f"backbone '{config.backbone.name}' does not fit images of {size}: {reason}") from None
+        raise InputError(
+            f"backbone '{config.backbone.name}' does not fit {modality.many} of {size}: {reason}"
+        ) from None
     if outputs.shape != (1, stream.n_outputs):
         raise InputError(
             f"backbone '{config.backbone.name}' returns {tuple(outputs.shape)}, not (1, {stream.n_outputs})"

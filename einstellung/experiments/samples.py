@@ -1,15 +1,16 @@
-"""Sample images that a study keeps for its report, as archives of plain arrays."""
+"""Samples of the inputs that a study keeps for its report, as archives of plain arrays."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from einstellung.modalities import IMAGES, PADDING
 from einstellung.randomness import generator
 from einstellung.streams import Presentation, Stream
 
@@ -32,6 +33,8 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
     """
     if stream.cue is None:
         return image_archive(stream.samples) if stream.samples else b""
+    if stream.modality is not IMAGES:
+        return _other_samples(stream, count)
     pair = next(pair for pair in stream.pairs if pair.masked and pair.clean)
     assert pair.masked is not None
     assert pair.clean is not None
@@ -60,3 +63,35 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
         gallery_labels=gallery["patched"].labels.numpy(),
         class_names=np.array(stream.class_names),
     )
+
+
+def _other_samples(stream: Stream, count: int) -> bytes:
+    """A few texts as words [N, T], or series [N, C, L]: original, patched and masked, and where the cue is [N, T or L]."""
+    pair = next(pair for pair in stream.pairs if pair.masked and pair.clean)
+    assert pair.masked is not None
+    splits = {"original": pair.clean, "patched": pair.patched, "masked": pair.masked}
+    if pair.clean == pair.patched:
+        del splits["original"]
+    total = len(stream.split(pair.patched).images)
+    rows = torch.linspace(0, total - 1, min(count, total)).long()
+    sets = {name: stream.split(str(split)).images.take(rows) for name, split in splits.items()}
+    some = sets["patched"]
+    cue = stream.cue_of(stream.split(pair.patched).phase)
+    arrays = {name: _as_shown(one.images, stream.token_names) for name, one in sets.items()}
+    arrays["region"] = cue.region(some.index, *some.images.shape[-2:])[:, 0, 0].numpy()
+    arrays["captions"] = np.array([stream.class_names[label] for label in some.labels.tolist()])
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+    return buffer.getvalue()
+
+
+def _as_shown(inputs: Tensor, token_names: Sequence[str]) -> np.ndarray[tuple[int, ...], np.dtype[Any]]:
+    """Words for token numbers, with '' for free places; series as they are.
+
+    >>> _as_shown(torch.tensor([[[[1, 0]]]]), ("[padding]", "[unknown]")).tolist()
+    [['[unknown]', '']]
+    """
+    if not token_names:
+        return inputs.flatten(2).numpy()
+    words = ["" if number == PADDING else name for number, name in enumerate(token_names)]
+    return np.array([[words[number] for number in row] for row in inputs.flatten(1).tolist()], dtype=str)

@@ -18,11 +18,11 @@ from einstellung.experiments.machine import own_memory
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.processes import Worker, messages, start_worker, use_threads
 from einstellung.learners import Batch
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.results.config import StudyConfig
 from einstellung.sources.stand_ins import stand_ins
 from einstellung.streams import Stream
-from einstellung.streams.transfer import to_device
 from einstellung.training import Evaluator
 from einstellung.training.devices import torch_threads
 

@@ -22,9 +22,9 @@ from einstellung.errors import InputError
 from einstellung.learners.greedy import LevelBuffer, classes_of, fill, take_from
 from einstellung.learners.learner import Learner, batch_sized_option, learners, option
 from einstellung.learners.planning import TRAIN, Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -26,9 +26,9 @@ from einstellung.learners.greedy import LevelBuffer, fill, own_share, take_from
 from einstellung.learners.last_layer import RetrainsLastLayer
 from einstellung.learners.learner import Batch, Stage, batch_sized_option, learners, option
 from einstellung.learners.planning import TRAIN, Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 BALANCE = "balance"
 

@@ -7,10 +7,10 @@ u_i / (1 - eta^a_i) gets new weights into it, drawn from U(-b, b) with b = sqrt(
 u_i and a_i start again at 0. Its batch norm and its entries in the optimiser's state are reset.
 
 Differs from the authors' code in which units take part: those that reach the result through one other layer alone
-(:mod:`einstellung.learners.hidden_units`), so of a ResNet the first layer of every block, and of a vision transformer the
-hidden layers of its perceptrons. Their ResNet code has all convolutions, each with the next one in the list as the consumer,
-counts all units for the account, and leaves the optimiser's momentum as it is. Their correction of the consumer's bias, for
-perceptrons only, is not part of it.
+(:mod:`einstellung.learners.hidden_units`), so of a ResNet the first layer of every block, and of a transformer the hidden
+layers of its perceptrons; of a text, padding takes part in the mean as any token. Embeddings are no units. Their ResNet code
+has all convolutions, each with the next one in the list as the consumer, counts all units for the account, and leaves the
+optimiser's momentum as it is. Their correction of the consumer's bias, for perceptrons only, is not part of it.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ import torch
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.learners.hidden_units import HiddenUnits, channels_last, hidden_units
+from einstellung.learners.hidden_units import HiddenUnits, Layer, channels_last, hidden_units
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.planning import Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)
@@ -62,10 +62,10 @@ class ContinualBackpropagation(Learner):
         super().__init__(*args)
         context = self.context
         assert context.initial is not None, "the run has no initial weights"
-        channels, *sides = context.phases[0].train.images.shape[1:]
-        if (side := context.presentation.stream.input_size) is not None:
-            sides = [side, side]
-        found = hidden_units(self.net, context.initial(), (channels, *sides))
+        shown = context.phases[0].train
+        one = context.presentation.unaugmented(shown.take(torch.arange(1)))
+        tokens = None if one.is_floating_point() else int(shown.images.max()) + 1
+        found = hidden_units(self.net, context.initial(), tuple(one.shape[1:]), tokens)
         if not found:
             raise InputError("cbp replaces hidden units with one layer after them, but this net has none")
         self.layers = {one.producer: Units.of(self.net, one) for one in found}
@@ -121,8 +121,8 @@ class Units:
     """
 
     def __init__(self, producer: nn.Module, norm: nn.Module | None, consumer: nn.Module) -> None:
-        assert isinstance(producer, nn.Conv2d | nn.Linear)
-        assert isinstance(consumer, nn.Conv2d | nn.Linear)
+        assert isinstance(producer, Layer)
+        assert isinstance(consumer, Layer)
         self.producer, self.norm, self.consumer = producer, norm, consumer
         self.utility = torch.zeros(len(producer.weight), device=producer.weight.device)
         self.age = torch.zeros_like(self.utility)
@@ -136,7 +136,7 @@ class Units:
 
     def look(self, _: nn.Module, given: tuple[Tensor, ...]) -> None:
         """Remember the mean absolute output of every unit."""
-        self._size = channels_last(given[0].detach()).float().abs().mean(dim=0)
+        self._size = channels_last(self.consumer, given[0].detach()).float().abs().mean(dim=0)
 
     def update_utility(self, decay: float) -> None:
         leaving = self.consumer.weight.abs().transpose(0, 1).flatten(1).sum(dim=1)

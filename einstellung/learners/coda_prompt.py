@@ -25,9 +25,9 @@ from einstellung.backbones.vit import Prefix, VisionTransformer
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.prompts import PromptLearner
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from einstellung.errors import InputError
 from einstellung.learners.generators import AUTOENCODERS, VariationalAutoencoder, build_autoencoder
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.planning import Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 _PICTURES = 64
 _STEP_COST = 2.3  # of a step with replay: a second batch, the solver's outputs, the generation
@@ -76,6 +76,7 @@ class DeepGenerativeReplay(Learner):
 
     Options: ClassVar[type] = DGROptions
     workload: ClassVar[Workload] = DGRWorkload()
+    modalities: ClassVar[tuple[str, ...]] = ("image",)  # its generator makes images
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:

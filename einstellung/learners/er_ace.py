@@ -22,8 +22,8 @@ from torch import Tensor
 from einstellung.learners.learner import Batch, learners
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.replay import ReplayLearner, ReplayOptions, ReplayWorkload
+from einstellung.modalities.transfer import to_device
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -170,8 +170,14 @@ def _calls(net: nn.Module, modules: Iterable[nn.Module], images: Tensor, autocas
 
     net.requires_grad_(False)
     with torch.enable_grad(), autocast(), _hooked(modules, on_call):
-        net(images.detach().requires_grad_().clone())
+        net(_leaf(images).clone())
     return calls
+
+
+def _leaf(inputs: Tensor) -> Tensor:
+    """Inputs that require gradients, so that what is computed from them does; token numbers can have none (see ``_hooked``)."""
+    inputs = inputs.detach()
+    return inputs.requires_grad_() if inputs.is_floating_point() else inputs
 
 
 def _uses_of_parameters(net: nn.Module, image: Tensor) -> list[int]:
@@ -193,16 +199,23 @@ class _ByLayer:
 
     def add(self, images: Tensor, labels: Tensor) -> None:
         squares = {sums.layer: sums for sums in self.squares.values()}
+        embedded: list[tuple[nn.Module, Tensor, Tensor]] = []
 
         def on_call(module: nn.Module, inputs: Tensor | None, outputs: Tensor) -> None:
             assert inputs is not None, "layers_of has seen it"
-            outputs.register_hook(lambda grad_output: squares[module].add(inputs.detach(), grad_output))
+            if outputs.is_leaf:
+                embedded.append((module, inputs, outputs))
+            else:
+                outputs.register_hook(lambda grad_output: squares[module].add(inputs.detach(), grad_output))
 
-        images = images.detach().requires_grad_()
+        images = _leaf(images)
         with torch.enable_grad(), self.autocast(), _hooked(squares, on_call):
             # a leaf that requires gradients cannot be changed in place
             log_likelihood = -F.cross_entropy(self.net(images.clone()), labels, reduction="sum")
-        torch.autograd.grad(log_likelihood, images)
+        leaves = ([images] if images.requires_grad else []) + [outputs for _, _, outputs in embedded]
+        gradients = torch.autograd.grad(log_likelihood, leaves)[len(leaves) - len(embedded) :]
+        for (module, inputs, _), grad_output in zip(embedded, gradients, strict=True):
+            squares[module].add(inputs, grad_output)
 
     def result(self) -> dict[str, Tensor]:
         found = {
@@ -257,13 +270,22 @@ def _restored(net: nn.Module) -> Iterator[None]:
 def _hooked(
     modules: Iterable[nn.Module], on_call: Callable[[nn.Module, Tensor | None, Tensor], None]
 ) -> Iterator[None]:
-    """Pass every call of one of the modules to ``on_call``, with its input (None if given by keyword) and its output."""
+    """Pass every call of one of the modules to ``on_call``, with its input (None if given by keyword, or with more than the
+    tokens of a bag) and its output.
 
-    def hook(module: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
-        on_call(module, inputs[0] if inputs else None, outputs)
+    With fixed weights, an embedding's output is where gradients end: token numbers have none.
+    """
+
+    def hook(module: nn.Module, inputs: tuple[Tensor, ...], named: dict[str, Any], outputs: Tensor) -> Tensor | None:
+        starts = isinstance(module, nn.Embedding | nn.EmbeddingBag) and outputs.is_leaf
+        if starts:
+            outputs.requires_grad_()
+        weighted = isinstance(module, nn.EmbeddingBag) and len(inputs) + len(named) > 1
+        on_call(module, inputs[0] if inputs and not weighted else None, outputs)
+        return outputs.clone() if starts else None  # a leaf cannot be changed in place, its copy can
 
     # before other hooks, which may replace the output
-    handles = [module.register_forward_hook(hook, prepend=True) for module in modules]
+    handles = [module.register_forward_hook(hook, prepend=True, with_kwargs=True) for module in modules]
     try:
         yield
     finally:

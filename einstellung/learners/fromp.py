@@ -38,9 +38,9 @@ from einstellung.learners.laplace import curvature, kernels, leverages, probabil
 from einstellung.learners.learner import Batch, Learner, Stage, learners, option
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.selection import some_of
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

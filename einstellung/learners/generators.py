@@ -15,8 +15,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import seeded_globally
-from einstellung.streams.transfer import to_device
 
 _CHANNELS = (24, 48, 96)  # of the convolutions; each halves the image
 _HIDDEN = 400  # units of each of the two layers of the perceptron, as in van de Ven & Tolias (2018)

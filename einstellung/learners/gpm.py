@@ -6,6 +6,10 @@ all. Later, with M the layer's basis so far and R' = (I - M M^T) R (I - M M^T), 
 tr(M^T R M) >= eps_t tr(R), eps_t = eps + eps_step (t - 1). From T2 on, every update of the layer's weights becomes
 dW <- dW - dW M M^T, so that its outputs on old inputs do not change.
 
+An embedding is a linear layer on one-hot inputs x: R is diagonal and holds how often every token occurs (padding does not
+count), M the unit vectors of the most frequent tokens, and the projection leaves their rows as they are. Where embeddings are
+averaged, M keeps each token's row too, and with it every average.
+
 Both counts are those of the authors' code. Their paper (eq. 5) also takes the vector that reaches eps in the first phase, one
 more; without it, a layer with a single direction of more than eps of the energy is not protected.
 
@@ -25,6 +29,7 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from einstellung.errors import InputError
+from einstellung.learners.gradient_projection import Layer, Projection, RowProjection, Table, projection_of
 from einstellung.learners.learner import Learner, learners, option
 from einstellung.learners.planning import Workload
 from einstellung.learners.unfolding import patches
@@ -82,14 +87,14 @@ class GradientProjectionMemory(Learner):
         self.head = head_of(self.net, self.context.presentation.stream.n_outputs)
         self.layers = projectable_layers(self.net, self.head)
         self.bases: dict[str, Tensor] = {}
-        self._projections: list[Projection] = []
+        self._projections: list[Projection | RowProjection] = []
 
     def begin_phase(self, phase: Phase) -> None:
         if self.bases:
             learned = {f"{name}.weight" for name in self.bases} | {f"{self.head}.weight", f"{self.head}.bias"}
             for name, parameter in self.net.named_parameters():
                 parameter.requires_grad_(name in learned)  # the optimiser skips parameters without a gradient
-        self._projections = [Projection.of(self.layers[name].weight, basis) for name, basis in self.bases.items()]
+        self._projections = [projection_of(self.layers[name], basis) for name, basis in self.bases.items()]
         super().begin_phase(phase)
 
     def training_mode(self) -> None:
@@ -117,9 +122,12 @@ class GradientProjectionMemory(Learner):
             self.context.report_progress(f"bases of layers, {len(bases)} of {len(self.layers)} done")
             measured = measured_inputs(self.net, group, inputs)
             for name in list(measured):
-                weight, known, found = group[name].weight, self.bases.get(name), measured.pop(name)
+                layer, known, found = group[name], self.bases.get(name), measured.pop(name)
+                if isinstance(layer, Table):
+                    bases[name] = grown_rows(found, known, share)
+                    continue
                 grown = grown_basis if found.shape[0] == found.shape[1] else grown_basis_of_few
-                bases[name] = grown(found, known, share).to(weight).contiguous()
+                bases[name] = grown(found, known, share).to(layer.weight).contiguous()
         self.bases = bases
 
     def state_dict(self) -> dict[str, Any]:
@@ -127,34 +135,6 @@ class GradientProjectionMemory(Learner):
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         self.bases = {name: basis.to(self.context.device) for name, basis in state["bases"].items()}
-
-
-@dataclass(frozen=True)
-class Projection:
-    """A layer's weights [outputs, inputs] in memory order, the basis in the same order of inputs, and a buffer for a copy."""
-
-    weights: Tensor
-    basis: Tensor
-    before: Tensor
-
-    @staticmethod
-    def of(weight: nn.Parameter, basis: Tensor) -> Projection:
-        weights = weight.detach()
-        if weights.dim() == 4 and not weights.is_contiguous():  # channels last: a matrix without copying
-            sides = weights.shape[1:]
-            weights = weights.permute(0, 2, 3, 1)
-            basis = basis.view(*sides, basis.shape[1]).permute(1, 2, 0, 3).reshape(basis.shape)
-        matrix = weights.view(len(weights), -1)
-        return Projection(matrix, basis, torch.empty_like(matrix))
-
-    def keep(self) -> None:
-        """Remember the weights before an update."""
-        self.before.copy_(self.weights)
-
-    def apply(self) -> None:
-        """dW <- dW - dW M M^T for the update since then."""
-        update = torch.sub(self.weights, self.before, out=self.before)
-        self.weights.addmm_(update @ self.basis, self.basis.T, alpha=-1)
 
 
 def head_of(net: nn.Module, n_outputs: int) -> str:
@@ -175,21 +155,25 @@ def head_of(net: nn.Module, n_outputs: int) -> str:
     return names[-1]
 
 
-def projectable_layers(net: nn.Module, head: str) -> dict[str, nn.Conv2d | nn.Linear]:
-    """Linear layers and ungrouped convolutions by name, without the head."""
-    return {
-        name: module
-        for name, module in net.named_modules()
-        if name != head and (isinstance(module, nn.Linear) or (isinstance(module, nn.Conv2d) and module.groups == 1))
-    }
+def projectable_layers(net: nn.Module, head: str) -> dict[str, Layer]:
+    """Linear layers, ungrouped convolutions and embeddings by name, without the head."""
+    found: dict[str, Layer] = {}
+    for name, module in net.named_modules():
+        if name == head or not isinstance(module, Layer):
+            continue
+        if isinstance(module, Table) and module.max_norm is not None:
+            raise InputError(f"learners.gpm cannot keep the embedding '{name}': its max_norm changes it in every pass")
+        if not isinstance(module, nn.Conv2d | nn.Conv1d) or module.groups == 1:
+            found[name] = module
+    return found
 
 
-def _groups(layers: Mapping[str, nn.Conv2d | nn.Linear]) -> Iterator[dict[str, nn.Conv2d | nn.Linear]]:
+def _groups(layers: Mapping[str, Layer]) -> Iterator[dict[str, Layer]]:
     """The layers in groups whose covariances fit into memory together; each group costs one pass over the images."""
-    group: dict[str, nn.Conv2d | nn.Linear] = {}
+    group: dict[str, Layer] = {}
     held = 0
     for name, layer in layers.items():
-        size = 8 * layer.weight[0].numel() ** 2
+        size = 8 * (len(layer.weight) if isinstance(layer, Table) else layer.weight[0].numel() ** 2)
         if group and held + size > _MEMORY:
             yield group
             group, held = {}, 0
@@ -200,18 +184,21 @@ def _groups(layers: Mapping[str, nn.Conv2d | nn.Linear]) -> Iterator[dict[str, n
 
 
 @torch.no_grad()
-def measured_inputs(
-    net: nn.Module, layers: Mapping[str, nn.Conv2d | nn.Linear], inputs: Tensor, chunk: int = 32
-) -> dict[str, Tensor]:
+def measured_inputs(net: nn.Module, layers: Mapping[str, Layer], inputs: Tensor, chunk: int = 32) -> dict[str, Tensor]:
     """Of each layer R = sum x x^T over all of its inputs x, in evaluation mode; a layer that is never called is left out.
 
-    Where inputs are fewer than their size, they themselves [size, n].
+    Where inputs are fewer than their size, they themselves [size, n]. Of an embedding, the diagonal of R.
     """
+    counts: dict[str, Tensor] = {}
     covariances: dict[str, Tensor] = {}
     few: dict[str, list[Tensor]] = {}
 
-    def watch(name: str, layer: nn.Conv2d | nn.Linear) -> torch.utils.hooks.RemovableHandle:
+    def watch(name: str, layer: Layer) -> torch.utils.hooks.RemovableHandle:
         def add(_: nn.Module, arguments: tuple[Tensor, ...]) -> None:
+            if isinstance(layer, Table):
+                seen = token_counts(layer, arguments[0])
+                counts[name] = counts[name] + seen if name in counts else seen
+                return
             for columns in input_columns(layer, arguments[0]):
                 if name not in covariances:
                     held = few.setdefault(name, [])
@@ -238,10 +225,40 @@ def measured_inputs(
         net.train(was_training)
     for covariance in covariances.values():
         covariance.copy_(covariance.triu() + covariance.triu(1).T)
-    return covariances | {name: torch.cat(held, dim=1) for name, held in few.items()}
+    return covariances | {name: torch.cat(held, dim=1) for name, held in few.items()} | counts
 
 
-def input_columns(layer: nn.Conv2d | nn.Linear, inputs: Tensor) -> Iterator[Tensor]:
+def token_counts(layer: Table, tokens: Tensor) -> Tensor:
+    """How often every token of an embedding occurs, padding not at all.
+
+    >>> token_counts(nn.Embedding(4, 2, padding_idx=0), torch.tensor([[3, 1, 3, 0, 0]]))
+    tensor([0., 1., 0., 2.], dtype=torch.float64)
+    """
+    counts = torch.bincount(tokens.flatten(), minlength=len(layer.weight)).double()
+    if layer.padding_idx is not None:
+        counts[layer.padding_idx] = 0
+    return counts
+
+
+def grown_rows(counts: Tensor, rows: Tensor | None, share: float) -> Tensor:
+    """``rows`` and as many of the most frequent tokens as reach ``share`` of all: :func:`grown_basis` of a diagonal R.
+
+    >>> first = grown_rows(torch.tensor([1.0, 6.0, 3.0]).double(), None, 0.9)
+    >>> first, grown_rows(torch.tensor([1.0, 6.0, 3.0]).double(), first, 0.9)
+    (tensor([1]), tensor([1, 2]))
+    """
+    known = torch.zeros(0, dtype=torch.long, device=counts.device) if rows is None else rows
+    goal = (share - _ROUNDING[torch.float64]) * counts.sum()
+    covered = counts[known].sum()
+    if covered >= goal:
+        return known
+    values, order = counts.index_fill(0, known, 0).sort(descending=True, stable=True)
+    reached = covered + values.cumsum(0)
+    count = min(_added(reached, goal, rows is None and share < 1), int((values > 0).sum()))
+    return torch.cat((known, order[:count]))
+
+
+def input_columns(layer: nn.Conv2d | nn.Conv1d | nn.Linear, inputs: Tensor) -> Iterator[Tensor]:
     """What multiplies the rows of the layer's weight matrix, a limited number of columns [inputs, n] at a time."""
     if inputs.device.type == "mps":
         inputs = inputs.cpu()  # that device has neither double precision nor eigenvectors

@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
-Layer = nn.Conv2d | nn.Linear
+Convolution = nn.Conv2d | nn.Conv1d
+Layer = Convolution | nn.Linear
 _FAR = 10.0  # how far outputs are moved
 _EQUAL = 1e-5
 
@@ -25,14 +26,22 @@ class HiddenUnits:
     consumer: str
 
 
-def channels_last(values: Tensor) -> Tensor:
-    """A row of channels for every image, token or pixel."""
-    return values.movedim(1, -1).flatten(0, -2) if values.dim() == 4 else values.flatten(0, -2)
+def channels_last(layer: nn.Module, values: Tensor) -> Tensor:
+    """A layer's inputs or outputs as a row of channels for every image, token, pixel or point in time.
+
+    >>> channels_last(nn.Conv1d(3, 2, 1), torch.zeros(5, 3, 7)).shape, channels_last(nn.Linear(7, 2), torch.zeros(5, 3, 7)).shape
+    (torch.Size([35, 3]), torch.Size([15, 7]))
+    """
+    return (values.movedim(1, -1) if isinstance(layer, Convolution) else values).flatten(0, -2)
 
 
 @torch.no_grad()
-def hidden_units(net: nn.Module, state: Mapping[str, Tensor], shape: tuple[int, ...]) -> list[HiddenUnits]:
-    """The hidden units of a net with these weights and inputs [C, H, W].
+def hidden_units(
+    net: nn.Module, state: Mapping[str, Tensor], shape: tuple[int, ...], tokens: int | None = None
+) -> list[HiddenUnits]:
+    """The hidden units of a net with these weights and inputs of this shape: [C, H, W], [C, L], or [T].
+
+    ``tokens``: of texts, how many token numbers there are.
 
     By experiment, in evaluation mode on random inputs: other values of some units of a layer move the same channels of the
     consumer's input and nothing else; with the consumer's output held, nothing moves at all; and with the layer's output
@@ -50,7 +59,10 @@ def hidden_units(net: nn.Module, state: Mapping[str, Tensor], shape: tuple[int, 
     for layer in twin.modules():  # an untrained net may have outputs that are all 0
         if isinstance(layer, Layer) and not bool(layer.weight.any()):
             layer.weight.normal_(std=0.1, generator=draws)
-    images, others = torch.randn(2, 2, *shape, generator=draws)
+    if tokens is not None:
+        images, others = torch.randint(1, max(2, tokens), (2, 2, *shape), generator=draws)
+    else:
+        images, others = torch.randn(2, 2, *shape, generator=draws)
     return _Experiment(twin, images, others, draws).found()
 
 
@@ -68,12 +80,15 @@ class _Experiment:
 
     def _units(self, producer: str) -> HiddenUnits | None:
         output = self.outputs[producer]
-        count = channels_last(output).shape[1]
+        layer = self.layers[producer]
+        count = channels_last(layer, output).shape[1]
         moved = torch.rand(count, generator=self.draws) < 0.5
         moved[0], moved[-1] = True, count == 1
-        change = _FAR * torch.randn(channels_last(output).shape, generator=self.draws).abs() * moved
+        change = _FAR * torch.randn(channels_last(layer, output).shape, generator=self.draws).abs() * moved
         shown = output + (
-            change.view(*_moved_shape(output)).movedim(-1, 1) if output.dim() == 4 else change.view_as(output)
+            change.view(*_moved_shape(output)).movedim(-1, 1)
+            if isinstance(layer, Convolution)
+            else change.view_as(output)
         )
         after, _ = self._seen(self.images, {producer: shown})
         for consumer, given in after.items():
@@ -85,7 +100,8 @@ class _Experiment:
         return None
 
     def _feeds(self, producer: str, consumer: str, shown: Tensor, given: Tensor, moved: Tensor) -> bool:
-        before, after = channels_last(self.inputs[consumer]), channels_last(given)
+        layer = self.layers[consumer]
+        before, after = channels_last(layer, self.inputs[consumer]), channels_last(layer, given)
         if before.shape[1] != len(moved) or not _same(before[:, ~moved], after[:, ~moved]):
             return False
         held, result = self._seen(self.images, {producer: shown, consumer: self.outputs[consumer]})

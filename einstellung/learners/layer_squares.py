@@ -1,7 +1,8 @@
 """Squared gradients of single images, layer by layer, from a layer's inputs x and the gradients d of its outputs.
 
 A convolution or linear layer: dW_i = sum_p d_ip x_ip^T over the places p of image i (of a convolution x_ip is the patch under
-its kernel), db_i = sum_p d_ip. A norm with normalised inputs x^: dw_i = sum_p d_ip x^_ip, db_i = sum_p d_ip.
+its kernel), db_i = sum_p d_ip. A norm with normalised inputs x^: dw_i = sum_p d_ip x^_ip, db_i = sum_p d_ip. An embedding: the
+row of token t gets sum_p d_ip over the places p of t in text i.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ class LayerSquares:
 
     def __init__(self, layer: nn.Module) -> None:
         self.layer = layer
-        self.bias = torch.zeros_like(layer.bias) if layer.bias is not None else None
+        self.bias = torch.zeros_like(layer.bias) if getattr(layer, "bias", None) is not None else None
 
     def add(self, inputs: Tensor, grad_output: Tensor) -> None:
         """Add some images: the layer's inputs, and the gradients of its outputs."""
@@ -45,11 +46,11 @@ class LayerSquares:
 
 
 class ConvolutionSquares(LayerSquares):
-    """Two-dimensional convolutions."""
+    """Convolutions over images or series."""
 
-    Kinds = (nn.Conv2d,)
+    Kinds = (nn.Conv2d, nn.Conv1d)
 
-    def __init__(self, layer: nn.Conv2d) -> None:
+    def __init__(self, layer: nn.Conv2d | nn.Conv1d) -> None:
         super().__init__(layer)
         outputs, size = len(layer.weight) // layer.groups, layer.weight[0].numel()
         self.squares = layer.weight.new_zeros(layer.groups, outputs, size)  # inputs: [row, col of the kernel, channel]
@@ -60,15 +61,18 @@ class ConvolutionSquares(LayerSquares):
         if add_faster is None or not add_faster(total, inputs, grad_output):
             self._add_products(inputs, grad_output)
         if self.bias is not None:
-            self.bias += grad_output.to(self.bias.dtype).sum(dim=(2, 3)).square().sum(dim=0)
+            self.bias += grad_output.to(self.bias.dtype).flatten(2).sum(dim=2).square().sum(dim=0)
 
     def _add_products(self, inputs: Tensor, grad_output: Tensor) -> None:
         count, groups, (outputs, size) = len(inputs), self.layer.groups, self.squares.shape[1:]
         grad_output = grad_output.reshape(count, groups, outputs, -1)
         places = grad_output.shape[3]
         # channels last: long runs of memory under each row of the kernel
-        unfolded = patches(self.layer, inputs.to(grad_output.dtype).contiguous(memory_format=torch.channels_last))
-        unfolded = unfolded.permute(3, 4, 5, 1, 2, 0).unflatten(5, (groups, -1)).movedim(5, 1)
+        unfolded = patches(self.layer, inputs.to(grad_output.dtype).movedim(1, -1).contiguous().movedim(-1, 1))
+        sides = inputs.dim() - 2
+        # [channel, kernel, image, place] -> [image, group, place, kernel, channel of the group]
+        order = (sides + 1, *range(sides + 2, 2 * sides + 2), *range(1, sides + 1), 0)
+        unfolded = unfolded.permute(order).unflatten(-1, (groups, -1)).movedim(-2, 1)
         held = max(1, min(count, _VALUES // (places * size)))
         room = grad_output.new_empty(held, *unfolded.shape[2:])  # reused: the system would zero new memory first
         for group in range(groups):
@@ -78,8 +82,8 @@ class ConvolutionSquares(LayerSquares):
                 add_squares(self.squares[group], grad_output[start : start + held, group], columns)
 
     def weight(self) -> Tensor:
-        outputs, channels, height, width = self.layer.weight.shape
-        return self.squares.view(outputs, height, width, channels).permute(0, 3, 1, 2)
+        outputs, channels, *kernel = self.layer.weight.shape
+        return self.squares.view(outputs, *kernel, channels).movedim(-1, 1)
 
 
 class LinearSquares(LayerSquares):
@@ -135,7 +139,46 @@ class NormSquares(LayerSquares):
         return self.squares
 
 
-_KINDS = (ConvolutionSquares, LinearSquares, NormSquares)
+class EmbeddingSquares(LayerSquares):
+    """Embeddings of tokens [N, T], one by one or summed or averaged over a text; padding has no gradient."""
+
+    Kinds = (nn.Embedding, nn.EmbeddingBag)
+
+    def __init__(self, layer: nn.Embedding | nn.EmbeddingBag) -> None:
+        super().__init__(layer)
+        self.squares = torch.zeros_like(layer.weight)
+
+    def add(self, inputs: Tensor, grad_output: Tensor) -> None:
+        count, table = len(inputs), len(self.squares)
+        tokens = inputs.reshape(count, -1).long()
+        shares = self._shares(tokens)
+        if isinstance(self.layer, nn.EmbeddingBag):
+            gradients = grad_output.to(self.squares.dtype).unsqueeze(1) * shares.unsqueeze(2)
+        else:
+            gradients = grad_output.to(self.squares.dtype).reshape(*tokens.shape, -1) * shares.unsqueeze(2)
+        # one row for every token of every text that has it
+        texts = torch.arange(count, device=tokens.device).unsqueeze(1)
+        distinct, row = (texts * table + tokens).flatten().unique(return_inverse=True)
+        sums = gradients.new_zeros(len(distinct), gradients.shape[2]).index_add_(0, row, gradients.flatten(0, 1))
+        self.squares.index_add_(0, distinct % table, sums.square_())
+
+    def _shares(self, tokens: Tensor) -> Tensor:
+        """What each token [N, T] adds to the output, as a factor of its embedding."""
+        padding = self.layer.padding_idx
+        real = (
+            torch.ones_like(tokens, dtype=self.squares.dtype)
+            if padding is None
+            else (tokens != padding).to(self.squares)
+        )
+        if isinstance(self.layer, nn.EmbeddingBag) and self.layer.mode == "mean":
+            return real / real.sum(dim=1, keepdim=True).clamp(min=1)
+        return real
+
+    def weight(self) -> Tensor:
+        return self.squares
+
+
+_KINDS = (ConvolutionSquares, LinearSquares, NormSquares, EmbeddingSquares)
 
 
 def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
@@ -150,7 +193,16 @@ def squares_kind(layer: nn.Module) -> type[LayerSquares] | None:
         return None
     if isinstance(layer, _BatchNorm) and layer.running_mean is None:
         return None  # batch statistics even in evaluation mode: images depend on each other
+    if isinstance(layer, nn.Embedding | nn.EmbeddingBag) and not _is_a_plain_table(layer):
+        return None
     return next(kinds, None)
+
+
+def _is_a_plain_table(layer: nn.Embedding | nn.EmbeddingBag) -> bool:
+    """Whether a token's embedding is its row of the table, and the gradient that of the loss."""
+    if layer.max_norm is not None or layer.scale_grad_by_freq or layer.sparse:
+        return False
+    return isinstance(layer, nn.Embedding) or layer.mode in ("mean", "sum")
 
 
 def _computes_as_its_kind(layer: nn.Module) -> bool:

@@ -72,7 +72,8 @@ class Learner(GradientSteps):
 
     ``Options`` is a frozen dataclass of hyper-parameters, ``workload`` the cost for time estimates. ``skips_history`` marks a
     learner that starts at the last phase, ``needs_groups`` one that needs the spurious features of every image, ``combines``
-    one that can train on batches to which replay has added images of earlier phases.
+    one that can train on batches to which replay has added images of earlier phases. ``modalities`` names the kinds of inputs
+    that it can learn from.
     """
 
     Options: ClassVar[type] = NoOptions
@@ -80,6 +81,7 @@ class Learner(GradientSteps):
     skips_history: ClassVar[bool] = False
     needs_groups: ClassVar[bool] = False
     combines: ClassVar[bool] = False
+    modalities: ClassVar[tuple[str, ...]] = ("image", "text", "series")
 
     @classmethod
     def shares_first_phase(cls, options: Any) -> bool:

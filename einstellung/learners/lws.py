@@ -41,9 +41,9 @@ from einstellung.learners.last_layer import last_layer
 from einstellung.learners.learner import Batch, Learner, Stage, batch_sized_option, learners, option
 from einstellung.learners.mitigation.identities import Identities
 from einstellung.learners.planning import TRAIN, Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 _CHUNK = 256  # images per forward pass
 _FORWARD = 0.35  # a forward pass without a backward one, against a step
@@ -361,8 +361,8 @@ def cosine_clusters(features: Tensor, count: int, draws: torch.Generator) -> Ten
 
 
 def _linear(inputs: int, outputs: int, draws: torch.Generator) -> nn.Linear:
-    """A linear layer, initialised as torch does."""
-    layer = nn.utils.skip_init(nn.Linear, inputs, outputs)
+    """A linear layer, initialised as torch does, but from ``draws``: torch's global generator is left alone."""
+    layer = nn.Linear(inputs, outputs, device="meta").to_empty(device="cpu")
     bound = 1 / math.sqrt(inputs)
     with torch.no_grad():
         for parameter in layer.parameters():

@@ -18,6 +18,7 @@ from einstellung.errors import InputError
 from einstellung.learners.combined import InTurn, InTurnWorkload, Joined, JoinedWorkload
 from einstellung.learners.learner import Context, Learner, learners
 from einstellung.learners.replay import ReplayLearner
+from einstellung.modalities import MODALITIES
 from einstellung.options import checked_options
 from einstellung.registry import suggestion
 
@@ -259,7 +260,20 @@ def make_learner(
 ) -> Learner:
     """A learner for ``net``, from a method's name and the options given to it."""
     methods = methods or Methods(batch_size=context.batch_size)
+    _check_modality(name, methods.registered(name), context)
     return methods[name](net, methods.options(name, given), context)
+
+
+def _check_modality(name: str, kinds: Sequence[type[Learner]], context: Context) -> None:
+    """Refuse a method that cannot learn from the stream's kind of inputs."""
+    stream = context.presentation.stream
+    for kind in kinds:
+        if stream.modality.name not in kind.modalities:
+            known = " and ".join(MODALITIES[one].many for one in kind.modalities)
+            raise InputError(
+                f"{name} learns from {known} only, and the stream '{stream.name}' holds {stream.modality.many}: leave the "
+                "method out"
+            )
 
 
 def options_as_data(options: Any) -> dict[str, Any]:

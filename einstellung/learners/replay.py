@@ -22,9 +22,9 @@ from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner, batch_sized_option, option
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.reservoir import Reservoir
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 _CHUNK = 256  # images whose logits are computed at a time at the end of a phase
 

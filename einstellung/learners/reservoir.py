@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from einstellung.modalities.transfer import to_device
 from einstellung.streams.stream import ImageSet
-from einstellung.streams.transfer import to_device
 
 
 class Reservoir:

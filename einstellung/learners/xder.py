@@ -37,9 +37,9 @@ from einstellung.learners.learner import Batch, batch_sized_option, learners, op
 from einstellung.learners.mitigation.augmented import AugmentedLearner
 from einstellung.learners.planning import TRAIN, Workload
 from einstellung.learners.strong_views import cropped, recoloured
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

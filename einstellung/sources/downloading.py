@@ -1,4 +1,4 @@
-"""Download a published archive: resumable, and renamed to its final name only after its md5 was verified."""
+"""Download a published archive: resumable, and renamed to its final name only after its hash was verified."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
-from einstellung.sources.published import PublishedDataset
+from einstellung.sources.published import Downloadable
 from einstellung.sources.reading import file_hash
 
 _CHUNK = 1 << 18
@@ -37,9 +37,10 @@ class Downloaded:
 
 
 def download(
-    published: PublishedDataset, folder: Path, url: str | None = None, on_progress: OnProgress = lambda *_: None
+    published: Downloadable, folder: Path, url: str | None = None, on_progress: OnProgress = lambda *_: None
 ) -> Downloaded:
-    """Download the archive into ``folder``, resuming a partial download; its md5 is verified before it gets its name."""
+    """Download the archive into ``folder``, resuming a partial download; its hash is verified before it gets its name."""
+    algorithm, right = published.archive_hash
     url = url or published.address
     if not _is_web_address(url):
         raise InputError(f"--url {url}: give an address that begins with http:// or https://")
@@ -47,10 +48,10 @@ def download(
     part = target.with_name(f"{target.name}.part")
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if target.is_file() and file_hash(target, "md5") == published.archive_md5:
+        if target.is_file() and file_hash(target, algorithm) == right:
             return Downloaded(target, was_there=True)
         with FileLock(folder / f".{target.name}.lock", timeout=0):
-            if not (part.is_file() and file_hash(part, "md5") == published.archive_md5):
+            if not (part.is_file() and file_hash(part, algorithm) == right):
                 _fetch(url, part, published, on_progress)
             _check(url, part, published)
             part.replace(target)
@@ -71,16 +72,17 @@ def _is_web_address(url: str) -> bool:
     return parts.scheme in ("http", "https") and bool(parts.hostname)
 
 
-def _check(url: str, part: Path, published: PublishedDataset) -> None:
-    if (found := file_hash(part, "md5")) != published.archive_md5:
+def _check(url: str, part: Path, published: Downloadable) -> None:
+    algorithm, right = published.archive_hash
+    if (found := file_hash(part, algorithm)) != right:
         part.unlink()
         raise InputError(
-            f"what {url} sent is not the published {published.archive} (md5 {found}, should be {published.archive_md5}); "
+            f"what {url} sent is not the published {published.archive} ({algorithm} {found}, should be {right}); "
             "it was removed: try again, or give another address with --url"
         )
 
 
-def _fetch(url: str, part: Path, published: PublishedDataset, on_progress: OnProgress) -> None:
+def _fetch(url: str, part: Path, published: Downloadable, on_progress: OnProgress) -> None:
     start = part.stat().st_size if part.is_file() else 0
     with _opened(url, start) as response:
         if start and response.status != http.client.PARTIAL_CONTENT:

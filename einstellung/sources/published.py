@@ -4,8 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 ARCHIVES = (".tar.gz", ".tar.xz", ".zip")
+
+
+class Downloadable(Protocol):
+    """A single file at an address, by whose hash it is known."""
+
+    @property
+    def address(self) -> str: ...
+    @property
+    def archive(self) -> str: ...
+    @property
+    def archive_hash(self) -> tuple[str, str]: ...
+    @property
+    def archive_bytes(self) -> int:
+        """At most so many bytes."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +41,11 @@ class PublishedDataset:
     def how_to_get(self) -> str:
         """What to do if it is missing, for error messages."""
         return f"run 'einstellung data get {self.name}'"
+
+    @property
+    def archive_hash(self) -> tuple[str, str]:
+        """Algorithm and hash of the archive."""
+        return "md5", self.archive_md5
 
 
 CIFAR100 = PublishedDataset(

@@ -73,7 +73,7 @@ def _members(path: Path, published: PublishedDataset) -> Iterator[tuple[str, byt
                     _check_size(path, entry.filename, entry.file_size, published)
                     yield wanted, archive.read(entry)
     else:
-        with open_regular(path) as packed, tarfile.open(fileobj=_unpacked(packed), mode="r|") as tar:
+        with open_regular(path) as packed, tarfile.open(fileobj=unpacked(packed), mode="r|") as tar:
             for member in tar:
                 _check_size(path, member.name, member.size, published)  # also of those that are only skipped
                 content = tar.extractfile(member) if member.isfile() else None
@@ -81,7 +81,7 @@ def _members(path: Path, published: PublishedDataset) -> Iterator[tuple[str, byt
                     yield wanted, content.read()
 
 
-def _unpacked(packed: BinaryIO) -> Any:
+def unpacked(packed: BinaryIO) -> Any:
     """The stream of an archive, by its first bytes; an .xz may not ask for any amount of memory."""
     head = packed.read(6)
     packed.seek(0)

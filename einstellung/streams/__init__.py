@@ -7,8 +7,10 @@ from einstellung.streams.concon import concon
 from einstellung.streams.folder import folder
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.proof import Proof, prove
+from einstellung.streams.series import ucr, waves
 from einstellung.streams.shapes import shapes
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream, streams
+from einstellung.streams.text import newsgroups, phrases, spam
 
 __all__ = [
     "EvaluationSplit",
@@ -23,7 +25,12 @@ __all__ = [
     "composites",
     "concon",
     "folder",
+    "newsgroups",
+    "phrases",
     "prove",
     "shapes",
+    "spam",
     "streams",
+    "ucr",
+    "waves",
 ]

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.files import write_atomically
 from einstellung.npz import read_npz

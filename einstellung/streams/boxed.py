@@ -48,11 +48,40 @@ class BoxedCue:
         return self
 
 
+class MarkedCue:
+    """The cue's places per input: bool [N, H, W] for the inputs of ``index``; what it is in words, for the report."""
+
+    share = 1.0
+
+    def __init__(self, index: Tensor, where: Tensor, what: str) -> None:
+        self.where, self.what = where, what
+        self._row = torch.full((int(index.max()) + 1,), -1)
+        self._row[index] = torch.arange(len(index))
+
+    def __repr__(self) -> str:
+        return f"part of the inputs: {self.what}; nothing is painted"
+
+    def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """The inputs unchanged."""
+        return images.clone()
+
+    def region(self, index: Tensor, height: int, width: int) -> Tensor:
+        return self.where[self._row[index]].unsqueeze(1)
+
+    def has(self, index: Tensor) -> Tensor:
+        """Which inputs have the cue at all."""
+        return self.where[self._row[index]].flatten(1).any(dim=1)
+
+    def elsewhere(self) -> MarkedCue:
+        """Itself: a cue in the original input cannot be moved."""
+        return self
+
+
 def boxed_stream(
     name: str,
     images: TwoPhaseImages,
     classes: HeadClasses,
-    cue: BoxedCue,
+    cue: BoxedCue | MarkedCue,
     cover_name: str,
     facts: Mapping[str, object],
     **settings: Any,

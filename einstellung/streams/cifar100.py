@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
 from einstellung.sources import CIFAR100, Cifar100, LabelledArrays, load_cifar100

@@ -8,8 +8,7 @@ import torch
 from torch import Tensor
 
 from einstellung.checks import Check
-from einstellung.cues import cover
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue, cover
 from einstellung.randomness import generator
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.stream import ImageSet, Phase, Stream
@@ -19,7 +18,7 @@ def cue_in_training(stream: Stream) -> Check:
     """Count the images that training actually paints, against the configured shares, and compare what it paints."""
     if _is_in_images(stream):
         return _nothing_painted(stream)
-    # Without padding a flat canvas stays flat, so that a cue in the padding's colour is detected too.
+    # Without padding a canvas stays uniform, so that a cue in the padding's colour is detected too.
     presentation = Presentation(replace(stream, crop_padding=0))
     problems, seen = [], []
     for phase in stream.phases:
@@ -81,10 +80,10 @@ def _nothing_painted(stream: Stream) -> Check:
 
 
 def _painted_in_training(presentation: Presentation, phase: Phase) -> Tensor:
-    """Which images the training pipeline paints, found on two flat canvases: a cue cannot match both."""
+    """Which inputs the training pipeline paints, found on two uniform canvases: a cue cannot match both."""
     painted = torch.zeros(len(phase.train), dtype=torch.bool)
-    for shade in (0, 255):
-        painted |= (_training_canvas(presentation, phase, shade) != shade).flatten(1).any(dim=1)
+    for canvas in presentation.stream.modality.canvases(phase.train.images):
+        painted |= (_in_training(presentation, phase, canvas) != canvas).flatten(1).any(dim=1)
     return painted
 
 
@@ -93,19 +92,18 @@ def _paints(presentation: Presentation, phase: Phase, cue: Cue, rows: Tensor) ->
     if not bool(rows.any()):
         return True
     index = phase.train.index[rows]
-    for shade in (0, 255):
-        shown = _training_canvas(presentation, phase, shade)[rows]
-        expected = cue.paint(torch.full_like(shown, shade), index, generator(0, "proof-cue", phase.name))
-        if not torch.equal(shown, expected):
+    for canvas in presentation.stream.modality.canvases(phase.train.images):
+        shown = _in_training(presentation, phase, canvas)[rows]
+        if not torch.equal(shown, cue.paint(canvas[rows], index, generator(0, "proof-cue", phase.name))):
             return False
     return True
 
 
-def _training_canvas(presentation: Presentation, phase: Phase, shade: int) -> Tensor:
-    """What training would show if every image of the phase were a flat canvas of one shade."""
+def _in_training(presentation: Presentation, phase: Phase, canvas: Tensor) -> Tensor:
+    """What training would show if every input of the phase were a canvas."""
     train = phase.train
     return presentation.training_pixels(
-        ImageSet(torch.full_like(train.images, shade), train.labels, train.index, train.has_cue),
+        ImageSet(canvas, train.labels, train.index, train.has_cue),
         generator(0, "proof", phase.name),
         generator(0, "proof-cue", phase.name),
     )
@@ -124,10 +122,12 @@ def mask_covers_patch(stream: Stream) -> Check:
                 continue
             if not torch.equal(patched.images, cue.paint(clean.images, clean.index)):
                 problems.append(f"{pair.patched} is not {pair.clean} with the cue painted on")
-        elif unpainted := int((~_may_be_painted(cue, patched)).sum()):
+        elif unpainted := int((~stream.modality.may_be_painted(cue, patched.images, patched.index)).sum()):
             problems.append(f"{unpainted} of {len(patched)} images of {pair.patched} do not have the cue painted on")
         given = pair.clean == pair.patched  # the boxes were given: painting shows nothing
-        if not given and (misplaced := int((_where_painted(cue, patched) != region).flatten(1).any(dim=1).sum())):
+        if not given and (
+            misplaced := int((_where_painted(stream, cue, patched) != region).flatten(1).any(dim=1).sum())
+        ):
             problems.append(
                 f"the region to cover is not where the cue is painted in {misplaced} of {len(patched)} images"
             )
@@ -183,7 +183,7 @@ def cue_elsewhere(stream: Stream) -> Check:
             problems.append(f"{pair.elsewhere} does not hold the images of {pair.clean} in the same order")
             continue
         displaced = stream.planted_cue.elsewhere()
-        usual, other = _where_painted(stream.planted_cue, clean), _where_painted(displaced, clean)
+        usual, other = (_where_painted(stream, cue, clean) for cue in (stream.planted_cue, displaced))
         area = usual.flatten(1).sum(dim=1)
         outside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
         for wrong, problem in (
@@ -202,19 +202,9 @@ def cue_elsewhere(stream: Stream) -> Check:
     return Check(name, not problems, "; ".join(problems or seen))
 
 
-def _may_be_painted(cue: Cue, images: ImageSet) -> Tensor:
-    """Which images may have the cue: no pixel is darker than on a painted black canvas, or lighter than on a white one.
-
-    For an opaque cue both canvases have its colour, and the images must have it too.
-    """
-    darkest, lightest = (cue.paint(torch.full_like(images.images, shade), images.index) for shade in (0, 255))
-    return ((images.images >= darkest) & (images.images <= lightest)).flatten(1).all(dim=1)
-
-
-def _where_painted(cue: Cue, images: ImageSet) -> Tensor:
-    """The pixels that painting changes, found on two flat canvases: bool [N, 1, H, W]."""
+def _where_painted(stream: Stream, cue: Cue, images: ImageSet) -> Tensor:
+    """The places that painting changes, found on two uniform canvases: bool [N, 1, H, W]."""
     changed = torch.zeros(len(images), 1, *images.images.shape[-2:], dtype=torch.bool)
-    for shade in (0, 255):
-        canvas = torch.full_like(images.images, shade)
+    for canvas in stream.modality.canvases(images.images):
         changed |= (cue.paint(canvas, images.index) != canvas).any(dim=1, keepdim=True)
     return changed

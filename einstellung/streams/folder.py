@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from einstellung.cues import Cue
 from einstellung.cues.covers import FROM_AUDIT
-from einstellung.cues.patch import Cue
 from einstellung.errors import InputError
 from einstellung.files import digest
 from einstellung.registry import suggestion

@@ -9,8 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from einstellung.cues import cover
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue, cover
 from einstellung.errors import InputError
 from einstellung.randomness import uniform_by_index
 from einstellung.streams.stream import EvaluationSplit, Habit, ImageSet, MaskedPair, Phase, Stream, TogglePlantedCue

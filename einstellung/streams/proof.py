@@ -6,14 +6,16 @@ computed from the protocol's settings, never from the flags under test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from einstellung.checks import Check
 from einstellung.errors import InputError
+from einstellung.modalities import Modality
 from einstellung.randomness import generator
 from einstellung.streams.cue_checks import cue_elsewhere, cue_in_training, mask_covers_patch
 from einstellung.streams.presentation import Presentation
@@ -45,7 +47,22 @@ class Proof:
 
 def prove(stream: Stream) -> Proof:
     """Run every check; :meth:`Proof.require` raises if one failed."""
-    return Proof(stream.name, _facts(stream), tuple(check(stream) for check in stream.checks or _CHECKS))
+    checks = tuple(in_words_of(stream.modality, check(stream)) for check in stream.checks or _CHECKS)
+    return Proof(stream.name, _facts(stream), checks)
+
+
+def in_words_of(modality: Modality, check: Check) -> Check:
+    """A check, which speaks of images and pixels, in the words for the stream's kind of inputs.
+
+    >>> from einstellung.modalities import TEXTS
+    >>> in_words_of(TEXTS, Check("phases share no image", True, "3 image pairs, 2 pixels")).detail
+    '3 text pairs, 2 tokens'
+    """
+    words = {"images": modality.many, "image": modality.one, "pixels": modality.places}
+    name, detail = (
+        re.sub(r"\b(images|image|pixels)\b", lambda match: words[match[0]], text) for text in (check.name, check.detail)
+    )
+    return replace(check, name=name, detail=detail)
 
 
 def _classes_disjoint(stream: Stream) -> Check:

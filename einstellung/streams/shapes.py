@@ -12,7 +12,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
 from einstellung.streams.stream import Stream, streams

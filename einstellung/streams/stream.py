@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 import torch
 from torch import Tensor
 
 from einstellung.checks import Check
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
+from einstellung.modalities import IMAGES, Modality
 from einstellung.registry import Registry
 from einstellung.sources.found_boxes import Stored
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
 class ImageSet:
     """Raw images (uint8 [N, C, H, W]) with their labels in the head, their index in the source, and whether they have the cue.
 
+    Texts and series are images one pixel high (:mod:`einstellung.modalities`): token numbers, or floats.
     ``features`` is a bit mask of the spurious features in each image; None if only the planted cue is known.
     """
 
@@ -128,6 +132,7 @@ class Stream:
       ``phase_duplicates_allowed``: training images that two phases share in that way. The proof fails above these numbers.
     - ``left_out``: evaluation images removed as duplicates, so that classes may be short of that many.
     - ``uneven_classes``: the source's classes differ in size, so the proof does not require equal numbers.
+    - ``modality``: the kind of its inputs; ``token_names``: of texts, the word of every number, for the report.
     - ``input_size``: the side to which images are enlarged for the net, cue included.
     - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
       and, in ``samples``, a few named images for the report.
@@ -172,6 +177,8 @@ class Stream:
     habit: Habit | None = None
     found_region: Callable[[Tensor, int, int], Tensor] | None = None
     files: Mapping[int, Stored] = field(default_factory=dict)
+    modality: Modality = IMAGES
+    token_names: tuple[str, ...] = ()
 
     @property
     def planted_cue(self) -> Cue:
@@ -191,3 +198,23 @@ class Stream:
 
 
 streams: Registry[Callable[..., Stream]] = Registry("stream", group="einstellung.streams")
+
+
+def holds(modality: Modality) -> Callable[[F], F]:
+    """Decorator of a stream's function: what kind of inputs it holds; images unless declared."""
+
+    def declare(function: F) -> F:
+        function.modality = modality  # type: ignore[attr-defined]
+        return function
+
+    return declare
+
+
+def modality_of(name: str) -> Modality:
+    """The kind of inputs that a registered stream holds.
+
+    >>> modality_of("shapes").name
+    'image'
+    """
+    found: Modality = getattr(streams[name], "modality", IMAGES)
+    return found

@@ -9,9 +9,9 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from einstellung.cues.patch import Cue
+from einstellung.cues import Cue
 from einstellung.errors import InputError
-from einstellung.streams.colours import Colour
+from einstellung.modalities import IMAGES, Modality
 from einstellung.streams.duplicates import Duplicates, deduplicated
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import ImageSet, Stream
@@ -76,13 +76,14 @@ def two_phase(
     split: Split,
     cue: Cue,
     cover: str,
-    mean: Colour,
-    std: Colour,
+    mean: tuple[float, ...],
+    std: tuple[float, ...],
     crop_padding: int = 4,
     flip: bool = True,
     uneven_classes: bool = False,
     facts: dict[str, object] | None = None,
     duplicates: Duplicates | None = None,
+    modality: Modality = IMAGES,
 ) -> Stream:
     """Build the stream: one head over all classes, labels 0..K-1 with T1 first, then the cue's classes, then the others."""
     superclass_of, superclass_names = taxonomy.superclass_of, taxonomy.superclass_names
@@ -123,6 +124,7 @@ def two_phase(
         duplicates_allowed=sets.allowed,
         phase_duplicates_allowed=0 if sets.dropped else sets.between_phases,
         left_out=sets.left_out,
+        modality=modality,
     )
 
 

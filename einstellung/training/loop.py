@@ -11,9 +11,9 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner, Stage
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator, seeded_globally
 from einstellung.streams.stream import ImageSet, Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ WITH_EXAMPLES = [
     "concon_render",
     "demo",
     "launchers.kills",
+    "leaderboard",
     "measuring",
     "probes",
     "rates",

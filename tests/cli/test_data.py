@@ -77,7 +77,7 @@ def test_check_takes_the_names_that_get_takes(files, published):
     assert typed("check", "cifar100").stdout == typed("check").stdout
     wrong = typed("check", "cifar10")
     assert wrong.exit_code == 2
-    assert "'cifar10' is not 'cifar100'" in wrong.output
+    assert "'cifar10' is not one of 'cifar100', 'newsgroups'" in wrong.output
 
 
 def test_check_names_every_copy_and_the_one_that_is_used(files, published):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from einstellung.cues import PatchCue, cover, covers
+from einstellung.cues import PatchCue, cover, covers_for
 from einstellung.errors import InputError
 
 IMAGES = torch.randint(0, 256, (4, 3, 16, 16), dtype=torch.uint8, generator=torch.Generator().manual_seed(3))
@@ -14,7 +14,7 @@ CUE = PatchCue(size=3, place="per-index")
 REGION = CUE.region(INDEX, 16, 16)
 
 
-@pytest.mark.parametrize("name", covers.names())
+@pytest.mark.parametrize("name", covers_for("image"))
 def test_outside_the_region_nothing_changes_and_repeating_gives_the_same(name):
     painted = CUE.paint(IMAGES, INDEX)
     covered = cover(name, painted, REGION, INDEX)

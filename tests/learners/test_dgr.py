@@ -12,8 +12,8 @@ import torch.nn.functional as F
 from einstellung.errors import InputError
 from einstellung.learners import learners
 from einstellung.learners.dgr import DGROptions
+from einstellung.modalities import crop_and_flip
 from einstellung.randomness import generator
-from einstellung.streams.presentation import crop_and_flip
 from einstellung.training import LoopSettings, PhaseLoop
 from einstellung.training.checkpoint import load_state, save_state
 

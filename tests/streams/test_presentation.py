@@ -10,9 +10,9 @@ import torch.nn.functional as F
 
 from einstellung.cues import PatchCue
 from einstellung.errors import InputError
+from einstellung.modalities import crop_and_flip
 from einstellung.randomness import generator
 from einstellung.streams import ImageSet, Presentation, shapes
-from einstellung.streams.presentation import crop_and_flip
 
 
 def test_crop_and_flip_against_a_loop():

@@ -120,7 +120,7 @@ def test_an_empty_split(small_stream):
 
 
 def test_frozen_augmentation(small_stream, monkeypatch):
-    monkeypatch.setattr("einstellung.streams.presentation.crop_and_flip", lambda images, *_: images)
+    monkeypatch.setattr("einstellung.modalities.images.crop_and_flip", lambda images, *_: images)
     assert failed(small_stream) == ["augmentation changes every epoch and is reproducible"]
 
 

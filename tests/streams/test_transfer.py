@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 import torch
 
-from einstellung.streams.transfer import to_device
+from einstellung.modalities.transfer import to_device
 
 
 @dataclass

@@ -19,8 +19,8 @@ _SPLITS = {"patched": SC_PATCH, "masked": SC_MASK}
 
 
 def picture_rows(evidence: Evidence) -> list[PictureRow]:
-    """The strip of the first screen; a cue that was in the pictures already has no original."""
-    samples = _samples(evidence)
+    """The strip of the first screen; a cue that was in the pictures already has no original. Texts and series have none."""
+    samples = {name: some for name, some in _samples(evidence).items() if some.dtype == np.uint8}
     return [PictureRow(_LABELS[name], samples[name]) for name in _VARIANTS if name in samples and len(samples[name])]
 
 

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, Learner
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import ImageSet, Phase, Stream
-from einstellung.streams.transfer import to_device
 
 
 class AugmentedLearner(Learner):
@@ -27,6 +27,7 @@ class AugmentedLearner(Learner):
     method: ClassVar[str]
     needs_pictures: ClassVar[bool] = True
     combines: ClassVar[bool] = True
+    modalities: ClassVar[tuple[str, ...]] = ("image",)
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)

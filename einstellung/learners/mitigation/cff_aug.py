@@ -23,7 +23,7 @@ from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.augmented import AugmentedLearner
 from einstellung.learners.planning import Workload
-from einstellung.streams.presentation import crop_and_flip
+from einstellung.modalities import crop_and_flip
 from einstellung.streams.stream import ImageSet, Phase
 
 

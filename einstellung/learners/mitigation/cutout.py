@@ -19,7 +19,7 @@ from torch import Tensor
 
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.augmented import AugmentedLearner, require_share
-from einstellung.streams.transfer import to_device
+from einstellung.modalities.transfer import to_device
 
 AREA, ASPECT, ATTEMPTS = (0.02, 0.33), (0.3, 3.3), 10
 

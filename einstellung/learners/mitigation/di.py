@@ -22,8 +22,8 @@ from einstellung.learners.last_layer import put_in_place
 from einstellung.learners.learner import Batch, learners
 from einstellung.learners.mitigation.groups import GroupLearner, GroupOptions, domain_numbers
 from einstellung.learners.mitigation.heads import DomainHeads
+from einstellung.modalities.transfer import to_device
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

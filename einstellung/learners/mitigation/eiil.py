@@ -34,9 +34,9 @@ from einstellung.learners.mitigation.gdro import GroupWeights
 from einstellung.learners.mitigation.groups import balanced_batches
 from einstellung.learners.mitigation.identities import Identities
 from einstellung.learners.mitigation.reference import ReferenceOptions, TwoStageLearner
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,9 @@ from torch import Tensor
 from einstellung.errors import InputError
 from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.groups import GroupLearner, GroupOptions, balanced_batches
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 
 class GroupWeights:

@@ -32,8 +32,8 @@ from einstellung.learners.learner import Batch, learners, option
 from einstellung.learners.mitigation.identities import Identities
 from einstellung.learners.mitigation.two_nets import TwoNets
 from einstellung.learners.planning import Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 _TINY = 1e-8  # keeps quotients of losses finite where a class is learned perfectly
 

@@ -28,9 +28,9 @@ from einstellung.learners.last_layer import put_in_place
 from einstellung.learners.learner import Batch, Learner, learners, option
 from einstellung.learners.mitigation.heads import Ensemble
 from einstellung.learners.planning import Workload
+from einstellung.modalities.transfer import to_device
 from einstellung.randomness import generator
 from einstellung.streams.stream import Phase
-from einstellung.streams.transfer import to_device
 
 _STEP_COST = 1.1  # some images are changed and augmented again; the layers cost next to nothing
 

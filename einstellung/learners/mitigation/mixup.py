@@ -35,6 +35,7 @@ class Mixup(MixingLearner):
     Options: ClassVar[type] = MixupOptions
     method: ClassVar[str] = "mixup"
     needs_pictures: ClassVar[bool] = False
+    modalities: ClassVar[tuple[str, ...]] = ("image", "series")  # there is no mean of two words
 
     def mixed(self, inputs: Tensor, share: float, draws: torch.Generator) -> tuple[Tensor, float]:
         return share * inputs + (1 - share) * inputs.roll(1, 0), share

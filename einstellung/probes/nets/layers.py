@@ -64,6 +64,9 @@ def observe(net: nn.Module, batches: Iterable[Tensor], rows: npt.NDArray[np.bool
             with _captured(net) as outputs:
                 logits.append(net(inputs).float().cpu().numpy())
             for name, output in outputs.items():
+                # a series' channels come first, a token's last
+                if output.dim() == 3 and _is_of_series(stages_of(net).get(name)):
+                    output = output.unsqueeze(2)
                 kept.setdefault(name, []).append(_pooled(output[wanted.to(output.device)]).cpu().numpy())
                 total = _magnitude(output) * len(inputs)
                 magnitudes[name] = magnitudes[name] + total if name in magnitudes else total
@@ -91,13 +94,17 @@ def _captured(net: nn.Module) -> Iterator[dict[str, Tensor]]:
 
 
 def _pooled(output: Tensor) -> Tensor:
-    """One vector per image: feature maps over 4 x 4 cells; for tokens, the first one and the mean of the others."""
+    """One vector per image: feature maps over 4 x 4 cells, of series over 4; for tokens, the first and the mean of the others."""
     if output.dim() == 4:
         side = (min(_CELLS, output.shape[2]), min(_CELLS, output.shape[3]))
         return F.adaptive_avg_pool2d(output, side).flatten(1)
     if output.dim() == 3 and output.shape[1] > 1:
         return torch.cat([output[:, 0], output[:, 1:].mean(dim=1)], dim=1)
     return output.flatten(1)
+
+
+def _is_of_series(stage: nn.Module | None) -> bool:
+    return stage is not None and any(isinstance(module, nn.Conv1d) for module in stage.modules())
 
 
 def _magnitude(output: Tensor) -> Tensor:

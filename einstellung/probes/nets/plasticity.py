@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.metrics.plasticity import TAUS, dormant_share, effective_rank, stable_rank
+from einstellung.modalities.transfer import to_device
 from einstellung.probes.nets.layers import FEATURES
 from einstellung.probes.nets.subject import ProbedNet, Subject
 from einstellung.randomness import generator, seeded_globally
 from einstellung.results.probe_files import DormantLayer, PlasticityReading
-from einstellung.streams.transfer import to_device
 from einstellung.timeline import NSC, SC_PATCH
 
 BATCHES = 4  # of T2's first epoch whose gradients are averaged

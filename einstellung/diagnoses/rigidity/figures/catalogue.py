@@ -26,6 +26,7 @@ from einstellung.diagnoses.rigidity.figures.verdict import draw_verdict
 from einstellung.diagnoses.rigidity.wording import describe_card_seeds, describe_margins, describe_rule
 from einstellung.errors import InputError
 from einstellung.metrics.curves import TOLERANCE
+from einstellung.report.figures.inputs import draw_inputs
 from einstellung.report.figures.plan import Plan
 from einstellung.report.figures.samples import draw_samples, in_grey
 from einstellung.report.measured import describe_smoothing, images_of
@@ -49,8 +50,8 @@ TITLES = {
 SAMPLES = "samples"  # the section of figures that show images rather than numbers
 _SECTIONS = {"verdict": "verdict", "fig1_samples": SAMPLES, "fig1_samples_grey": SAMPLES, "fig2_augmentation": SAMPLES}
 _CAPTIONS = {
-    "fig1_samples": """Test images. Original: before the cue was added, if it was added. Patched: with the cue. Masked:
-the same image with the cue's region covered. Pixels are drawn as squares.""",
+    "fig1_samples": """Test inputs. Original: before the cue was added, if it was added. Patched: with the cue. Masked:
+the same input with the cue's region covered. Pixels of images are drawn as squares.""",
     "fig1_samples_grey": """Luminance of the same images (ITU-R BT.601): how visible the cue remains without colour.""",
     "fig2_augmentation": """Raw training images, and the same images as the model sees them in training: augmented first, then,
 for shortcut classes, with the cue painted on top, so that augmentation does not move the cue.""",
@@ -139,8 +140,11 @@ def _drawings(
         "fig5_deficit": (alone, lambda: draw_deficit(curves, card)),
         "fig6_reliance": (no_mask, lambda: draw_reliance(curves, card)),
         "survival": (no_cue, lambda: draw_survival(curves, card)),
-        "fig1_samples": (_lacking(images, variants[1:]), lambda: draw_samples(images, shown, names)),
-        "fig1_samples_grey": (_lacking(images, variants[1:]), lambda: draw_samples(in_grey(images), shown, names)),
+        "fig1_samples": (_lacking(images, variants[1:]), lambda: draw_inputs(images, shown, names)),
+        "fig1_samples_grey": (
+            _lacking(in_grey(images), variants[1:]),
+            lambda: draw_samples(in_grey(images), shown, names),
+        ),
         "fig2_augmentation": (
             _lacking(images, ("raw", "augmented")),
             lambda: draw_samples(images, ("raw", "augmented")),
