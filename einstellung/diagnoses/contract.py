@@ -120,6 +120,10 @@ class Diagnosis(ABC, Generic[S, C]):
             "(now or later), or set score.baseline to another method"
         )
 
+    def reads_siblings(self, config: StudyConfig) -> bool:
+        """Whether the card of a study depends on the other studies of its family or sweep."""
+        return True
+
     @abstractmethod
     def score(self, evidence: Evidence, settings: S) -> C:
         """The card of the evidence; pure."""

@@ -67,7 +67,7 @@ def _evaluated_in_phase(
     alike = epochs_alike(epochs, evaluation.extra_every, evaluation.t1_all_every)
     evaluated = due(float(epochs), last=True) + sum(count * due(epoch) for epoch, count in alike)
     every = config.evaluation.every_steps
-    if every and number == len(stream.phases) - 1:
+    if every and (number == len(stream.phases) - 1 or phase.name in stream.phase_cues):
         steps = math.ceil(len(phase.train) / config.training.batch_size)
         evaluated += epochs * ((steps - 1) // every) * due(0.5)
     return evaluated

@@ -52,8 +52,14 @@ def error_of(tmp_path, *lines, header=HEADER):
         (",1,T2,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'method': is empty"),
         ("sgd,1,T2,2, ,0.5,,", "DIR/log.csv, line 3, column 'split': is empty"),
         ("sgd,1,,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'phase': is empty"),
-        ("sgd,1,0,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'phase': '0' is not a phase; write T1, T2, ..."),
-        ("sgd,1,phase 2,2,a,0.5,,", "DIR/log.csv, line 3, column 'phase': 'phase 2' is not a phase; write T1, T2, ..."),
+        (
+            "sgd,1,0,2,T1_all,0.5,,",
+            "DIR/log.csv, line 3, column 'phase': '0' is not a phase; write T1, T2, ..., or a name without spaces",
+        ),
+        (
+            "sgd,1,phase 2,2,a,0.5,,",
+            "DIR/log.csv, line 3, column 'phase': 'phase 2' is not a phase; write T1, T2, ..., or a name without spaces",
+        ),
         (
             "sgd,1,T2,1.0,T1_all,0.7,,",
             "DIR/log.csv, line 3: the same method, seed, phase, epoch and split as line 2 "

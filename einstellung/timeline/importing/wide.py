@@ -20,7 +20,7 @@ _SHAPES = (
     *("{{split}}.{word}", "{{split}}_{word}", "{{split}} {word}"),
 )
 USUAL = tuple(Pattern(shape.format(word=word), ours) for shape in _SHAPES for word, ours in _WORDS.items())
-_PHASE_EPOCH = Pattern("{phase}/epoch", "epoch")
+_PHASE_EPOCH = Pattern("{phase}/epoch", "epoch", any_phase=True)
 _CHART = " - "  # W&B's charts export 'RUN - METRIC', with the least and largest value in columns of their own
 _SPREADS = ("__MIN", "__MAX")
 _STEPS = ("step", "_step", "global_step", "trainer/global_step")
