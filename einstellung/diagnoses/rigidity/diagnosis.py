@@ -167,9 +167,8 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
 
     def terms(self, card: RigidityCard) -> Mapping[str, str]:
         naming, terms = naming_of(card), page_terms()
-        told = {
-            naming.text(head): naming.text(meaning) for head, meaning in terms.items()
-        }  # by the heads of the tables
+        # by the heads of the tables, which are told too
+        told = {naming.text(head): naming.text(meaning) for head, meaning in terms.items()}
         return {**naming.apply(terms), **told}
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
