@@ -52,7 +52,7 @@ CONTROLS = {
         "a cue that is independent of the label",
         {**MORE_IMAGES, "cue.share": "0.5", "cue.share_nsc": "0.5"},
         (BASELINE, "sgd"),
-        64,
+        44,
     ),
     "always": Control("a cue on every image of its classes", {"cue.share": "1"}, (BASELINE,), 64),
 }
