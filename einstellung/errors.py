@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from einstellung.visible import shortened, visible
@@ -51,6 +51,19 @@ class CombinedInputError(InputError):
     @property
     def problems(self) -> tuple[str, ...]:
         return self._problems
+
+
+def with_advice(problems: Sequence[str], advice: str) -> InputError:
+    """What is wrong and what to do: in one line if it fits, else in one for each.
+
+    >>> str(with_advice(["no data here"], "download them"))
+    'no data here: download them'
+    >>> with_advice(["a is damaged", "b is damaged"], "download them").problems
+    ('a is damaged', 'b is damaged', 'download them')
+    """
+    together = f"{'; '.join(problems)}: {advice}"
+    fits = len(problems) == 1 and len(" ".join(together.split())) <= MOST_CHARACTERS
+    return InputError(together) if fits else CombinedInputError([*problems, advice])
 
 
 class ProblemList:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from einstellung.api.batches import PhaseImages, SplitImages
 from einstellung.api.inputs import class_names, class_numbers, read_labelled
@@ -39,8 +39,6 @@ class TwoPhaseData:
     ``train["T1"]`` and ``train["T2"]`` are data sets for a DataLoader; ``splits`` goes to :meth:`Recorder.evaluate`. Inputs are
     floats, normalised by ``stream.mean`` and ``stream.std``. ``proof`` holds the checks that the data passed.
     """
-
-    _baseline: ClassVar[str] = "scratch_t2"
 
     stream: Stream
     proof: Proof
@@ -86,14 +84,15 @@ class TwoPhaseData:
     ) -> Result:
         """Train our learners on these data and return the result. ``settings`` are those of a configuration.
 
-        ``methods``: by default plain fine-tuning and the baseline, new nets for T2 (or for every phase of a list).
+        ``methods``: by default plain fine-tuning and the baseline, a new net for T2 (for every phase, where there are more).
 
         A copy of the images is kept in the results folder, so that a study can be resumed; other data are refused there.
         """
         from einstellung.api.results import Result
         from einstellung.api.studies import run
 
-        config = {"methods": list(methods or (self._baseline, "sgd")), "seeds": list(seeds), **settings}
+        baseline = "scratch_t2" if len(self.stream.phases) == 2 else "scratch"
+        config = {"methods": list(methods or (baseline, "sgd")), "seeds": list(seeds), **settings}
         found = run(config, out=out, workers=workers, on_progress=on_progress, stream=self)
         assert isinstance(found, Result)
         return found
@@ -191,8 +190,6 @@ def two_phase(
 
 class PhasedData(TwoPhaseData):
     """Any number of phases, some of them with a cue; like :class:`TwoPhaseData`, with a data set in ``train`` for each."""
-
-    _baseline: ClassVar[str] = "scratch"
 
     @property
     def covered(self) -> SplitImages:

@@ -110,9 +110,13 @@ class Diagnosis(ABC, Generic[S, C]):
     def recognises(self, splits: Sequence[str]) -> bool:
         """Whether a foreign log with these splits was made for this diagnosis."""
 
+    def baseline_among(self, methods: Sequence[str], n_phases: int) -> str | None:
+        """The baseline of a study that names none; it may be missing from its methods."""
+        return self.default_baseline
+
     def missing_baseline(self, settings: S, methods: Sequence[str], n_phases: int) -> str | None:
         """A warning before training where none of a study's methods is the baseline; None where one is or none is needed."""
-        wanted = settings.baseline or self.default_baseline
+        wanted = settings.baseline or self.baseline_among(methods, n_phases)
         if wanted is None or alike(wanted, methods):
             return None
         return (

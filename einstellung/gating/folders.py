@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from einstellung.diagnoses.reporting import diagnosis_of
-from einstellung.diagnoses.rigidity.projection import FRESH
 from einstellung.errors import InputError
 from einstellung.gating.predictions import CLEAN, COVERED, CUE, Predictions, of_frame
 from einstellung.registry import suggestion
@@ -52,11 +51,8 @@ def _config(path: Path) -> StudyConfig:
 
 
 def _baseline(config: StudyConfig) -> str:
-    """The study's baseline; of a stream with a list of phases, the nets of every phase where those of the last are missing."""
-    default = diagnosis_of(config, [SC_PATCH, SC_MASK]).default_baseline
-    if config.stream.options.get("phases"):
-        default = next((name for name in FRESH if name in config.methods), default)
-    return str(config.score.get("baseline") or default)
+    diagnosis = diagnosis_of(config, [SC_PATCH, SC_MASK])
+    return str(config.score.get("baseline") or diagnosis.baseline_among(config.methods, len(config.training.epochs)))
 
 
 def _method(path: Path, config: StudyConfig, method: str | None) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from einstellung.errors import InputError
+from einstellung.errors import InputError, with_advice
 from einstellung.files import digest
 from einstellung.sources.cache import Arrays, cached
 from einstellung.sources.locations import data_locations, describe_locations
@@ -66,9 +66,8 @@ def load_cifar100(published: PublishedDataset = CIFAR100) -> Cifar100:
             problems.append(str(problem))
     otherwise = "or set EINSTELLUNG_DATA to the folder that holds it"
     if problems:
-        raise InputError(
-            f"no usable {published.title}: {'; '.join(problems)}; searched {describe_locations()}: {published.how_to_get}"
-        )
+        found = [f"no usable {published.title}: {problem}" for problem in problems]
+        raise with_advice([*found[:-1], f"{found[-1]}; searched {describe_locations()}"], published.how_to_get)
     if assume(
         f"{published.title} is not here: {_SIDE}x{_SIDE} noise in its place, with its {len(_SUPERCLASSES)} superclasses of "
         f"{_FINE_PER_SUPERCLASS} classes, each {_TRAIN_PER_CLASS} training and {_TEST_PER_CLASS} test images"

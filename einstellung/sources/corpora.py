@@ -13,7 +13,7 @@ from os.path import exists, isdir, isfile
 from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
-from einstellung.errors import InputError
+from einstellung.errors import InputError, with_advice
 from einstellung.foreign_files import XzReader, cannot_read, open_regular, read_bytes
 from einstellung.sources.locations import DataLocation, data_locations, describe_locations
 from einstellung.sources.reading import unpacked
@@ -114,9 +114,12 @@ def first_usable(
             return load(copy)
         except InputError as problem:
             problems.append(str(problem))
-    if problems:
-        raise InputError(f"no usable {title}: {'; '.join(problems)}; searched {searched}: {otherwise}")
-    raise InputError(f"{title} not found in {searched}: {otherwise}")
+    found = [f"no usable {title}: {problem}" for problem in problems]
+    if not found:
+        found = [f"{title} not found in {searched}"]
+    elif path is None:
+        found[-1] += f"; searched {searched}"
+    raise with_advice(found, otherwise)
 
 
 def is_tar(path: Path) -> bool:

@@ -86,8 +86,10 @@ class PublishedUcr:
             try:
                 with warnings.catch_warnings(action="error", category=UserWarning):
                     load_ucr(name, copy)
-            except (InputError, UserWarning) as problem:
-                problems[name] = str(problem)
+            except InputError as error:
+                problems[name] = error.problems[0]  # without the advice
+            except UserWarning as warning:
+                problems[name] = str(warning)
         if len(problems) == len(names):
             raise InputError(next(iter(problems.values())))
         whole = f"{len(names) - len(problems)} of {len(names)} sets"
@@ -119,8 +121,8 @@ def load_ucr(name: str, path: Path | str | None = None) -> UcrDataset:
 def how_to_get(name: str) -> str:
     """What to do if a set is missing, for error messages."""
     return (
-        f"download the archive from {HOME} (its page names the password), unpack {name}/{name}_TRAIN.tsv and {name}_TEST.tsv, "
-        "and set EINSTELLUNG_DATA to the folder that holds them"
+        f"download the archive from {HOME} (its page names the password), unpack {name}/, and set EINSTELLUNG_DATA to the "
+        "folder that holds it"
     )
 
 

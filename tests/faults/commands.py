@@ -128,7 +128,11 @@ class CommandServer:
     def close(self) -> None:
         assert self._server.stdin is not None
         self._server.stdin.close()
-        self._server.wait(timeout=60)
+        try:
+            self._server.wait(timeout=60)
+        except subprocess.TimeoutExpired:  # on a machine that does other things, too
+            self._server.kill()
+            self._server.wait()
 
     def __enter__(self) -> CommandServer:
         return self

@@ -77,9 +77,9 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return recognises(splits)
 
     def score(self, evidence: Evidence, settings: RigiditySettings) -> RigidityCard:
-        if has_many_phases(evidence.timeline):
+        if has_many_phases(evidence.timeline, len(evidence.facts.get("phases") or ())):
             return _score_many(evidence, settings)
-        check_phase(evidence.timeline, settings)
+        check_phase(settings)
         facts = _stream_facts(evidence.facts)
         scored = score(evidence.timeline, settings, *((facts.outputs, facts.t1_classes) if facts else ()))
         card = with_run_files(scored, _run_files(evidence))
@@ -100,13 +100,14 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
     def reads_siblings(self, config: StudyConfig) -> bool:
         return bool(config.stream.options.get("phases"))  # one of them may lack the cue of an earlier phase
 
-    def missing_baseline(self, settings: RigiditySettings, methods: Sequence[str], n_phases: int) -> str | None:
-        if n_phases > 2 and settings.baseline is None and any(alike(name, methods) for name in FRESH):
-            return None  # a new net for every phase is the baseline of every phase
-        return super().missing_baseline(settings, methods, n_phases)
+    def baseline_among(self, methods: Sequence[str], n_phases: int) -> str | None:
+        there = [name for name in FRESH if alike(name, methods)]
+        return there[0] if n_phases > 2 and there else self.default_baseline
 
     def answer(self, card: RigidityCard) -> list[str]:
-        return [*answer(card), *phases_answer(card)]
+        first, *rest = answer(card)
+        shown = "" if card.phases is None else f"In {card.phases.shown}: "
+        return [f"{shown}{first}", *rest, *phases_answer(card)]
 
     def tables(self, card: RigidityCard) -> Mapping[str, Table | Missing]:
         made = {**naming_of(card).apply(make_tables(card)), **phase_tables(card)}
@@ -165,7 +166,10 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return page_data(evidence_of_card(evidence, card), card, naming_of(card))
 
     def terms(self, card: RigidityCard) -> Mapping[str, str]:
-        return naming_of(card).apply(page_terms())
+        naming, terms = naming_of(card), page_terms()
+        # by the heads of the tables, which are told too
+        told = {naming.text(head): naming.text(meaning) for head, meaning in terms.items()}
+        return {**naming.apply(terms), **told}
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
         return sweep_page(members) if len(members.keys) == 1 else grid_page(members)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from einstellung.diagnoses.rigidity.assessment import ACCURACY, DIFFERENCE
 from einstellung.diagnoses.rigidity.phase_card import PhaseMatrix
-from einstellung.diagnoses.rigidity.projection import pooled, test_splits
+from einstellung.diagnoses.rigidity.projection import FRESH, pooled, splits_with_test_images
 from einstellung.metrics import continual
 from einstellung.metrics.curves import TOLERANCE, last_value, value_at
 from einstellung.metrics.statistics import summarise
@@ -16,16 +16,16 @@ _Matrix = list[list[float | None]]
 
 
 def phase_matrices(timeline: Timeline, fresh: str | None) -> dict[str, PhaseMatrix]:
-    """The matrix and its metrics of every method; ``fresh`` is a baseline with a new net in every phase, which has none.
+    """The matrix and its metrics of every continual method; ``fresh``: one with a new net in every phase, which is none.
 
     What an untrained model knows of a phase is what ``fresh`` knows when it begins it.
     """
-    phases = tuple(phase for phase in timeline.phase_names if test_splits(timeline, phase))
+    phases = tuple(phase for phase in timeline.phase_names if splits_with_test_images(timeline, phase))
     tests = _TestCurves(timeline, phases)
     return {
         method: _of_method(tests, timeline.seeds(method), method, fresh)
         for method in timeline.methods
-        if method != fresh
+        if method.lower() not in FRESH
     }
 
 
@@ -34,7 +34,7 @@ class _TestCurves:
 
     def __init__(self, timeline: Timeline, phases: Sequence[str]) -> None:
         self.phases = phases
-        named = [pooled(timeline.frame, test_splits(timeline, phase), f"{phase}_all") for phase in phases]
+        named = [pooled(timeline.frame, splits_with_test_images(timeline, phase), f"{phase}_all") for phase in phases]
         self._tests = [Timeline(table) if len(table) else None for table in named]
 
     def curve(self, method: str, seed: int, trained: str, place: int) -> Curve | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from einstellung.diagnoses.baseline import alike
 from einstellung.diagnoses.card import Card
 from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.rigidity.card import RigidityCard, RigidityMethod
@@ -17,7 +18,6 @@ from einstellung.diagnoses.rigidity.projection import (
     FRESH,
     baseline_of,
     earlier_phases,
-    has_many_phases,
     projected,
     scored_phases,
     without_history,
@@ -50,13 +50,14 @@ class PhaseFacts:
         return sum(counts) if counts and all(counts) else None
 
 
-def check_phase(timeline: Timeline, settings: RigiditySettings) -> None:
-    """Refuse a phase that cannot be scored."""
-    known = scored_phases(timeline) if has_many_phases(timeline) else ("T2",)
-    if settings.phase is not None and settings.phase not in known:
-        raise InputError(
-            f"phase is '{settings.phase}', which has no cue or nothing before it: {suggestion(settings.phase, known)}"
-        )
+def check_phase(settings: RigiditySettings) -> None:
+    """Refuse another phase than T2 where there are two."""
+    _require_known(settings.phase, ("T2",))
+
+
+def _require_known(phase: str | None, known: Sequence[str]) -> None:
+    if phase is not None and phase not in known:
+        raise InputError(f"phase is '{phase}', which has no cue or nothing before it: {suggestion(phase, known)}")
 
 
 def score_phases(
@@ -67,8 +68,8 @@ def score_phases(
     siblings: Mapping[str, Card],
 ) -> RigidityCard:
     """The card of the chosen phase, by default the last one with a cue, and of every other one what ``phases`` holds."""
-    check_phase(timeline, settings)
     known, phases = PhaseFacts(facts), scored_phases(timeline)
+    _require_known(settings.phase, phases)
     shown = settings.phase or phases[-1]
     cards = {phase: _card(timeline, phase, settings, known, outputs, shown) for phase in phases}
     records = {
@@ -81,13 +82,13 @@ def score_phases(
         )
         for phase, card in cards.items()
     }
-    fresh = cards[shown].baseline
+    fresh = alike(FRESH[1], timeline.methods)
     many = ManyPhases(
         shown=shown,
         order=timeline.phase_names,
         cues=known.cues,
         records=records,
-        continual=phase_matrices(timeline, fresh if fresh.lower() == FRESH[1] else None),
+        continual=phase_matrices(timeline, fresh[0] if fresh else None),
     )
     return cards[shown].model_copy(update={"phases": with_habit_effects(many, siblings)})
 

@@ -23,11 +23,16 @@ NEW_NETS = (*FRESH, "scratch_pair")  # methods that start every phase with a new
 _MOMENT = ["method", "seed", "phase", "epoch"]
 
 
-def has_many_phases(timeline: Timeline) -> bool:
-    """Whether the timeline has other phases than T1 and T2 with test images of their own, and one that can be scored."""
+def has_many_phases(timeline: Timeline, planned: int = 2) -> bool:
+    """Whether the timeline has other phases than T1 and T2 with test images of their own, and one that can be scored.
+
+    ``planned``: how many phases the stream has; an unfinished study may not have reached the third.
+    """
     scored = scored_phases(timeline)
+    if scored and planned > 2:
+        return True
     others = [phase for phase in timeline.phase_names if phase not in ("T1", "T2")]
-    return bool(scored) and any(phase in scored or test_splits(timeline, phase) for phase in others)
+    return bool(scored) and any(phase in scored or splits_with_test_images(timeline, phase) for phase in others)
 
 
 def scored_phases(timeline: Timeline) -> tuple[str, ...]:
@@ -49,7 +54,7 @@ def earlier_phases(timeline: Timeline, phase: str) -> tuple[str, ...]:
     return names[: names.index(phase)]
 
 
-def test_splits(timeline: Timeline, phase: str) -> tuple[str, ...]:
+def splits_with_test_images(timeline: Timeline, phase: str) -> tuple[str, ...]:
     """The splits that together hold a phase's test images as training shows them; empty where they were not measured."""
     splits = set(timeline.splits)
     if f"{phase}_all" in splits:
@@ -62,7 +67,7 @@ def pooled(frame: pd.DataFrame, splits: Sequence[str], name: str) -> pd.DataFram
     """Several splits as one, weighted by their images: rows for the moments at which all of them were measured.
 
     >>> rows = {"method": "a", "seed": 1, "phase": "T3", "epoch": 1.0, "split": ["T1_all", "T2_all"]}
-    >>> table = pd.DataFrame({**rows, "acc": [0.9, 0.3], "loss": np.nan, "n": [100.0, 200.0]})
+    >>> table = pd.DataFrame({**rows, "acc": [0.9, 0.3], "loss": float("nan"), "n": [100.0, 200.0]})
     >>> pooled(table, ["T1_all", "T2_all"], "T1_all")[["acc", "n"]].values.tolist()
     [[0.5, 300.0]]
     """
@@ -98,7 +103,7 @@ def projected(timeline: Timeline, phase: str) -> Timeline:
     for rows, role in ((history, "T1"), (now, "T2")):
         own = rows[rows["split"].isin(list(names))]
         parts.append(own.assign(phase=role, split=own["split"].map(names)))
-        if past := [split for one in earlier for split in test_splits(timeline, one)]:
+        if past := [split for one in earlier for split in splits_with_test_images(timeline, one)]:
             parts.append(pooled(rows, past, T1_ALL).assign(phase=role))
     table = pd.concat([part for part in parts if len(part)], ignore_index=True)
     columns = [column for column in frame.columns if column in table and not table[column].isna().all()]
@@ -129,7 +134,8 @@ def _phase_before(timeline: Timeline, method: str, seed: int, earlier: Sequence[
 def baseline_of(timeline: Timeline, asked: str | None) -> str | None:
     """The baseline of a projected timeline: the one that was asked for, else scratch_t2, else scratch."""
     if asked is not None:
-        return asked
+        found = alike(asked, timeline.methods)
+        return found[0] if len(found) == 1 else asked
     return next((found[0] for name in FRESH if len(found := alike(name, timeline.methods)) == 1), None)
 
 

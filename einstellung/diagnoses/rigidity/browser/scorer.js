@@ -92,7 +92,8 @@ function createScorer(payload) {
     const names = Object.keys(given.methods);
     const isMoved = names.some((name) => /^\d+$/.test(name));
     const order = isMoved ? payload.methods.filter((name) => names.includes(name)) : names;
-    return answerOf(given, new Map(order.map((name) => [name, given.methods[name]])));
+    const [first, ...rest] = answerOf(given, new Map(order.map((name) => [name, given.methods[name]])));
+    return [card.phases ? `In ${card.phases.shown}: ${first}` : first, ...rest];
   }
 
   const { AD, PD, SFR_rel } = settings.margins;
