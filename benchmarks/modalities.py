@@ -84,11 +84,11 @@ def measure(short: bool) -> dict[str, Any]:
             }
             warm(works)
             rates = measured(works, {}, 5 if short else 21)
-        ratio, (one, many) = rates.over("ours", "bare"), (stream.modality.one, stream.modality.many)
-        where = f"{name} on {stream.name}, {stream.modality.size(stream.phases[0].train.images)} a {one}"
+        ratio, words = rates.over("ours", "bare"), stream.modality.words
+        where = f"{name} on {stream.name}, {stream.modality.size(stream.phases[0].train.images)} a {words.one}"
         rows.append(
             row(
-                f"{where}, batches of {BATCH}, 1 thread: sgd in T2, everything inside / bare loop, {many} per core-second",
+                f"{where}, batches of {BATCH}, 1 thread: sgd in T2, everything inside / bare loop, {words.many} per core-second",
                 f"{ratio.words()} ({rates.of('ours').words(0)} against {rates.of('bare').words(0)})",
                 f"at least {REACH}",
                 ratio.median >= REACH,
@@ -154,7 +154,7 @@ def run_memory(name: str) -> float:
 
 
 def one_run(name: str) -> int:
-    """Read the data, prove the stream, and train and evaluate one run of an epoch a phase, as a study does; peak memory in bytes."""
+    """Read the data, prove the stream, train and evaluate an epoch of each phase, as a study does; peak memory in bytes."""
     import tempfile
     from pathlib import Path
 

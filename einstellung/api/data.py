@@ -15,7 +15,7 @@ from einstellung.cues import Cue, covers, cues
 from einstellung.errors import InputError
 from einstellung.experiments.plugins import load_plugins
 from einstellung.files import require_writable
-from einstellung.options import checked_options
+from einstellung.options import checked_options, internal_fields
 from einstellung.results.config import PluginConfig, merged
 from einstellung.results.folder import ResultsFolder
 from einstellung.streams import Presentation, Proof, Stream, prove
@@ -210,7 +210,8 @@ def _cue_setting(cue: Cue) -> dict[str, Any]:
             f"worker processes cannot rebuild the cue {type(cue).__name__}: register it as a dataclass in a file "
             "(@cues.register) and give two_phase(..., plugins=[file], cue=name)"
         )
-    return {"name": name, **asdict(cue)}
+    hidden = internal_fields(type(cue))
+    return {"name": name, **{key: value for key, value in asdict(cue).items() if key not in hidden}}
 
 
 def _colour(key: str, given: Sequence[float] | None) -> Colour | None:

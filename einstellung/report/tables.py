@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from einstellung.input_words import InputWords
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,11 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     values: tuple[dict[str, Any], ...]
     words: int = 1
+
+    def in_words(self, words: InputWords) -> Table:
+        """The same table, which speaks of images, in the words for a study's inputs."""
+        head = tuple(words.say(text) for text in self.head)
+        return replace(self, title=words.say(self.title), note=words.say(self.note), head=head)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from einstellung.diagnoses.rigidity.measurements import (
 )
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule
 from einstellung.diagnoses.rigidity.words import WORDS
+from einstellung.input_words import words_for
 from einstellung.metrics.curves import TOLERANCE, checkpoint_epoch, value_at
 from einstellung.report.minify import minify
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
@@ -81,7 +82,7 @@ def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
         "runs": runs,
         "t1_classes": facts.t1_classes if facts is not None else None,
         "failures": list(evidence.failures),
-        "words": WORDS,
+        "words": words_for(evidence.facts).say_data(WORDS),
         "error_rates": {str(seeds): rates for seeds, rates in measured_rates()["seeds"].items()},
         "card": card.to_json(),
     }

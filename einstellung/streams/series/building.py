@@ -45,7 +45,9 @@ def series_stream(
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((data.train_labels, data.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(data.names, *parts, train=labels[0], test=labels[1], validation=validation, one=SERIES.one)
+    found = parts_by_name(
+        data.names, *parts, train=labels[0], test=labels[1], validation=validation, one=SERIES.words.one
+    )
     used = train[torch.isin(labels[0], torch.tensor([*found["t1"], *found["t2"]]))].double()
     mean, std = used.mean(dim=(0, 2, 3)), used.std(dim=(0, 2, 3), correction=0).clamp(min=1e-6)
     every = list(range(len(data.names)))

@@ -73,7 +73,9 @@ def text_stream(
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((corpus.train_labels, corpus.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(corpus.names, *parts, train=labels[0], test=labels[1], validation=validation, one=TEXTS.one)
+    found = parts_by_name(
+        corpus.names, *parts, train=labels[0], test=labels[1], validation=validation, one=TEXTS.words.one
+    )
     every = list(range(len(corpus.names)))
     return replace(
         two_phase(
