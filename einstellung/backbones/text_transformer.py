@@ -47,10 +47,10 @@ class TextTransformer(nn.Module):
         n_outputs: int,
         vocabulary: int = 20_000,
         length: int = 256,
-        dim: int = 96,
+        dim: int = 64,
         depth: int = 2,
         heads: int = 4,
-        mlp_ratio: float = 4.0,
+        mlp_ratio: float = 2.0,
         dropout: float = 0.0,
     ) -> None:
         super().__init__()

@@ -7,8 +7,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
+from einstellung.sources.vocabulary import FIRST_WORD, PADDING
 
-PADDING = 0  # as in einstellung.sources.vocabulary
+__all__ = ["FIRST_WORD", "PADDING", "MaskedAttention", "attended", "embedded", "mean_over_tokens"]
 
 
 def embedded(embedding: nn.Embedding, tokens: Tensor) -> Tensor:

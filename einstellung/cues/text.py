@@ -54,11 +54,11 @@ class _TextCue(SpanCue):
 class TokensCue(_TextCue):
     """``size`` tokens that no text contains, one word repeated, before the text unless ``place`` says otherwise.
 
-    ``marker`` (0 to 10) chooses among different ones.
+    ``marker`` (0 to 11) chooses among different ones.
 
     >>> text = torch.full((1, 1, 1, 6), 20, dtype=torch.int32)
     >>> TokensCue(place=2).paint(text, torch.tensor([0])).flatten().tolist()
-    [20, 20, 5, 5, 20, 20]
+    [20, 20, 4, 4, 20, 20]
     """
 
     size: int = 2

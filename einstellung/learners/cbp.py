@@ -62,8 +62,10 @@ class ContinualBackpropagation(Learner):
         super().__init__(*args)
         context = self.context
         assert context.initial is not None, "the run has no initial weights"
-        one = context.presentation.unaugmented(context.phases[0].train.take(torch.arange(1)))
-        found = hidden_units(self.net, context.initial(), tuple(one.shape[1:]), tokens=not one.is_floating_point())
+        shown = context.phases[0].train
+        one = context.presentation.unaugmented(shown.take(torch.arange(1)))
+        tokens = None if one.is_floating_point() else int(shown.images.max()) + 1
+        found = hidden_units(self.net, context.initial(), tuple(one.shape[1:]), tokens)
         if not found:
             raise InputError("cbp replaces hidden units with one layer after them, but this net has none")
         self.layers = {one.producer: Units.of(self.net, one) for one in found}

@@ -270,18 +270,22 @@ def _restored(net: nn.Module) -> Iterator[None]:
 def _hooked(
     modules: Iterable[nn.Module], on_call: Callable[[nn.Module, Tensor | None, Tensor], None]
 ) -> Iterator[None]:
-    """Pass every call of one of the modules to ``on_call``, with its input (None if given by keyword) and its output.
+    """Pass every call of one of the modules to ``on_call``, with its input (None if given by keyword, or with more than the
+    tokens of a bag) and its output.
 
     With fixed weights, an embedding's output is where gradients end: token numbers have none.
     """
 
-    def hook(module: nn.Module, inputs: tuple[Tensor, ...], outputs: Tensor) -> None:
-        if isinstance(module, nn.Embedding | nn.EmbeddingBag) and outputs.is_leaf:
+    def hook(module: nn.Module, inputs: tuple[Tensor, ...], named: dict[str, Any], outputs: Tensor) -> Tensor | None:
+        starts = isinstance(module, nn.Embedding | nn.EmbeddingBag) and outputs.is_leaf
+        if starts:
             outputs.requires_grad_()
-        on_call(module, inputs[0] if inputs else None, outputs)
+        weighted = isinstance(module, nn.EmbeddingBag) and len(inputs) + len(named) > 1
+        on_call(module, inputs[0] if inputs and not weighted else None, outputs)
+        return outputs.clone() if starts else None  # a leaf cannot be changed in place, its copy can
 
     # before other hooks, which may replace the output
-    handles = [module.register_forward_hook(hook, prepend=True) for module in modules]
+    handles = [module.register_forward_hook(hook, prepend=True, with_kwargs=True) for module in modules]
     try:
         yield
     finally:

@@ -37,9 +37,11 @@ def channels_last(layer: nn.Module, values: Tensor) -> Tensor:
 
 @torch.no_grad()
 def hidden_units(
-    net: nn.Module, state: Mapping[str, Tensor], shape: tuple[int, ...], tokens: bool = False
+    net: nn.Module, state: Mapping[str, Tensor], shape: tuple[int, ...], tokens: int | None = None
 ) -> list[HiddenUnits]:
-    """The hidden units of a net with these weights and inputs of this shape: [C, H, W], [C, L], or [T] ``tokens``.
+    """The hidden units of a net with these weights and inputs of this shape: [C, H, W], [C, L], or [T].
+
+    ``tokens``: of texts, how many token numbers there are.
 
     By experiment, in evaluation mode on random inputs: other values of some units of a layer move the same channels of the
     consumer's input and nothing else; with the consumer's output held, nothing moves at all; and with the layer's output
@@ -57,11 +59,8 @@ def hidden_units(
     for layer in twin.modules():  # an untrained net may have outputs that are all 0
         if isinstance(layer, Layer) and not bool(layer.weight.any()):
             layer.weight.normal_(std=0.1, generator=draws)
-    if tokens:
-        tables = [
-            module.num_embeddings for module in twin.modules() if isinstance(module, nn.Embedding | nn.EmbeddingBag)
-        ]
-        images, others = torch.randint(1, max(tables, default=2), (2, 2, *shape), generator=draws)
+    if tokens is not None:
+        images, others = torch.randint(1, max(2, tokens), (2, 2, *shape), generator=draws)
     else:
         images, others = torch.randn(2, 2, *shape, generator=draws)
     return _Experiment(twin, images, others, draws).found()

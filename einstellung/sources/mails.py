@@ -122,7 +122,9 @@ def _readable_parts(message: Message) -> list[tuple[str, bool]]:
     """The text of every inline text part, and whether it is HTML."""
     found = []
     for part in message.walk():
-        if part.is_multipart() or part.get_content_maintype() != "text" or part.get_filename():
+        # 'multipart' without parts: they were announced, but what follows is one text
+        is_text = part.get_content_maintype() in ("text", "multipart")
+        if part.is_multipart() or not is_text or part.get_filename():
             continue
         payload = part.get_payload(decode=True)
         if isinstance(payload, bytes):

@@ -25,6 +25,7 @@ from einstellung.sources.locations import DataLocation
 Headers = Literal["subject", "all", "none"]
 
 _MOST_TABLE = 2**26
+_LIMITS = Limits(file_bytes=2**21, all_bytes=2**28)
 _PARTS = ("train", "test")
 _FIRST_LINES = ("Category\tText", "d\tstring", "class")
 _HEADER_END = re.compile(r"\r?\n[ \t]*\r?\n")
@@ -152,11 +153,18 @@ def _posts(copy: Path, headers: Headers, published: PublishedNewsgroups) -> dict
     found: dict[str, list[tuple[tuple[str, str], str]]] = {part: [] for part in _PARTS}
 
     def wanted(parts: tuple[str, ...]) -> bool:
-        return len(parts) >= 3 and parts[-3] in named and len(parts) <= 4 and not parts[-1].startswith(".")
+        return 3 <= len(parts) <= 4 and parts[-3] in named and not parts[-1].startswith(".")
 
-    for parts, content in files_within(copy, wanted, Limits(file_bytes=2**21, all_bytes=2**28)):
-        text = _without_headers(content.decode("latin-1"), headers)
-        found[named[parts[-3]]].append(((parts[-2], parts[-1]), text))
+    def add(place: Path, above: tuple[str, ...]) -> None:
+        for below, content in files_within(place, lambda parts: wanted((*above, *parts)), _LIMITS):
+            *_, part, group, name = (*above, *below)
+            found[named[part]].append(((group, name), _without_headers(content.decode("latin-1"), headers)))
+
+    if isdir(copy):  # nothing but the two parts: there may be much else beside them
+        for name in named:
+            add(copy / name, (name,))
+    else:
+        add(copy, ())
     for part in _PARTS:
         if len(found[part]) != published.posts[part]:
             raise InputError(f"{copy} is incomplete: {len(found[part]):,} of {published.posts[part]:,} {part} posts")

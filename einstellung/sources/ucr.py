@@ -69,7 +69,10 @@ class PublishedUcr:
 
     name: str = "ucr"
     title: str = "the UCR archive"
-    how_to_get: str = f"download the archive from {HOME} (its page names the password), unpack it, and set EINSTELLUNG_DATA to its folder"
+    how_to_get: str = (
+        f"download the archive from {HOME} (its page names the password), unpack it, "
+        "and set EINSTELLUNG_DATA to its folder"
+    )
 
     def copies(self, location: DataLocation) -> list[Path]:
         """Folders with sets at a location."""

@@ -74,6 +74,13 @@ class WordPieces:
         """The number of a piece, 1 if it is unknown."""
         return self._numbers.get(piece, UNKNOWN)
 
+    def numbers(self, text: str) -> list[int]:
+        """The numbers of a text's pieces, all of which must be known."""
+        found = [number for chunk in _CHUNK.finditer(text) for number, _, _ in self._of_chunk(chunk[0])]
+        if UNKNOWN in found:
+            raise InputError(f"'{text}' has a word without pieces in the vocabulary: choose other words")
+        return found
+
     def name(self, number: int) -> str:
         """The piece of a number."""
         if not 0 <= number < len(self):

@@ -37,7 +37,9 @@ def test_presets_are_whole_configurations():
                 learner_options(method, options)
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
     of_cifar = {"guide", "leaderboard", "paper", "paper-fast", "plain-sgd", "smoke"}
-    assert set(presets) == {*of_cifar, "concon-quick", "demo", "whac-features", "whac-quick"}
+    quick = {"series-quick": "ucr", "spam-natural": "spam", "text-quick": "newsgroups"}
+    assert set(presets) == {*of_cifar, *quick, "concon-quick", "demo", "whac-features", "whac-quick"}
+    assert {name: presets[name].stream.name for name in quick} == quick
     assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")
     for whac in (presets.pop("whac-features"), presets.pop("whac-quick")):
         for method in whac.methods:
@@ -47,7 +49,7 @@ def test_presets_are_whole_configurations():
         for method, options in config.learners.items():
             learner_options(method, options)
         assert (config.stream.name == "cifar100") == (name in of_cifar)
-        if name not in ("demo", "guide", "leaderboard"):
+        if name not in ("demo", "guide", "leaderboard", *quick):
             assert config.methods == SEVEN
 
 

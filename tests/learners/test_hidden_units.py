@@ -68,3 +68,21 @@ def test_the_net_stays_as_it_is(stream):
     assert net.training
     assert all(torch.equal(value, before[name]) for name, value in net.state_dict().items())
     assert not any(layer._forward_hooks or layer._forward_pre_hooks for layer in net.modules())
+
+
+def test_of_texts_the_hidden_layers_of_perceptrons():
+    bag = build_backbone("embedding_bag", {"vocabulary": 60, "dim": 6, "hidden": 7, "layers": 2}, 5, 1)
+    units = hidden_units(bag, bag.state_dict(), (9,), tokens=60)
+    assert [(one.producer, one.consumer) for one in units] == [("body.0.0", "body.1.0"), ("body.1.0", "head")]
+    for name, options in (("text_transformer", {"length": 9}), ("minilm", {"length": 11, "hidden": 12})):
+        net = build_backbone(name, {"vocabulary": 150, "dim": 8, "depth": 2, "heads": 2} | options, 5, 1)
+        units = hidden_units(net, net.state_dict(), (9,), tokens=150)
+        assert [(one.producer, one.consumer) for one in units] == [
+            (f"blocks.{k}.fc1", f"blocks.{k}.fc2") for k in (0, 1)
+        ]
+
+
+def test_of_series_the_first_layer_of_every_block():
+    net = build_backbone("resnet1d", {"width": 4}, 5, 1)
+    expected = [(f"blocks.{k}.conv1", f"blocks.{k}.bn1", f"blocks.{k}.conv2") for k in range(6)]
+    assert found(net, (1, 20)) == expected

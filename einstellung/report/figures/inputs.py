@@ -72,8 +72,7 @@ def draw_texts(samples: Mapping[str, np.ndarray], rows: Sequence[str], captions:
             blocks.append((title, wrapped(samples[name][number][shown], samples["region"][number][shown], _COLUMNS)))
     height = _LINE * sum(1.6 + max(1, len(lines)) for _, lines in blocks) + 0.1
     figure = new_figure(WIDTH, height)
-    figure.set_layout_engine("none")  # one panel, as large as the figure
-    axes = figure.add_axes((0, 0, 1, 1))
+    axes = figure.subplots()
     axes.set_xlim(0, _COLUMNS + 1)
     axes.set_ylim(height / _LINE, 0)
     axes.set_axis_off()

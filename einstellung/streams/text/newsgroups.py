@@ -8,7 +8,6 @@ from typing import Literal
 from einstellung.cues import Cue
 from einstellung.modalities import TEXTS
 from einstellung.sources.newsgroups import load_newsgroups
-from einstellung.sources.vocabulary import Vocabulary
 from einstellung.streams.stream import Stream, holds, streams
 from einstellung.streams.text.building import Corpus, TextOptions, text_stream
 
@@ -45,20 +44,19 @@ def newsgroups(
     length: int = 128,
     vocabulary: int = 20_000,
     min_count: int = 2,
+    word_pieces: str = "",
     room: int = 8,
     validation: float = 0.1,
 ) -> Stream:
     """20 Newsgroups in two phases of groups; 'einstellung data check newsgroups' says whether your copy is found.
 
-    The vocabulary is that of the training posts of all groups in the stream.
+    The vocabulary is that of the training posts of all groups in the stream, or BERT's ``word_pieces`` for the net ``minilm``.
     """
-    options = TextOptions(length, room, vocabulary, min_count)
+    options = TextOptions(length, room, vocabulary, min_count, word_pieces)
     source = load_newsgroups(Path(path).expanduser() if path else None, headers)
     used = {source.groups.index(group) for group in (*t1, *t2) if group in source.groups}
-    words = Vocabulary.build(
-        (text for text, label in zip(source.train.texts, source.train.labels, strict=True) if int(label) in used),
-        options.vocabulary,
-        options.min_count,
+    words = options.tokens_of(
+        text for text, label in zip(source.train.texts, source.train.labels, strict=True) if int(label) in used
     )
     corpus = Corpus(
         words.encode(source.train.texts, length),
@@ -78,6 +76,6 @@ def newsgroups(
         validation=validation,
         facts={
             "source": f"20 Newsgroups, distribution '{source.distribution}'",
-            "vocabulary": f"{len(words):,} tokens, from the training posts",
+            "vocabulary": options.describe(words, "posts"),
         },
     )

@@ -19,7 +19,6 @@ from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.modalities import TEXTS
 from einstellung.sources.spamassassin import SpamAssassin, load_spamassassin
-from einstellung.sources.vocabulary import Vocabulary
 from einstellung.streams.boxed import MarkedCue, boxed_stream
 from einstellung.streams.by_name import parts_by_name
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
@@ -27,6 +26,7 @@ from einstellung.streams.stream import ImageSet, Stream, holds, streams
 from einstellung.streams.text.building import (
     UNSCALED,
     TextOptions,
+    Tokens,
     in_vocabulary,
     token_names,
     with_room,
@@ -53,6 +53,7 @@ def spam(
     length: int = 256,
     vocabulary: int = 20_000,
     min_count: int = 2,
+    word_pieces: str = "",
     room: int = 8,
     test: float = 0.25,
     validation: float = 0.1,
@@ -61,9 +62,9 @@ def spam(
 
     ``cue_in_texts``: what evaluation covers: the lines named by ``headers`` (all if empty), the HTML parts, or ``none``, where
     the planted ``cue`` is used. A mail has at most ``header_length`` tokens of its header and ``length`` in all. Of mails that
-    occur more than once, all but the first are left out.
+    occur more than once, all but the first are left out. ``word_pieces``: as for newsgroups.
     """
-    options = TextOptions(length, room, vocabulary, min_count)
+    options = TextOptions(length, room, vocabulary, min_count, word_pieces)
     if not 1 <= header_length < length:
         raise InputError(f"stream.header_length is {header_length}: give 1 to {length - 1}, below stream.length")
     if not 0 < test < 1:
@@ -113,7 +114,7 @@ def spam(
     facts: dict[str, object] = {
         "source": f"SpamAssassin's public corpus: {len(labels):,} of {mails.available:,} mails, each once",
         "text_length": f"{texts.shape[-1]} tokens, at most {header_length} of them header, {room} free at each end",
-        "vocabulary": f"{len(encoded.vocabulary):,} tokens, from the training mails",
+        "vocabulary": options.describe(encoded.vocabulary, "mails"),
     }
     settings = {"modality": TEXTS, "uneven_classes": True, "token_names": token_names(encoded.vocabulary), **UNSCALED}
     if cue_in_texts == "none":
@@ -147,7 +148,7 @@ class _Encoded:
     starts: npt.NDArray[np.int32]
     ends: npt.NDArray[np.int32]
     head: int
-    vocabulary: Vocabulary
+    vocabulary: Tokens
 
     def marks(self, mails: _Mails, kind: str, headers: tuple[str, ...]) -> npt.NDArray[np.bool_]:
         """Which tokens are part of the natural cue."""
@@ -188,7 +189,7 @@ class _Mails:
             for one, label, tested in zip(contents, self.labels, self.tested.tolist(), strict=True)
             if not tested and int(label) in used
         ]
-        words = Vocabulary.build(trained, options.vocabulary, options.min_count)
+        words = options.tokens_of(trained)
         head = words.encode_with_spans([one.text[: one.body] for one in contents], header_length)
         body = words.encode_with_spans([one.text[one.body :] for one in contents], options.length - header_length)
         shift = np.array([one.body for one in contents], dtype=np.int32)[:, None]

@@ -20,6 +20,10 @@ def images(n=6, side=32):
     return torch.randn(n, 3, side, side, generator=torch.Generator().manual_seed(0))
 
 
+TEXTS = torch.randint(1, 30, (6, 9), generator=torch.Generator().manual_seed(0))
+SERIES = torch.randn(6, 1, 24, generator=torch.Generator().manual_seed(0))
+
+
 @pytest.mark.parametrize(
     ("name", "options", "inputs", "layers"),
     [
@@ -38,6 +42,9 @@ def images(n=6, side=32):
             torch.ones(6, 1, 4, 16),
             {"block 1": 16, "block 2": 16, "features": 8},
         ),
+        ("embedding_bag", {"vocabulary": 30, "hidden": 7}, TEXTS, {"layer 1": 7, "features": 7}),
+        ("text_transformer", {"vocabulary": 30, "dim": 8, "depth": 1}, TEXTS, {"block 1": 16, "features": 8}),
+        ("resnet1d", {"width": 4}, SERIES, {"stage 1": 16, "stage 2": 32, "stage 3": 64, "features": 16}),
     ],
 )
 def test_the_layers_of_every_backbone(name, options, inputs, layers):
@@ -50,6 +57,17 @@ def test_the_layers_of_every_backbone(name, options, inputs, layers):
         net.eval()
         np.testing.assert_allclose(found.logits, net(inputs).numpy(), atol=1e-5)
         np.testing.assert_allclose(found.layers["features"], net.features(inputs).numpy(), atol=1e-5)
+
+
+def test_a_series_keeps_its_places_and_the_channels_are_the_units():
+    net = build_backbone("resnet1d", {"width": 4}, 5, seed=1)
+    found, seen = observe(net, [SERIES], ALL), []
+    net.stages()["stage 2"].register_forward_hook(lambda _, __, out: seen.append(out.detach()))
+    net.eval()(SERIES)
+    (output,) = seen  # [6, 8, 12]: cells of three places
+    cells = torch.stack([output[:, :, 3 * cell : 3 * cell + 3].mean(dim=2) for cell in range(4)], dim=2)
+    np.testing.assert_allclose(found.layers["stage 2"], cells.flatten(1).numpy(), atol=1e-6)
+    np.testing.assert_allclose(found.activity["stage 2"], output.abs().mean(dim=(0, 2)).numpy(), atol=1e-6)
 
 
 def test_nothing_of_the_net_changes():
