@@ -22,7 +22,13 @@ PADDING, UNKNOWN = 0, 1
 INSERTED = range(2, 16)  # what cues insert
 FIRST_WORD = 16
 
-SPECIAL_NAMES = ("[padding]", "[unknown]", "[language 1]", "[language 2]", *(f"[marker {number}]" for number in range(12)))
+SPECIAL_NAMES = (
+    "[padding]",
+    "[unknown]",
+    "[language 1]",
+    "[language 2]",
+    *(f"[marker {number}]" for number in range(12)),
+)
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
