@@ -196,7 +196,11 @@ def two_phase(
             key: class_names(key, given, inputs.names)
             for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))
         }
-        chosen: dict[str, Any] = {**parts_by_name, "validation": validation, **({"room": room} if kind is TEXTS else {})}
+        chosen: dict[str, Any] = {
+            **parts_by_name,
+            "validation": validation,
+            **({"room": room} if kind is TEXTS else {}),
+        }
         stream = own_stream(kind, inputs, cue, cover, prefix="", **chosen)
         proof = prove(stream)
         proof.require()

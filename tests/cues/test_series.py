@@ -86,5 +86,5 @@ def test_what_is_refused(make, words):
 @pytest.mark.parametrize("name", cues_for("series"))
 def test_no_option_only_moves(name):
     assert "away" not in checked_options(cues[name], "cue", {})
-    with pytest.raises(InputError, match="unknown key 'cue.away'"):
+    with pytest.raises(InputError, match=r"unknown key 'cue\.away'"):
         checked_options(cues[name], "cue", {"away": True})

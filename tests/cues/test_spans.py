@@ -62,7 +62,7 @@ def test_what_is_refused(options, words):
 
 
 def test_a_cue_that_does_not_fit():
-    with pytest.raises(InputError, match="cue.size 11 does not fit into inputs of length 10"):
+    with pytest.raises(InputError, match=r"cue\.size 11 does not fit into inputs of length 10"):
         SpanCue(size=11).region(INDEX, 1, 10)
-    with pytest.raises(InputError, match="cue.place 9 puts 2 places outside inputs of length 10"):
+    with pytest.raises(InputError, match=r"cue\.place 9 puts 2 places outside inputs of length 10"):
         SpanCue(size=2, place=9).region(INDEX, 1, 10)

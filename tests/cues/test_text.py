@@ -78,9 +78,9 @@ def test_a_header_is_its_words_one_after_the_other():
     assert torch.equal(cue.paint(TEXT, INDEX)[..., 4:], TEXT[..., 4:])
     other = cue.other()
     assert other.paint(TEXT, INDEX)[2, 0, 0, -4:].tolist() == [18, 17, 19, 16]
-    with pytest.raises(InputError, match="cue.words: 'nobody' is not in the vocabulary"):
+    with pytest.raises(InputError, match=r"cue\.words: 'nobody' is not in the vocabulary"):
         HeaderCue(words="from nobody").in_vocabulary(WORDS)
-    with pytest.raises(InputError, match="cue.words is empty"):
+    with pytest.raises(InputError, match=r"cue\.words is empty"):
         HeaderCue(words=" ")
 
 

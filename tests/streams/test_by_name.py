@@ -45,6 +45,4 @@ def test_of_equal_inputs_the_first_training_one_is_kept():
     test = torch.tensor([[3.0, 4.0], [7.0, 8.0], [7.0, 8.0]])
     kept = without_repeats(train, test)
     assert [one.tolist() for one in kept] == [[True, True, False, True], [False, True, True]]
-    assert describe_repeats(*kept) == (
-        "left out as repeats of training inputs: 1 of 4 training and 1 of 3 test inputs"
-    )
+    assert describe_repeats(*kept) == ("left out as repeats of training inputs: 1 of 4 training and 1 of 3 test inputs")
