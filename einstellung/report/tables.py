@@ -16,6 +16,10 @@ class Cell:
     why: str | None = None
     tone: str | None = None
 
+    def in_words(self, words: InputWords) -> Cell:
+        """The same cell with its reason in the words for a study's inputs; the content may hold names."""
+        return self if self.why is None else replace(self, why=words.say(self.why))
+
 
 @dataclass(frozen=True)
 class Table:
@@ -34,7 +38,8 @@ class Table:
     def in_words(self, words: InputWords) -> Table:
         """The same table, which speaks of images, in the words for a study's inputs."""
         head = tuple(words.say(text) for text in self.head)
-        return replace(self, title=words.say(self.title), note=words.say(self.note), head=head)
+        rows = tuple(tuple(cell.in_words(words) for cell in row) for row in self.rows)
+        return replace(self, title=words.say(self.title), note=words.say(self.note), head=head, rows=rows)
 
 
 @dataclass(frozen=True)
