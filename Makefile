@@ -17,7 +17,7 @@ test: $(VENV)/.installed-dev lint types
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist loadfile
 	@echo "Not run here: the tests of pages in Chromium (make test-browser), of other frameworks (make test-bridges) and of Ray and SLURM (make test-launchers)."
 
-# Frameworks that want packages of their own (avalanche-lib, lightning, timm, transformers) are tested in an environment of their own.
+# Frameworks that want packages of their own (avalanche-lib, lightning, marimo, timm, transformers) are tested in an environment of their own.
 test-bridges: $(BRIDGES)/.installed
 	OMP_NUM_THREADS=1 $(BRIDGES)/bin/python -m pytest tests/bridges_environment
 
@@ -78,8 +78,8 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt locks/dev.txt | $(VENV)/b
 	@touch $@ $(VENV)/.installed
 
 # The fuzzer that is guided by coverage has packages for some systems only; without it, hypothesis draws the inputs.
-$(VENV)/.installed-faults: tests/faults/requirements.txt $(VENV)/.installed-dev
-	-$(BIN)/python $(INSTALL) --only-binary :all: --requirement tests/faults/requirements.txt
+$(VENV)/.installed-faults: tests/faults/requirements.txt locks/faults.txt $(VENV)/.installed-dev
+	-$(BIN)/python $(INSTALL) --constraint locks/faults.txt --only-binary :all: --requirement tests/faults/requirements.txt
 	@touch $@
 
 $(VENV)/.installed-browser: tests/browser/requirements.txt tests/browser/package-lock.json locks/browser.txt $(VENV)/.installed-dev
@@ -91,8 +91,8 @@ $(BRIDGES)/.installed: pyproject.toml constraints.txt locks/bridges.txt tests/br
 	$(BRIDGES)/bin/python $(INSTALL) --constraint locks/bridges.txt --editable . --requirement tests/bridges_environment/requirements.txt
 	@touch $@
 
-$(LAUNCHERS)/.installed: pyproject.toml constraints.txt tests/launchers_environment/requirements.txt | $(LAUNCHERS)/bin/python
-	$(LAUNCHERS)/bin/python $(INSTALL) --editable . --requirement tests/launchers_environment/requirements.txt
+$(LAUNCHERS)/.installed: pyproject.toml constraints.txt locks/launchers.txt tests/launchers_environment/requirements.txt | $(LAUNCHERS)/bin/python
+	$(LAUNCHERS)/bin/python $(INSTALL) --constraint locks/launchers.txt --editable . --requirement tests/launchers_environment/requirements.txt
 	@touch $@
 
 $(PACKAGE)/.installed: tests/packaging/requirements.txt locks/package.txt | $(PACKAGE)/bin/python

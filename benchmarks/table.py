@@ -39,7 +39,7 @@ def mark(row: Mapping[str, Any]) -> str:
 def _form(form: str, result: Mapping[str, Any]) -> str:
     machine = result["machine"]
     lines = [
-        f"{form.capitalize()} form: `{result['command']}`, {result['measured']}, took {result['took']:.0f} s; "
+        f"{form.capitalize()} form: `{result['command']}`, {result['measured']}, took {result['took']:.0f} s;",
         f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}, code {result['code_hash']}",
         "",
         "| what | measured | to reach | reached |",

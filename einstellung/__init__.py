@@ -20,7 +20,7 @@ from einstellung.version import __version__
 if TYPE_CHECKING:
     from einstellung.api.auditing import audit
     from einstellung.api.comparing import compare
-    from einstellung.api.data import two_phase
+    from einstellung.api.data import phases, two_phase
     from einstellung.api.scoring import load, score
     from einstellung.api.studies import run
     from einstellung.bridges.recorder import Recorder
@@ -34,10 +34,11 @@ _HOMES = {
     "load": "einstellung.api.scoring",
     "run": "einstellung.api.studies",
     "score": "einstellung.api.scoring",
+    "phases": "einstellung.api.data",
     "two_phase": "einstellung.api.data",
 }
 
-__all__ = ["Recorder", "__version__", "audit", "compare", "gate", "load", "run", "score", "two_phase"]
+__all__ = ["Recorder", "__version__", "audit", "compare", "gate", "load", "phases", "run", "score", "two_phase"]
 
 
 def __getattr__(name: str) -> Any:

@@ -20,7 +20,7 @@ from einstellung.visible import shortened, visible
 WRONG_INPUT = 2
 UNFORESEEN = 70
 INTERRUPTED = 130
-_ENOUGH, _MOST = 299, 650  # characters of a line
+MOST_CHARACTERS = 299  # of a line
 _OF_THE_SYSTEM = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -46,7 +46,7 @@ class Finished(Exception):  # noqa: N818 (it is no error)
 
 def say(name: str, line: str) -> None:
     """One line on standard error, whatever is in it."""
-    text = shortened(visible(" ".join(f"{name}: {line}".split())), _ENOUGH, _MOST)
+    text = shortened(visible(" ".join(f"{name}: {line}".split())), MOST_CHARACTERS)
     with suppress(OSError, ValueError):  # nobody can hear us
         print(text.encode("utf-8", "backslashreplace").decode("utf-8"), file=sys.stderr, flush=True)
 
@@ -93,7 +93,7 @@ def guarded(run: Callable[[], int], name: str, words: Sequence[str], stopped: st
 
 def _unforeseen(error: Exception, name: str, words: Sequence[str]) -> int:
     where = _write_trace(error, name, words)
-    say(name, f"unexpected error, {where}: {type(error).__name__}: {_first_line(error)}")
+    say(name, f"unexpected error, {where}: {type(error).__name__}: {shortened(_first_line(error), 100)}")
     return UNFORESEEN
 
 
@@ -102,7 +102,7 @@ def _write_trace(error: Exception, name: str, words: Sequence[str]) -> str:
         handle, file = tempfile.mkstemp(prefix=f"{name}-error-", suffix=".txt")
         with os.fdopen(handle, "w", encoding="utf-8", errors="backslashreplace") as stream:
             stream.write(f"{name} {__version__}, Python {sys.version.split()[0]}, {sys.platform}\n")
-            stream.write(f"arguments: {[shortened(word, 1000, 1000) for word in words]}\n\n")
+            stream.write(f"arguments: {[shortened(word, 1000) for word in words]}\n\n")
             stream.write("".join(traceback.format_exception(error)))
     except OSError:
         return "and its trace could not be written"

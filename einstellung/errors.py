@@ -7,19 +7,19 @@ from contextlib import contextmanager
 
 from einstellung.visible import shortened, visible
 
-_ENOUGH, _MOST = 270, 600  # characters of a message
+MOST_CHARACTERS = 286  # of a message; a command's line begins with its name, and stays under 300
 MOST_PROBLEMS = 20
 
 
 class InputError(Exception):
     """The user's input (a file, a key, a folder) is wrong.
 
-    The message is one line: what is wrong, where, and what to do. The command line prints it after ``einstellung:`` and exits
-    with code 2.
+    The message is one line, of at most 286 characters: what is wrong, where, and what to do; what it quotes is shortened to fit.
+    The command line prints it after ``einstellung:`` and exits with code 2.
     """
 
     def __str__(self) -> str:
-        return shortened(visible(" ".join(super().__str__().split())), _ENOUGH, _MOST)
+        return shortened(visible(" ".join(super().__str__().split())), MOST_CHARACTERS)
 
     def _render_traceback_(self) -> list[str]:
         """What a notebook shows instead of a traceback."""

@@ -7,13 +7,16 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import stat
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from einstellung.errors import InputError
+from einstellung.folders import make_folder, require_present
 from einstellung.foreign_files import read_text
 
 try:
@@ -39,7 +42,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
     temporary: Path | None = None
     handle = -1
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(path.parent)
         handle, temporary = _temporary_beside(path)
         write(temporary)
         with temporary.open("rb+") as stream:
@@ -47,6 +50,7 @@ def write_atomically(path: Path | str, write: Callable[[Path], object]) -> Path:
         temporary.chmod(0o644)
         temporary.replace(path)
     except OSError as error:
+        require_present(path)
         raise _as_input_error(error, path) from error
     finally:
         if temporary is not None:
@@ -153,10 +157,51 @@ def remove_leftovers(folder: Path) -> None:
             os.close(handle)
 
 
+@contextmanager
+def unfinished_folder(target: Path, mark: str) -> Iterator[Path]:
+    """A new folder next to ``target``, to be filled and renamed to it; removed in the end if it is still there.
+
+    Such folders that killed processes left are removed first: each has a lock next to it, which the system frees.
+    """
+    prefix = f".{target.name}-{mark}-"
+    make_folder(target.parent)
+    _remove_unfinished(target.parent, prefix)
+    handle, lock = _locked_file(prefix, ".lock", target.parent)
+    folder = lock.with_suffix("")
+    try:
+        folder.mkdir()
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        lock.unlink(missing_ok=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _remove_unfinished(parent: Path, prefix: str) -> None:
+    if fcntl is None:
+        return
+    for lock in [path for path in parent.iterdir() if path.name.startswith(prefix) and path.suffix == ".lock"]:
+        try:
+            handle = os.open(lock, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        try:
+            if os.fstat(handle).st_uid == os.geteuid() and _lock(handle):
+                shutil.rmtree(lock.with_suffix(""), ignore_errors=True)
+                lock.unlink(missing_ok=True)
+        finally:
+            os.close(handle)
+
+
 def _temporary_beside(path: Path) -> tuple[int, Path]:
     """A new file in the folder of ``path``, and a handle that holds its lock (-1 where the system has no such locks)."""
+    return _locked_file(f".{path.stem}-", f".writing{path.suffix}", path.parent)
+
+
+def _locked_file(prefix: str, suffix: str, folder: Path) -> tuple[int, Path]:
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{path.stem}-", suffix=f".writing{path.suffix}", dir=path.parent)
+        handle, name = tempfile.mkstemp(prefix=prefix, suffix=suffix, dir=folder)
         if fcntl is None:
             os.close(handle)
             return -1, Path(name)

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import io
 import lzma
 import os
 import stat
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any, BinaryIO
 
 from einstellung.errors import InputError
 
 MOST_TABLE_BYTES = 256 * 2**20  # of a table of pictures: a million lines and more
+MOST_WEIGHTS_BYTES = 16 * 2**30
+_MOST_LINE = 2**20
 _XZ_MEMORY = 256 * 2**20  # the dictionary of an .xz file is allocated before anything is unpacked
 _NO_FILE = (errno.ENOENT, errno.ENOTDIR)
 _SLACK = 2**20
@@ -21,7 +25,7 @@ _CHUNK = 2**18
 _MOST_FOLDERS = 200  # in a path: making them one below the other needs a stack
 
 
-def open_regular(path: Path | str, most_bytes: int | None = None, missing: str | None = None) -> BinaryIO:
+def open_regular(path: Path | str, most_bytes: int | None = None, missing: str | None = None) -> io.BufferedReader:
     """Open a regular file for reading; devices, pipes, folders and files above the limit are refused without being read.
 
     ``missing``: the message where there is no such file.
@@ -65,6 +69,36 @@ def read_text(path: Path | str, most_bytes: int, encoding: str = "utf-8", missin
         return read_bytes(path, most_bytes, missing).decode(encoding)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not text in UTF-8 (byte {error.start + 1:,})") from None
+
+
+def text_lines(path: Path | str, most_bytes: int) -> Iterator[str]:
+    """The lines of a text file, one at a time; none may be longer than 1 MiB."""
+    with open_regular(path, most_bytes) as file:
+        number = 0
+        while line := _read_line(file, path):
+            number += 1
+            if len(line) > _MOST_LINE:
+                raise InputError(f"{path}, line {number:,}: it is longer than {_megabytes(_MOST_LINE)}")
+            try:
+                yield line.decode("utf-8")
+            except UnicodeDecodeError:
+                raise InputError(f"cannot read {path}, line {number:,}: it is not text in UTF-8") from None
+
+
+def _read_line(file: BinaryIO, path: Path | str) -> bytes:
+    try:
+        return file.readline(_MOST_LINE + 1)
+    except OSError as error:
+        raise InputError(cannot_read(path, error)) from None
+
+
+def sha256_of(path: Path | str, most_bytes: int | None = None) -> str:
+    """The hash of a regular file's content, which is read in pieces."""
+    with open_regular(path, most_bytes) as file:
+        try:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise InputError(cannot_read(path, error)) from None
 
 
 def require_unpacked(path: Path | str) -> None:

@@ -13,6 +13,7 @@ _STEERING = re.compile(
 )
 
 _LONG_WORD = 90
+_SHORT_WORD = 24
 
 
 def visible(text: str) -> str:
@@ -57,19 +58,24 @@ def escaped_json(text: str) -> str:
     return _STEERING.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
-def shortened(text: str, enough: int, most: int) -> str:
-    """One line: above ``enough`` characters, long words lose their middle; above ``most``, the line loses its own.
+def shortened(text: str, most: int) -> str:
+    """At most so many characters: long words (paths, values) lose their middle, then the whole text does.
 
-    Whole paths and commands are worth a long line; a value of 100,000 characters is not.
-
-    >>> shortened("no such file: " + "n" * 5000, 90, 200)
-    'no such file: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnnnnnnnnnnnnnnnnn'
-    >>> len(shortened("a b " * 1000, 90, 200))
+    >>> shortened("no such file: " + "n" * 5000, 60)
+    'no such file: nnnnnnnnnnnnnnnnnnnnnnnnnnnnnn…nnnnnnnnnnnnnnn'
+    >>> shortened(f"{'a' * 99} differs from {'b' * 99}", 62)
+    'aaaaaaaaaaaaaaa…aaaaaaaa differs from bbbbbbbbbbbbbbb…bbbbbbbb'
+    >>> len(shortened("a b " * 1000, 200))
     200
     """
-    if len(text) > enough:
-        text = " ".join(_without_middle(word, _LONG_WORD, "…") for word in text.split(" "))
-    return _without_middle(text, most, " … ")
+    if len(text) <= most:
+        return text
+    words = text.split(" ")
+    for length in range(_LONG_WORD, _SHORT_WORD - 1, -1):
+        shorter = " ".join(_without_middle(word, length, "…") for word in words)
+        if len(shorter) <= most:
+            return shorter
+    return _without_middle(" ".join(_without_middle(word, _LONG_WORD, "…") for word in words), most, " … ")
 
 
 def quoted(value: Any) -> str:

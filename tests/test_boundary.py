@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import errno
+import io
 import re
 import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from einstellung.boundary import Finished, guarded
 from einstellung.errors import CombinedInputError, InputError
@@ -103,3 +108,29 @@ def test_many_problems_are_not_a_thousand_lines(capsys):
     assert code == 2
     assert len(lines) == 21
     assert lines[-1] == "einstellung: and 980 more such problems"
+
+
+@given(st.lists(st.text(min_size=1, max_size=400), min_size=1, max_size=8))
+def test_a_problem_takes_one_line_of_fewer_than_300_characters(words):
+    error = InputError(" ".join(words))
+    said = io.StringIO()
+    with redirect_stderr(said):
+        guarded(_raising(error), "einstellung", [], "stopped")
+    assert len(str(error)) <= 286
+    assert "\n" not in str(error)
+    (line,) = said.getvalue().splitlines()
+    assert len(line) < 300
+
+
+def test_an_unforeseen_error_of_any_length_names_the_file_with_its_trace(capsys):
+    code, (line,) = answer(capsys, ZeroDivisionError("some long words " * 100))
+    assert code == 70
+    assert len(line) < 300
+    assert Path(line.partition("its trace is in ")[2].partition(": Zero")[0]).exists()
+
+
+def _raising(error: Exception) -> Callable[[], int]:
+    def run() -> int:
+        raise error
+
+    return run

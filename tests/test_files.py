@@ -15,6 +15,7 @@ from einstellung.files import (
     is_leftover,
     read_json,
     remove_leftovers,
+    unfinished_folder,
     write_atomically,
     write_json,
     write_text,
@@ -105,3 +106,20 @@ def test_a_leftover_goes_once_its_writer_is_dead(tmp_path):
     assert not half.exists()
     assert foreign.exists()
     assert link.is_symlink()
+
+
+def test_what_killed_makers_of_a_folder_left_is_removed(tmp_path):
+    program = (
+        "import os, signal; from pathlib import Path; from einstellung.files import unfinished_folder\n"
+        f"with unfinished_folder(Path({str(tmp_path / 'out')!r}), 'making') as folder:\n"
+        "    (folder / 'a').write_text('a'); os.kill(os.getpid(), signal.SIGKILL)"
+    )
+    subprocess.run([sys.executable, "-c", program], check=False)
+    assert len(list(tmp_path.iterdir())) == 2  # the folder and its lock
+    with unfinished_folder(tmp_path / "out", "making") as folder:
+        there = set(tmp_path.iterdir())
+        with unfinished_folder(tmp_path / "out", "making"):  # of a process that lives: it stays
+            assert there < set(tmp_path.iterdir())
+        (folder / "a").write_text("b")
+        folder.rename(tmp_path / "out")
+    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == ["out", "out/a"]

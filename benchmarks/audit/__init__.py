@@ -26,11 +26,12 @@ from benchmarks.audit.judging import judged, null_of
 from benchmarks.audit.peers import peer_rows
 from benchmarks.audit.pictures import pictured_results, pictured_rows
 from benchmarks.audit.results import Result, audited
-from benchmarks.audit.rows import alarm_rows, found, found_rows
+from benchmarks.audit.rows import alarm_rows, found, found_rows, suspicion_rows
 from benchmarks.audit.timing import timing_rows
 from benchmarks.audit.zoo import members
 from einstellung.files import write_text
 from einstellung.probes.audit.audit import Null
+from einstellung.results.audit_files import ModelAudit
 from einstellung.training.acceleration import load_kernels
 
 NULL_FILE = Path(einstellung.probes.audit.__file__).with_name("null.yaml")
@@ -43,10 +44,15 @@ def folder() -> Path:
     return Path(os.environ.get("EINSTELLUNG_ZOO", "results/zoo"))
 
 
-def clean_alarms(clean: Sequence[Result]) -> list[bool]:
-    """Whether each clean net raises a false alarm, by the null of all others."""
+def judged_clean(clean: Sequence[Result]) -> list[tuple[bool, bool]]:
+    """Whether each clean net has a finding, and a suspicion, by the null of all others."""
     audits = [one.audit for one in clean]
-    return [bool(judged(one, null_of([*audits[:net], *audits[net + 1 :]]))[0]) for net, one in enumerate(audits)]
+    return [accused(one, null_of([*audits[:net], *audits[net + 1 :]])) for net, one in enumerate(audits)]
+
+
+def accused(audit: ModelAudit, null: Null) -> tuple[bool, bool]:
+    findings, suspicions = judged(audit, null)
+    return bool(findings), bool(suspicions)
 
 
 def measure(short: bool) -> dict[str, Any]:
@@ -59,11 +65,13 @@ def measure(short: bool) -> dict[str, Any]:
     null = null_of([one.audit for one in clean])
     write_null(null)
     results = [Result(one.member, one.cues, one.audit, tuple(judged(one.audit, null)[0])) for one in results]
-    histories = [bool(judged(audit, null)[0]) for audit in clean_audits(where).values()]
-    alarms = dict(zip((one.member for one in clean), clean_alarms(clean), strict=True))
+    histories = [accused(audit, null) for audit in clean_audits(where).values()]
+    of_clean = dict(zip((one.member for one in clean), judged_clean(clean), strict=True))
+    alarms, suspected = ({member: one[which] for member, one in of_clean.items()} for which in (0, 1))
     zoo = [one.member for one in results]
     rows = [
-        *alarm_rows(alarms, histories),
+        *alarm_rows(alarms, [finding for finding, _ in histories]),
+        *suspicion_rows(suspected, [suspicion for _, suspicion in histories]),
         *found_rows(results),
         *pictured_rows(pictured_results(where), null),
         *background_rows(where),
@@ -72,7 +80,7 @@ def measure(short: bool) -> dict[str, Any]:
         *data_map_rows(zoo),
         *timing_rows(where),
     ]
-    write_rates(results, [*alarms.values(), *histories])
+    write_rates(results, [*of_clean.values(), *histories])
     write_nets(results)
     return {"rows": rows}
 
@@ -113,17 +121,14 @@ def write_nets(results: Sequence[Result]) -> None:
     write_text(NETS_FILE, "\n".join(lines) + "\n")
 
 
-def write_rates(results: Sequence[Result], alarms: Sequence[bool]) -> None:
-    """The error rates that every verdict quotes."""
+def write_rates(results: Sequence[Result], clean: Sequence[tuple[bool, bool]]) -> None:
+    """The error rates that verdicts quote; ``clean``: of every clean net, whether it has a finding, and a suspicion."""
     worth = [
         one for one in results if one.member.localised and not one.member.second and one.cues[0].delta >= SMALLEST_DELTA
     ]
     content = {
-        "alarm_rate": {
-            "value": sum(alarms) / len(alarms),
-            "ci95": list(exact(sum(alarms), len(alarms))),
-            "nets": len(alarms),
-        },
+        "alarm_rate": _rate([finding for finding, _ in clean]),
+        "suspicion_rate": _rate([suspicion for _, suspicion in clean]),
         "found": {
             "share": found(worth) / len(worth),
             "ci95": list(exact(found(worth), len(worth))),
@@ -132,6 +137,10 @@ def write_rates(results: Sequence[Result], alarms: Sequence[bool]) -> None:
         },
     }
     head = (
-        "# How often an audit accuses a clean net, and finds a localised cue: made by 'python -m benchmarks audit'.\n"
+        "# How often an audit accuses or suspects a clean net, and finds a cue: made by 'python -m benchmarks audit'.\n"
     )
     write_text(RATES_FILE, head + yaml.safe_dump(content, sort_keys=False))
+
+
+def _rate(accused: Sequence[bool]) -> dict[str, Any]:
+    return {"value": sum(accused) / len(accused), "ci95": list(exact(sum(accused), len(accused))), "nets": len(accused)}

@@ -28,13 +28,30 @@ def alarm_rows(alarms: Mapping[Member, bool], histories: Sequence[bool]) -> list
             sum(everyone) <= 0.05 * len(everyone),
         ),
     ]
-    for words, own in (
-        ("small convolutional nets", [alarm for one, alarm in alarms.items() if one.net != RESNET]),
-        ("ResNet-18 of width 8", [alarm for one, alarm in alarms.items() if one.net == RESNET]),
-        ("nets with a history (scratch, sgd, derpp)", histories),
-    ):
-        rows.append(row(f"... of them {words}", shown(sum(own), len(own)), "no target", None))
-    return rows
+    return [*rows, *_by_kind_of_net(alarms, histories)]
+
+
+def suspicion_rows(suspected: Mapping[Member, bool], histories: Sequence[bool]) -> list[dict[str, Any]]:
+    """The same for suspicions, which beat one or two of the three controls."""
+    everyone = [*suspected.values(), *histories]
+    first = row(
+        "clean nets suspected (any suspicion) by a null that they did not make",
+        shown(sum(everyone), len(everyone)),
+        "no target",
+        None,
+    )
+    return [first, *_by_kind_of_net(suspected, histories)]
+
+
+def _by_kind_of_net(accused: Mapping[Member, bool], histories: Sequence[bool]) -> list[dict[str, Any]]:
+    return [
+        row(f"... of them {words}", shown(sum(own), len(own)), "no target", None)
+        for words, own in (
+            ("small convolutional nets", [one for member, one in accused.items() if member.net != RESNET]),
+            ("ResNet-18 of width 8", [one for member, one in accused.items() if member.net == RESNET]),
+            ("nets with a history (scratch, sgd, derpp)", histories),
+        )
+    ]
 
 
 def found_rows(results: Sequence[Result]) -> list[dict[str, Any]]:

@@ -50,21 +50,21 @@ def main(words: Sequence[str]) -> int:
         config = Path(place) / "kills.yaml"
         write_text(config, to_yaml(build_config(STUDY)))
         reference = Path(place) / "local"
-        if _command(config, reference, []).wait() != 0:
+        if start_command(config, reference, []).wait() != 0:
             raise RuntimeError("the study fails without any kill")
-        print(f"by the local launcher: {len(_bytes(reference))} files", flush=True)
+        print(f"by the local launcher: {len(result_bytes(reference))} files", flush=True)
         until = time.monotonic() + 60 * options.minutes
         while time.monotonic() < until and sum(counts.get("kills", {}).values()) - begun < options.kills:
             sent = counts.get("rounds", 0) % 2 == 1
             most = min(_IN_A_ROUND, options.kills - (sum(counts.get("kills", {}).values()) - begun))
             folder = Path(place) / f"round-{counts.get('rounds', 0)}"
-            found = _round(config, folder, sent, draws, most, until, options.pause)
-            differing = _differing(reference, folder)
+            found = one_round(config, folder, sent, draws, most, until, options.pause)
+            others = differing(reference, folder)
             counts = {
                 "rounds": counts.get("rounds", 0) + 1,
                 "kills": {k: counts.get("kills", {}).get(k, 0) + found["kills"][k] for k in found["kills"]},
-                "files_compared": counts.get("files_compared", 0) + len(_bytes(reference)),
-                "differing": counts.get("differing", []) + differing,
+                "files_compared": counts.get("files_compared", 0) + len(result_bytes(reference)),
+                "differing": counts.get("differing", []) + others,
                 "could_not_go_on": counts.get("could_not_go_on", 0) + found["failed"],
                 "seconds": round(counts.get("seconds", 0) + found["seconds"]),
             }
@@ -83,7 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     return made
 
 
-def _round(
+def one_round(
     config: Path, folder: Path, sent: bool, draws: random.Random, most: int, until: float, pause: float
 ) -> dict[str, Any]:
     """One study to its end, under kills."""
@@ -91,7 +91,7 @@ def _round(
     if sent:
         words += ["--ray-results", "driver", "--set", "launcher.data=send"]
     kills = {"worker": 0, "progress actor": 0, "command": 0}
-    begin, failed, process = time.monotonic(), 0, _command(config, folder, words)
+    begin, failed, process = time.monotonic(), 0, start_command(config, folder, words)
     due = time.monotonic() + draws.expovariate(1 / pause)
     while True:
         if (code := process.poll()) is not None:
@@ -105,7 +105,7 @@ def _round(
                 process.kill()
                 process.wait()
                 kills[kind] += 1
-                process = _command(config, folder, words)
+                process = start_command(config, folder, words)
             elif kind != "command":
                 mailboxes = [pid for pid, title in titles.items() if title.startswith("ray::Mailbox")]
                 if victims := jobs if kind == "worker" else mailboxes:
@@ -117,7 +117,7 @@ def _round(
     return {"kills": kills, "failed": failed, "seconds": time.monotonic() - begin}
 
 
-def _command(config: Path, folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
+def start_command(config: Path, folder: Path, words: Sequence[str]) -> subprocess.Popen[bytes]:
     typed = [sys.executable, "-m", "einstellung", "run", str(config), "--out", str(folder), *words]
     log = folder.with_suffix(".log").open("ab")
     return subprocess.Popen(typed, stdout=log, stderr=log)
@@ -148,7 +148,7 @@ def _descendants(pid: int) -> Iterator[tuple[int, str]]:
                 yield child, (Path("/proc") / str(child) / "cmdline").read_bytes().replace(b"\0", b" ").decode().strip()
 
 
-def _bytes(folder: Path) -> dict[str, bytes]:
+def result_bytes(folder: Path) -> dict[str, bytes]:
     files = {path for pattern in COMPARED for path in folder.rglob(pattern)}
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
@@ -157,8 +157,8 @@ def _bytes(folder: Path) -> dict[str, bytes]:
     }
 
 
-def _differing(reference: Path, folder: Path) -> list[str]:
-    ours, theirs = _bytes(reference), _bytes(folder)
+def differing(reference: Path, folder: Path) -> list[str]:
+    ours, theirs = result_bytes(reference), result_bytes(folder)
     return [f"{folder.name}/{name}" for name in sorted({*ours, *theirs}) if ours.get(name) != theirs.get(name)]
 
 

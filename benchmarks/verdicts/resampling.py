@@ -37,6 +37,11 @@ class Pool:
     def size(self) -> int:
         return len(self.baseline) if self.dealt else len(self.baseline.keys() & self.method.keys())
 
+    @property
+    def runs(self) -> int:
+        """How many runs its studies are drawn from."""
+        return self.size if self.dealt else 2 * self.size
+
     def resampled(self, rng: np.random.Generator) -> Pool:
         """The pool with its runs (pairs of runs) resampled with replacement."""
         keys = sorted(self.baseline if self.dealt else self.baseline.keys() & self.method.keys())
@@ -111,7 +116,7 @@ def rates(
     """
     rng = np.random.default_rng((20260101, seeds))
     found = shares(pool, seeds, studies, rng, settings, floor)
-    again = [shares(pool.resampled(rng), seeds, max(25, studies // 40), rng, settings, floor) for _ in range(resamples)]
+    again = [shares(pool.resampled(rng), seeds, max(25, studies // 6), rng, settings, floor) for _ in range(resamples)]
     made = {}
     for word in words:
         spread = [one.get(word, 0.0) for one in again]

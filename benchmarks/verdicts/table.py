@@ -5,7 +5,7 @@ Updates ``einstellung/diagnoses/rigidity/error_rates.yaml``, from which reports 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -25,8 +25,9 @@ from einstellung.files import write_text
 
 SEEDS = (3, 5, 8, 12)
 MORE_SEEDS = (16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024)
-STUDIES, RESAMPLES = 1000, 40
+STUDIES, RESAMPLES = 1000, 60
 AT_MOST, AT_LEAST, ENOUGH = 0.05, 0.90, 0.80
+FEWEST_RUNS = 60  # that a rate rests on
 WORDS = ("red-flag", "benign-avoidance", "benign-transfer", "shared-shortcut", "cue-harmful", "saturated")
 SETTINGS = RigiditySettings()
 FLOOR = Floor.of(CLASSES)
@@ -37,24 +38,28 @@ def measure(short: bool) -> dict[str, Any]:
     studies, resamples = (200, 10) if short else (STUDIES, RESAMPLES)
     found = {name: runs(name, SETTINGS) for name in CONTROLS}
     nulls, positives = null_pools(found), power_pools(found)
+    pools = {id(pool): pool for pool in (*nulls.values(), *positives.values())}  # a pool may stand for several words
     with ProcessPoolExecutor() as workers:
         work = partial(_of_pool, studies=studies, resamples=resamples)
-        wrong = dict(
-            zip(nulls, workers.map(work, nulls.values(), map(false_words, nulls, nulls.values())), strict=True)
-        )
-        power = dict(
-            zip(positives, workers.map(work, positives.values(), ((word,) for word in positives)), strict=True)
-        )
+        rates_of = dict(zip(pools, workers.map(work, pools.values()), strict=True))
+        wrong = {name: _only(rates_of[id(pool)], false_words(name, pool)) for name, pool in nulls.items()}
+        power = {word: _only(rates_of[id(pool)], (word,)) for word, pool in positives.items()}
         found_with = workers.map(partial(seeds_for, studies=studies), positives, positives.values(), power.values())
         needed = dict(zip(positives, found_with, strict=True))
     if not short:
         write_text(FILE, as_yaml(wrong, power, needed, studies))
-    return {"rows": [*_false_rows(wrong, nulls), *_power_rows(power, needed)]}
+    rows = [_size_row([*nulls.values(), *positives.values()])]
+    return {"rows": [*rows, *_false_rows(wrong, nulls), *_power_rows(power, needed, positives)]}
 
 
-def _of_pool(pool: Pool, words: tuple[str, ...], studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
+def _of_pool(pool: Pool, studies: int, resamples: int) -> dict[int, Mapping[str, Rate]]:
     """The rates of a pool by number of seeds."""
-    return {n: rates(pool, n, (*words, UNDECIDED), SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
+    every = (*WORDS, HIGH_RIGIDITY, UNDECIDED)
+    return {n: rates(pool, n, every, SETTINGS, FLOOR, studies, resamples) for n in SEEDS}
+
+
+def _only(by_seeds: Mapping[int, Mapping[str, Rate]], words: Sequence[str]) -> dict[int, Mapping[str, Rate]]:
+    return {n: {word: found[word] for word in (*words, UNDECIDED)} for n, found in by_seeds.items()}
 
 
 def null_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
@@ -93,9 +98,11 @@ def power_pools(found: Mapping[str, Mapping[str, Runs]]) -> dict[str, Pool]:
     """For every word a pool in which it is true: the positive control, or an effect planted in real runs."""
     scratch, no_cue = found["cue"][BASELINE], found["no-cue"][BASELINE]
     unpaired, blind = Pool(scratch, scratch, dealt=True), Pool(no_cue, no_cue, dealt=True)
+    habit = Pool(scratch, found["habit"]["gpm"])
     harmed = {seed: shifted(run, masked=0.1) for seed, run in no_cue.items()}
     return {
-        "red-flag": Pool(scratch, found["habit"]["gpm"]),
+        "red-flag": habit,
+        HIGH_RIGIDITY: habit,
         "shared-shortcut": unpaired,
         "saturated": Pool(found["always"][BASELINE], {}, dealt=True),
         # later and worse than scratch, no reliance in either
@@ -136,7 +143,9 @@ def as_yaml(
     needed: Mapping[str, int | None],
     studies: int,
 ) -> str:
-    """By number of seeds: of every word the highest rate of false alarms over the null pools, and its power."""
+    """By number of seeds: of every word the highest rate of false alarms over the null pools and its power, and of every pool
+    the share of studies without a certain verdict.
+    """
     table: dict[str, Any] = {
         "source": f"python -m benchmarks verdicts: {studies} studies resampled for every pool and number of seeds",
         "seeds_for_80_percent": dict(needed),
@@ -152,6 +161,10 @@ def as_yaml(
         table["seeds"][n] = {
             "false_alarms": false_alarms,
             "power": {word: _plain(found[n][word]) for word, found in power.items()},
+            "undecided": {
+                "controls": {word: _plain(found[n][UNDECIDED]) for word, found in power.items()},
+                "null studies": {name: _plain(found[n][UNDECIDED]) for name, found in wrong.items()},
+            },
         }
     return "# Written by `python -m benchmarks verdicts`.\n" + yaml.safe_dump(table, sort_keys=False, width=120)
 
@@ -164,15 +177,28 @@ def _words(rate: Rate) -> str:
     return f"{100 * rate.share:.1f} % ({100 * rate.low:.1f} to {100 * rate.high:.1f})"
 
 
+def _by_seeds(rates: Mapping[int, Mapping[str, Rate]], word: str) -> str:
+    return "; ".join(f"{n} seeds {_words(rates[n][word])}" for n in SEEDS)
+
+
+def _runs(pool: Pool) -> str:
+    return f"{pool.size} {'runs' if pool.dealt else 'pairs of runs'}"
+
+
+def _size_row(pools: Sequence[Pool]) -> dict[str, Any]:
+    fewest = min(pool.runs for pool in pools)
+    return row("runs behind a rate, at the fewest", str(fewest), f"at least {FEWEST_RUNS}", fewest >= FEWEST_RUNS)
+
+
 def _false_rows(
     wrong: Mapping[str, Mapping[int, Mapping[str, Rate]]], nulls: Mapping[str, Pool]
 ) -> list[dict[str, Any]]:
     rows = []
     for name, by_seeds in wrong.items():
         for word in by_seeds[SEEDS[0]]:
-            shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+            shown = _by_seeds(by_seeds, word)
             if word == UNDECIDED:
-                rows.append(row(f"{name} ({nulls[name].size} runs): no certain verdict", shown, "no target", None))
+                rows.append(row(f"{name} ({_runs(nulls[name])}): no certain verdict", shown, "no target", None))
             else:
                 reached = all(by_seeds[n][word].share <= AT_MOST for n in SEEDS)
                 rows.append(row(f"{name}: false '{word}'", shown, "at most 5 %", reached))
@@ -180,11 +206,13 @@ def _false_rows(
 
 
 def _power_rows(
-    power: Mapping[str, Mapping[int, Mapping[str, Rate]]], needed: Mapping[str, int | None]
+    power: Mapping[str, Mapping[int, Mapping[str, Rate]]],
+    needed: Mapping[str, int | None],
+    positives: Mapping[str, Pool],
 ) -> list[dict[str, Any]]:
     rows = []
     for word, by_seeds in power.items():
-        shown = "; ".join(f"{n} seeds {_words(by_seeds[n][word])}" for n in SEEDS)
+        shown = _by_seeds(by_seeds, word)
         enough = f"80 % with {needed[word]} seeds" if needed[word] else f"80 % needs more than {MORE_SEEDS[-1]} seeds"
         if word == "red-flag":
             reached = by_seeds[8][word].share >= AT_LEAST
@@ -193,4 +221,12 @@ def _power_rows(
             )
         else:
             rows.append(row(f"power of '{word}'", f"{shown}; {enough}", "no target", None))
+        rows.append(
+            row(
+                f"... no certain verdict ({_runs(positives[word])})",
+                _by_seeds(by_seeds, UNDECIDED),
+                "no target",
+                None,
+            )
+        )
     return rows

@@ -1,4 +1,4 @@
-"""``two_phase``: the two-phase protocol on your own data, for your own loop or for our learners."""
+"""``two_phase`` and ``phases``: the protocol on your own data, for your own loop or for our learners."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from einstellung.api import own_inputs
 from einstellung.api.batches import PhaseImages, SplitImages
@@ -43,11 +43,14 @@ class TwoPhaseData:
     floats, normalised by ``stream.mean`` and ``stream.std``. ``proof`` holds the checks that the data passed.
     """
 
+    _baseline: ClassVar[str] = "scratch_t2"
+
     stream: Stream
     proof: Proof
     source: ArraySource | InputSource
     options: Mapping[str, Any]
     plugins: tuple[PluginConfig, ...] = ()
+    study_cue: Cue | None = None  # that phases may change; the stream's own where there are two phases
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -76,7 +79,7 @@ class TwoPhaseData:
 
     def run(
         self,
-        methods: Sequence[str] = ("scratch_t2", "sgd"),
+        methods: Sequence[str] | None = None,
         seeds: Sequence[int] = (1, 2, 3),
         *,
         out: AnyPath | None = None,
@@ -86,12 +89,14 @@ class TwoPhaseData:
     ) -> Result:
         """Train our learners on these data and return the result. ``settings`` are those of a configuration.
 
+        ``methods``: by default plain fine-tuning and the baseline, new nets for T2 (or for every phase of a list).
+
         A copy of the images is kept in the results folder, so that a study can be resumed; other data are refused there.
         """
         from einstellung.api.results import Result
         from einstellung.api.studies import run
 
-        config = {"methods": list(methods), "seeds": list(seeds), **settings}
+        config = {"methods": list(methods or (self._baseline, "sgd")), "seeds": list(seeds), **settings}
         found = run(config, out=out, workers=workers, on_progress=on_progress, stream=self)
         assert isinstance(found, Result)
         return found
@@ -127,7 +132,7 @@ class TwoPhaseData:
             "input_size": self.stream.input_size,
             **self.options["stream"],
         }
-        planted = {"cue": _cue_setting(self.stream.planted_cue), "cover": self.stream.cover}
+        planted = {"cue": _cue_setting(self.study_cue or self.stream.planted_cue), "cover": self.stream.cover}
         plugins = [plugin.model_dump() for plugin in self.plugins]
         together = merged(dict(values), {"stream": stream, **planted})
         return {**together, "stream": stream, **planted, "plugins": [*values.get("plugins", []), *plugins]}
@@ -140,7 +145,7 @@ class TwoPhaseData:
         many = self.stream.modality.words.many
         sizes = ", ".join(f"{name} {len(images)} training {many}" for name, images in self.train.items())
         checks = f"{sum(check.passed is True for check in self.proof.checks)} of {len(self.proof.checks)} checks passed"
-        return f"<TwoPhaseData: {len(self.class_names)} classes; {sizes}; {self.stream.cue!r}; {checks}>"
+        return f"<{type(self).__name__}: {len(self.class_names)} classes; {sizes}; {self.stream.cue!r}; {checks}>"
 
 
 def two_phase(
@@ -202,17 +207,13 @@ def two_phase(
             **({"room": room} if kind is TEXTS else {}),
         }
         stream = own_stream(kind, inputs, cue, cover, prefix="", **chosen)
-        proof = prove(stream)
-        proof.require()
-        return TwoPhaseData(stream, proof, inputs, {"stream": chosen}, found)
-    parts = {"train": read_labelled(train, "train"), "test": read_labelled(test, "test")}
-    if (one := parts["train"].images.shape[1:]) != (other := parts["test"].images.shape[1:]):
-        raise InputError(f"training images are {list(one)} and test images {list(other)}: resize all to one size")
-    numbers, known = class_numbers(parts, names)
-    labelled = {key: LabelledImages(part.images, numbers[key]) for key, part in parts.items()}
-    source = ArraySource(labelled["train"], labelled["test"], known)
+        return TwoPhaseData(stream, _proved(stream), inputs, {"stream": chosen}, found)
+    source = _source(train, test, names)
     options: dict[str, Any] = {
-        **{key: class_names(key, given, known) for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))},
+        **{
+            key: class_names(key, given, source.names)
+            for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))
+        },
         "validation": validation,
         "crop_padding": crop_padding,
         "flip": flip,
@@ -220,10 +221,80 @@ def two_phase(
         "std": _colour("std", std),
     }
     stream = replace(array_stream(source, cue, cover, **options), input_size=input_size)
+    return TwoPhaseData(stream, _proved(stream), source, {"stream": options}, found)
+
+
+class PhasedData(TwoPhaseData):
+    """Any number of phases, some of them with a cue; like :class:`TwoPhaseData`, with a data set in ``train`` for each."""
+
+    _baseline: ClassVar[str] = "scratch"
+
+    @property
+    def covered(self) -> SplitImages:
+        """The test images of the last phase's shortcut classes with the cue covered: what a model knows without it."""
+        return self.splits[f"{list(self.stream.phase_cues)[-1]}{SC_MASK.removeprefix('T2')}"]
+
+
+def phases(
+    train: Any,
+    test: Any,
+    phases: Sequence[Mapping[str, Any]],
+    *,
+    cue: Cue | str | Mapping[str, Any] = "patch",
+    cover: str = "black",
+    names: Sequence[str] | None = None,
+    validation: float = 0.1,
+    mean: Sequence[float] | None = None,
+    std: Sequence[float] | None = None,
+    crop_padding: int | None = None,
+    flip: bool = True,
+    input_size: int | None = None,
+    plugins: Sequence[AnyPath] = (),
+) -> PhasedData:
+    """Any number of phases from your own labelled images, with a cue that comes, goes, returns or changes its meaning.
+
+    ``phases``: a list of dicts with ``classes`` (by name or number), ``shortcut`` (those of them that get the cue; none: no cue
+    in this phase), ``cue`` (changes of the cue for this phase, such as ``{"share": 0.8}``, or None for no cue) and ``name``
+    (default: T1, T2, ...). Everything else as in :func:`two_phase`.
+    """
+    found = load_plugins(PluginConfig(file=str(Path(file).absolute())) for file in plugins)
+    source = _source(train, test, names)
+    cover = own_inputs.suitable_cover(cover, IMAGES)
+    options: dict[str, Any] = {
+        "phases": [_named(one, number, source.names) for number, one in enumerate(phases)],
+        "validation": validation,
+        "crop_padding": crop_padding,
+        "flip": flip,
+        "mean": _colour("mean", mean),
+        "std": _colour("std", std),
+    }
+    own = _cue(cue)
+    stream = replace(array_stream(source, own, cover, **options), input_size=input_size)
+    return PhasedData(stream, _proved(stream), source, {"stream": options}, found, own)
+
+
+def _named(phase: Any, number: int, known: Sequence[str]) -> Any:
+    """A phase with its classes by name; what else is wrong with it, the stream says."""
+    if not isinstance(phase, Mapping):
+        return phase
+    given = {key: phase[key] for key in ("classes", "shortcut") if phase.get(key)}
+    return {**phase, **{key: list(class_names(f"phases[{number}].{key}", one, known)) for key, one in given.items()}}
+
+
+def _source(train: Any, test: Any, names: Sequence[str] | None) -> ArraySource:
+    parts = {"train": read_labelled(train, "train"), "test": read_labelled(test, "test")}
+    if (one := parts["train"].images.shape[1:]) != (other := parts["test"].images.shape[1:]):
+        raise InputError(f"training images are {list(one)} and test images {list(other)}: resize all to one size")
+    numbers, known = class_numbers(parts, names)
+    labelled = {key: LabelledImages(part.images, numbers[key]) for key, part in parts.items()}
+    return ArraySource(labelled["train"], labelled["test"], known)
+
+
+def _proved(stream: Stream) -> Proof:
     Presentation(stream)  # refuses an input_size below the images' own
     proof = prove(stream)
     proof.require()
-    return TwoPhaseData(stream, proof, source, {"stream": options}, found)
+    return proof
 
 
 def _cue(given: Cue | str | Mapping[str, Any], kind: Modality = IMAGES) -> Cue:

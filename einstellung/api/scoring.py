@@ -15,6 +15,7 @@ from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.registry import applies, get_diagnosis, recognise
 from einstellung.diagnoses.reporting import (
     ScoredFamily,
+    evidence_and_phase,
     evidence_of_logs,
     score_evidence,
     score_family,
@@ -65,7 +66,8 @@ def score(
     logs without epochs; ``format``, where the file's name does not show it.
 
     ``diagnosis`` names the question (default: recognised by the splits); ``methods`` and ``seeds`` leave
-    out other runs; ``classes`` is the size of the head. Other settings of the diagnosis, such as ``tau`` or ``baseline``, are
+    out other runs; ``classes`` is the size of the head. In a log that names more than two phases, ``phase`` is the one that
+    verdicts are about (default: the last one with a cue). Other settings of the diagnosis, such as ``tau`` or ``baseline``, are
     keywords too.
     """
     options = ImportOptions(
@@ -81,7 +83,11 @@ def score(
     )
     if map is not None and not isinstance(map, Mapping):
         options = read_mapping(Path(map).expanduser(), options)
-    evidence, name, record = _evidence(source, options)
+    given = {**settings, **({} if classes is None else {"classes": classes})}
+    paths = None if isinstance(source, pd.DataFrame) else _paths(source)
+    evidence, shown = evidence_and_phase(lambda chosen: _evidence(source, paths, chosen), options)
+    name, record = _origin(paths, options)
+    given |= {} if shown is None else {"phase": shown}
     evidence = evidence.only(_several("methods", methods, str), _several("seeds", seeds, int))
     found = recognise(evidence.timeline.splits)
     kind = found if diagnosis is None else get_diagnosis(diagnosis)
@@ -89,7 +95,6 @@ def score(
         raise InputError(
             f"diagnosis='{kind.name}' does not apply to timelines of {found.topic}: leave it out, or give '{found.name}'"
         )
-    given = {**settings, **({} if classes is None else {"classes": classes})}
     parse_settings(kind.Settings, given, kind.name, "{}".format)  # names a wrong one as it was given
     return Result.of(name, score_evidence(kind, evidence, given), record)
 
@@ -132,19 +137,27 @@ def results_of_group(root: Path, family: ScoredFamily) -> Results:
     return Results(root.name, studies, family.page)
 
 
-def _evidence(source: Any, options: ImportOptions) -> tuple[Evidence, str, dict[str, Any]]:
-    """The evidence in a source, a name for it, and the record of where it comes from."""
-    if isinstance(source, pd.DataFrame):
-        return Evidence(Timeline.from_frame(source, options)), "a DataFrame", _record({})
+def _paths(source: Any) -> list[Path]:
     if isinstance(source, str | PathLike):
         source = [source]
     if not isinstance(source, Iterable):
         raise InputError(f"a {type(source).__name__} cannot be scored: give a path, several paths or a DataFrame")
-    paths = [Path(one).expanduser() for one in source]
-    evidence = evidence_of_logs(paths, options)
+    return [Path(one).expanduser() for one in source]
+
+
+def _evidence(source: Any, paths: Sequence[Path] | None, options: ImportOptions) -> Evidence:
+    """The evidence in a DataFrame, or in log files."""
+    if paths is None:
+        return Evidence(Timeline.from_frame(source, options))
+    return replace(evidence_of_logs(paths, options), source=" ".join(map(str, paths)))
+
+
+def _origin(paths: Sequence[Path] | None, options: ImportOptions) -> tuple[str, dict[str, Any]]:
+    """A name for what was scored, and the record of where it comes from."""
+    if paths is None:
+        return "a DataFrame", _record({})
     name = ", ".join(path.name for path in paths[:3]) + (", ..." if len(paths) > 3 else "")
-    words = " ".join(map(str, paths))
-    return replace(evidence, source=words), name, _record(file_hashes(timeline_files(paths, options.format)))
+    return name, _record(file_hashes(timeline_files(paths, options.format)))
 
 
 def _record(digests: dict[str, str]) -> dict[str, Any]:

@@ -8,7 +8,6 @@ norms use an epsilon of 1e-12, ours 1e-6. MiniLM: those of Hugging Face's BERT. 
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import re
 import warnings
@@ -22,7 +21,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.foreign_files import require_unpacked
+from einstellung.foreign_files import MOST_WEIGHTS_BYTES, require_regular, require_unpacked, sha256_of
 from einstellung.sources.model_files import WEIGHTS, model_file
 
 Names = tuple[tuple[str, str], ...]
@@ -192,14 +191,14 @@ def weights_digest(path: str) -> str:
     ...     weights_digest(empty.name)[:16]
     'e3b0c44298fc1c14'
     """
-    with _existing(path).open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return sha256_of(_existing(path), MOST_WEIGHTS_BYTES)
 
 
 def _existing(path: str) -> Path:
     file = model_file(path, WEIGHTS)
     if file is None:
         raise InputError(f"backbone.weights: {path} is not a file; give the path of a weights file")
+    require_regular(file, MOST_WEIGHTS_BYTES)
     return file
 
 

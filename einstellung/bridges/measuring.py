@@ -51,9 +51,15 @@ def split_data(
         raise InputError("evaluate needs splits: a mapping of names to (inputs, labels) or batches, or a stream")
     of_phase = {phase: tuple(int(one) for one in given) for phase, given in (classes or {}).items()}
     return [
-        SplitData(str(name), _batches_of(str(name), given, batch_size), of_phase.get(str(name).partition("_")[0]))
+        SplitData(str(name), _batches_of(str(name), given, batch_size), _classes_of(str(name), of_phase))
         for name, given in splits.items()
     ]
+
+
+def _classes_of(split: str, of_phase: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
+    """The classes of the phase whose name the split begins with, the longest if several do."""
+    phases = [phase for phase in of_phase if split == phase or split.startswith(f"{phase}_")]
+    return of_phase[max(phases, key=len)] if phases else None
 
 
 def _of_stream(stream: Stream, batch_size: int, device: torch.device | None) -> list[SplitData]:

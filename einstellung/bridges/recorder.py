@@ -26,8 +26,8 @@ import torch
 from einstellung.bridges.measuring import Model, Splits, autocast_to, measure, split_data
 from einstellung.errors import InputError
 from einstellung.timeline import Timeline
-from einstellung.timeline.schema import EPOCH_DECIMALS, KNOWN_SPLITS, OPTIONAL_COLUMNS
-from einstellung.timeline.split_names import meant_split
+from einstellung.timeline.schema import EPOCH_DECIMALS, OPTIONAL_COLUMNS, in_order, phase_name
+from einstellung.timeline.split_names import is_known, meant_split
 from einstellung.training.evaluation_mode import device_of, evaluation_mode
 
 _Moment = tuple[str, float, str]  # phase, effective epoch, split
@@ -37,7 +37,7 @@ class Recorder:
     """Measures one run (a method with a seed) and writes its complete timeline after every measurement.
 
     Measuring changes nothing: weights, gradients, the mode of every module and all random generators stay as they are.
-    Phases must come in order (T1, T2, ...), and epochs must increase within a phase.
+    Phases must come in order (T1, T2, ..., or names of your own), and epochs must increase within a phase.
 
     >>> recorder = Recorder("sgd", seed=1)
     >>> with recorder.phase("T2", samples=100):
@@ -69,7 +69,8 @@ class Recorder:
         self._earlier: set[_Moment] = set()
         self._names_seen: set[str] = set()
         self._phase: str | None = None
-        self._last_phase, self._last_epoch = 0, 0.0
+        self._begun: list[str] = []
+        self._last_epoch = 0.0
         self._samples: int | None = None
         self._seen = 0
         if self.path is not None and self.path.exists():
@@ -88,16 +89,16 @@ class Recorder:
 
     def begin_phase(self, name: str, samples: int | None = None) -> None:
         """Begin a phase; for frameworks with callbacks, instead of :meth:`phase`."""
-        number = re.fullmatch(r"T([1-9]\d*)", name)
-        if number is None:
-            raise InputError(f"the phase is named '{name}': write T1, T2, ...")
+        if phase_name(name) != name:
+            raise InputError(f"the phase is named '{name}': write T1, T2, ..., or a name without spaces")
         if self._phase is not None:
             raise InputError(f"{name} cannot begin: {self._phase} has not ended")
-        if int(number[1]) <= self._last_phase:
-            raise InputError(f"{name} cannot begin after T{self._last_phase}: phases must come in order")
+        if in_order([*self._begun, name])[-1] != name or name in self._begun:
+            raise InputError(f"{name} cannot begin after {self._begun[-1]}: phases must come in order, each once")
         if samples is not None and (not _is_whole(samples) or samples < 1):
             raise InputError(f"{name} has {samples} samples: give the size of its training set")
-        self._phase, self._last_phase = name, int(number[1])
+        self._phase = name
+        self._begun.append(name)
         self._samples, self._seen, self._last_epoch = None if samples is None else int(samples), 0, 0.0
 
     def end_phase(self) -> None:
@@ -196,8 +197,8 @@ class Recorder:
 
     def _warn_about_misspelt_splits(self, splits: Iterable[str]) -> None:
         """Warn once per name: other split names are allowed, but a misspelt one would be missing from the index."""
-        for split in {*splits} - self._names_seen - {*KNOWN_SPLITS}:
-            if (meant := meant_split(split)) is not None:
+        for split in {*splits} - self._names_seen:
+            if not is_known(split, self._begun) and (meant := meant_split(split, self._begun)) is not None:
                 warnings.warn(f"split '{split}' is not used by the index: did you mean '{meant}'?", stacklevel=4)
         self._names_seen.update(splits)
 

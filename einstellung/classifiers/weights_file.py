@@ -12,7 +12,7 @@ from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from einstellung.errors import InputError
-from einstellung.foreign_files import require_unpacked
+from einstellung.foreign_files import MOST_WEIGHTS_BYTES, require_regular, require_unpacked
 
 _UNREADABLE = (RuntimeError, pickle.UnpicklingError, SafetensorError, EOFError, OSError, ValueError, LookupError)
 
@@ -33,6 +33,7 @@ def read_weights_file(file: Path) -> dict[str, Tensor]:
     """The tensors of a weights file by name."""
     if not file.is_file():
         raise InputError(f"{file} is not a file: give safetensors or a state_dict")
+    require_regular(file, MOST_WEIGHTS_BYTES)
     content: object
     try:
         if file.suffix == ".safetensors":

@@ -65,7 +65,7 @@ def _facts(timeline: Timeline, understood: list[Understood]) -> dict[str, Any]:
         ],
         "methods": list(timeline.methods),
         "seeds": sorted({seed for _, seed in timeline.runs}),
-        "phases": sorted(set(frame["phase"]), key=lambda phase: int(phase[1:])),
+        "phases": list(timeline.phase_names),
         "splits": list(timeline.splits),
         "epochs": [float(frame["epoch"].min()), float(frame["epoch"].max())],
         "rows": len(frame),

@@ -25,7 +25,12 @@ _OPTIONS = (
     click.option("--mapping", type=PATH, help="A YAML file with 'map' and these options."),
     click.option("--method", metavar="NAME", help="Method of all rows, where the log does not name it."),
     click.option("--seed", type=int, metavar="NUMBER", help="Seed of all rows, where the log does not name it."),
-    click.option("--phase", metavar="PHASE", help="Phase of all rows (T1, T2), where the log does not name it."),
+    click.option(
+        "--phase",
+        metavar="PHASE",
+        help="Phase of all rows (T1, T2), where the log does not name it. Where it names more than two, 'score' takes it as the "
+        "phase that verdicts are about.",
+    ),
     click.option(
         "--epoch", type=FiniteFloat(), metavar="NUMBER", help="Epoch of all rows, where the log does not name it."
     ),

@@ -98,7 +98,7 @@ def score(
     """
     from einstellung.arguments import names, whole_numbers
     from einstellung.diagnoses.registry import DEFAULT, applies, get_diagnosis, recognise
-    from einstellung.diagnoses.reporting import evidence_of_logs, score_evidence
+    from einstellung.diagnoses.reporting import evidence_and_phase, evidence_of_logs, score_evidence
     from einstellung.diagnoses.settings import parse_settings
     from einstellung.results.config import with_assignments
     from einstellung.timeline.reading import timeline_files
@@ -115,7 +115,8 @@ def score(
     kind = kind or (DEFAULT if variant == "paper" else variant)
     chosen = {"--methods": methods, "--seeds": seeds}
     words = [*map(str, paths), *(word for pair in chosen.items() if pair[1] is not None for word in pair), *typed]
-    evidence = replace(evidence_of_logs(paths, logs), source=shlex.join(words)).only(
+    read, shown = evidence_and_phase(lambda chosen: evidence_of_logs(paths, chosen), logs)
+    evidence = replace(read, source=shlex.join(words)).only(
         None if methods is None else names("--methods", methods),
         None if seeds is None else whole_numbers("--seeds", seeds),
     )
@@ -128,7 +129,7 @@ def score(
     given = {key.removeprefix("setting_"): value for key, value in options.items() if value is not None}
     settings = parse_settings(
         diagnosis.Settings,
-        {**with_assignments({}, assignments), **given},
+        {**with_assignments({}, assignments), **given, **({} if shown is None else {"phase": shown})},
         diagnosis.name,
         lambda key: "--" + key.replace("_", "-"),
     )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import datetime
 import errno
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -21,7 +19,7 @@ from einstellung.composites.published import BACKGROUND_ONLY, MANIFEST, MASK, OB
 from einstellung.composites.sources import KINDS, Pixels
 from einstellung.composites.split_plan import Numbers, Parts, SplitPlan
 from einstellung.errors import InputError
-from einstellung.files import write_atomically, write_json, write_text
+from einstellung.files import unfinished_folder, write_atomically, write_json, write_text
 from einstellung.version import __version__
 
 DATASHEET, SHEETS = "datasheet.md", "contact_sheets"
@@ -43,24 +41,18 @@ def write_composites(
         "labels": {kind: list(composites.labels[kind]) for kind in KINDS},
         "images": {_split_of(plan): composites.counts(plan) for plan in composites.plans},
     }
-    unfinished: Path | None = None
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = Path(tempfile.mkdtemp(prefix=f".{out.name}-making-", dir=out.parent))
-        _write_all(unfinished, composites, on_progress)
-        write_json(unfinished / MANIFEST, record)
-        write_text(unfinished / DATASHEET, datasheet(composites, record))
-        unfinished.chmod(0o755)
-        if out.is_dir():
-            out.rmdir()  # empty
-        os.replace(unfinished, out)
+        with unfinished_folder(out, "making") as unfinished:
+            _write_all(unfinished, composites, on_progress)
+            write_json(unfinished / MANIFEST, record)
+            write_text(unfinished / DATASHEET, datasheet(composites, record))
+            if out.is_dir():
+                out.rmdir()  # empty
+            os.replace(unfinished, out)
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         what = "free some space" if full else "choose another --out"
         raise InputError(f"cannot write {out}: {error.strerror or error}; {what} (nothing was written)") from None
-    finally:
-        if unfinished is not None:
-            shutil.rmtree(unfinished, ignore_errors=True)
     return record
 
 

@@ -110,15 +110,23 @@ class Diagnosis(ABC, Generic[S, C]):
     def recognises(self, splits: Sequence[str]) -> bool:
         """Whether a foreign log with these splits was made for this diagnosis."""
 
+    def baseline_among(self, methods: Sequence[str], n_phases: int) -> str | None:
+        """The baseline of a study that names none; it may be missing from its methods."""
+        return self.default_baseline
+
     def missing_baseline(self, settings: S, methods: Sequence[str], n_phases: int) -> str | None:
         """A warning before training where none of a study's methods is the baseline; None where one is or none is needed."""
-        wanted = settings.baseline or self.default_baseline
+        wanted = settings.baseline or self.baseline_among(methods, n_phases)
         if wanted is None or alike(wanted, methods):
             return None
         return (
             f"no baseline '{wanted}' among the methods: {self.undefined_without} will be undefined; add it to methods "
             "(now or later), or set score.baseline to another method"
         )
+
+    def reads_siblings(self, config: StudyConfig) -> bool:
+        """Whether the card of a study depends on the other studies of its family or sweep."""
+        return True
 
     @abstractmethod
     def score(self, evidence: Evidence, settings: S) -> C:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,7 @@ from einstellung.results.family import family_file, read_family
 from einstellung.results.folder import ResultsFolder, member_folder
 from einstellung.results.merging import merge_timelines
 from einstellung.results.run_files import RunFiles
-from einstellung.results.sweep import read_sweep
+from einstellung.results.sweep import read_sweep, sweep_file
 from einstellung.timeline import ImportOptions, Timeline
 from einstellung.timeline.reading import timeline_files
 
@@ -119,10 +119,15 @@ def score_folder(
     announce("scoring")
     own = evidence_of(results)
     own = replace(own, runs=replace(own.runs, probe_folder=probe_folder))
-    if siblings is None:
+    if siblings is None and _reads_siblings(own):
         siblings, unread = _siblings(results)
         own = replace(own, failures=(*own.failures, *unread))
-    return _score_study(own, siblings)
+    return _score_study(own, siblings or {})
+
+
+def _reads_siblings(evidence: Evidence) -> bool:
+    config = evidence.config
+    return config is not None and diagnosis_of(config, evidence.timeline.splits).reads_siblings(config)
 
 
 def _score_study(evidence: Evidence, siblings: Mapping[str, Card]) -> Scored:
@@ -166,6 +171,27 @@ def evidence_of_logs(paths: Sequence[Path], options: ImportOptions | None = None
     )
 
 
+def evidence_and_phase(
+    read: Callable[[ImportOptions], Evidence], options: ImportOptions
+) -> tuple[Evidence, str | None]:
+    """The evidence in logs, and the phase that verdicts are to be about.
+
+    ``phase`` is that of all rows where the log does not name it. Where it does, and there are more than two, it is one of them.
+    """
+    try:
+        return read(options), None
+    except InputError as error:
+        if options.phase is None:
+            raise
+        try:
+            evidence = read(replace(options, phase=None))
+        except InputError:
+            raise error from None
+        if len(evidence.timeline.phase_names) <= 2:
+            raise
+        return evidence, options.phase
+
+
 def _proxy(results: ResultsFolder) -> Any:
     """Where masks were found by an audit, the facts about them: numbers from these logs are proxies too."""
     proof = results.read_if_whole(results.proof_file) if results.path.is_dir() else None
@@ -186,13 +212,21 @@ def report_logs(folder: Path) -> Reported:
 
 
 def _siblings(results: ResultsFolder) -> tuple[dict[str, Card], list[str]]:
-    """The cards of the other finished studies of the family that a folder belongs to, scored without siblings; and of which there
-    is none, because they are damaged."""
+    """The cards of the other finished studies of the family or sweep that a folder belongs to, scored without siblings; and of
+    which there is none, because they are damaged."""
     root = results.path.parent
-    if not family_file(root).exists() or results.path.name not in (names := read_family(root)):
+    names = _studies_of(root)
+    if results.path.name not in names:
         return {}, []
     evidence, problems = _evidence_of_all(root, [name for name in names if name != results.path.name])
     return {name: _score_study(own, {}).card for name, own in evidence.items()}, problems
+
+
+def _studies_of(root: Path) -> list[str]:
+    """The names of the studies of a family or a sweep."""
+    if family_file(root).exists():
+        return read_family(root)
+    return list(read_sweep(root).points) if sweep_file(root).exists() else []
 
 
 def report_study(
@@ -280,10 +314,7 @@ def score_family(root: Path, names: Sequence[str]) -> ScoredFamily:
     _require_any(root, evidence, problems)
     alone = {name: _score_study(own, {}) for name, own in evidence.items()}
     diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in alone.items()}, FAMILY)
-    studies = {
-        name: _score_study(own, {other: scored.card for other, scored in alone.items() if other != name})
-        for name, own in evidence.items()
-    }
+    studies = _with_siblings(evidence, alone)
     waiting = tuple(name for name in names if name not in evidence)
     return _together(diagnosis, studies, Members(_cards(studies), waiting), problems)
 
@@ -298,10 +329,22 @@ def score_sweep(root: Path) -> ScoredFamily:
     sweep = read_sweep(root)
     evidence, problems = _evidence_of_all(root, list(sweep.points))
     _require_any(root, evidence, problems)
-    studies = {name: _score_study(own, {}) for name, own in evidence.items()}
-    diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in studies.items()}, SWEEP)
+    alone = {name: _score_study(own, {}) for name, own in evidence.items()}
+    diagnosis = common_diagnosis({name: scored.diagnosis for name, scored in alone.items()}, SWEEP)
+    studies = _with_siblings(evidence, alone)
     waiting = tuple(name for name in sweep.points if name not in evidence)
     return _together(diagnosis, studies, Members(_cards(studies), waiting, sweep.keys, sweep.points), problems)
+
+
+def _with_siblings(evidence: Mapping[str, Evidence], alone: Mapping[str, Scored]) -> dict[str, Scored]:
+    """Every study with the others as evidence, where its diagnosis reads them."""
+    cards = _cards(alone)
+    return {
+        name: _score_study(own, {other: card for other, card in cards.items() if other != name})
+        if _reads_siblings(own)
+        else alone[name]
+        for name, own in evidence.items()
+    }
 
 
 def _together(

@@ -72,7 +72,10 @@ def _resolved(training: TrainingConfig) -> dict[str, str]:
 
 
 def _stream_options(config: StudyConfig) -> dict[str, Any]:
-    return checked_options(streams[config.stream.name], "stream", config.stream.options, taken=("cue", "cover"))
+    options = checked_options(streams[config.stream.name], "stream", config.stream.options, taken=("cue", "cover"))
+    if options.get("phases", ()) is None:
+        del options["phases"]  # two phases: keys of runs and configurations are those of before there were more
+    return options
 
 
 def _plants_cue(config: StudyConfig) -> bool:

@@ -43,6 +43,11 @@ def check_attention(config: AttentionConfig, stream: Stream, net: nn.Module, one
         raise InputError(
             f"attention is measured at a planted cue, but the stream '{stream.name}' plants none; remove the attention section"
         )
+    if stream.phase_cues:
+        raise InputError(
+            "attention is measured in T2 and compared with T1: it is not available for a stream with a list of phases; remove "
+            "the attention section"
+        )
     try:
         AttentionProbe(net).maps(one)
     except InputError as error:

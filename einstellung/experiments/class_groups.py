@@ -14,6 +14,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.experiments.audited_images import AuditedImages
+from einstellung.foreign_files import MOST_TABLE_BYTES, read_text
 from einstellung.probes.audit import AuditedModel
 from einstellung.registry import suggestion
 from einstellung.training.outputs import logits_of
@@ -114,10 +115,13 @@ class GroupedImages:
 
 def read_groups(table: Path) -> ClassGroups:
     """Groups from a CSV table with the columns ``class`` and ``group``."""
-    try:
-        lines = table.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{table} cannot be read ({error}): give a CSV table of class,group") from None
+    text = read_text(
+        table,
+        MOST_TABLE_BYTES,
+        encoding="utf-8-sig",
+        missing=f"{table} does not exist: give a CSV table of class,group",
+    )
+    lines = text.splitlines()
     reader = csv.DictReader(lines)
     if not {"class", "group"} <= set(reader.fieldnames or ()):
         raise InputError(f"{table}: its first line must name the columns class and group")

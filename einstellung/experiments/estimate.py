@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from einstellung.experiments.evaluation_schedule import splits_due
 from einstellung.experiments.plan import Job, stages
@@ -62,9 +63,31 @@ def _evaluated_in_phase(
         names = {homes[name].name for name in splits_due(stream, phase, config.evaluation, epoch, last)}
         return sum(len(stream.split(name).images) for name in names)
 
-    evaluated = sum(due(epoch, last=epoch == epochs) for epoch in range(epochs + 1))
+    evaluation = config.evaluation
+    alike = epochs_alike(epochs, evaluation.extra_every, evaluation.t1_all_every)
+    evaluated = due(float(epochs), last=True) + sum(count * due(epoch) for epoch, count in alike)
     every = config.evaluation.every_steps
-    if every and number == len(stream.phases) - 1:
+    if every and (number == len(stream.phases) - 1 or phase.name in stream.phase_cues):
         steps = math.ceil(len(phase.train) / config.training.batch_size)
         evaluated += epochs * ((steps - 1) // every) * due(0.5)
     return evaluated
+
+
+def epochs_alike(epochs: int, *every: int) -> list[tuple[float, int]]:
+    """The moments 0 to ``epochs`` - 1, one of each kind with its count; those that the same of ``every`` divide are one kind.
+
+    A plan takes no longer for more epochs.
+
+    >>> epochs_alike(10, 2, 3)  # 0 and 6; 3 and 9; 2, 4 and 8; the others, as 0.5
+    [(6, 2), (3, 2), (2, 3), (0.5, 3)]
+    """
+    kinds = sorted(
+        {math.lcm(*some) for size in range(1, len(every) + 1) for some in combinations(every, size)}, reverse=True
+    )
+    found: list[tuple[float, int]] = []
+    for kind in kinds:
+        counted = sum(count for other, count in found if other % kind == 0)
+        if count := -(-epochs // kind) - counted:
+            found.append((kind, count))
+    rest = epochs - sum(count for _, count in found)
+    return [*found, (0.5, rest)] if rest else found

@@ -29,6 +29,7 @@ from einstellung.experiments.run_log import RunLog
 from einstellung.experiments.samples import image_archive
 from einstellung.experiments.shown_accuracy import shown_accuracy
 from einstellung.files import write_bytes, write_text
+from einstellung.folders import never_recreated
 from einstellung.hashes import DamagedError, fingerprint, write_sealed
 from einstellung.learners import Learner, Stage
 from einstellung.randomness import seeded_globally
@@ -63,7 +64,7 @@ class JobRunner:
         try:
             if self._stream is None:
                 self._stream = proved_stream(self.config, self.digests)
-            with torch.random.fork_rng(devices=[]):
+            with torch.random.fork_rng(devices=[]), never_recreated(self.root):
                 execute(job, self.config, self.root, self._stream, on_progress)
         except InputError as error:
             return Failure(job, str(error), by_input=True)
@@ -76,7 +77,8 @@ class JobRunner:
         """Write the traceback before the failure is reported; where it is, as the end of the message."""
         file = self.root / job.folder / TRACE
         try:
-            write_text(file, visible(traceback.format_exc()))
+            with never_recreated(self.root):
+                write_text(file, visible(traceback.format_exc()))
         except InputError:  # a full disk, perhaps: the failure itself matters more
             return ""
         return f"; traceback: {file}"
@@ -212,7 +214,7 @@ class JobExecution:
         def on_step(counts: dict[str, int]) -> None:
             for name, count in counts.items():
                 self.samples[name] += count
-            self._work += price * counts[phase.name]
+            self._work += price * (counts[phase.name] if covers_phase else sum(counts.values()))
             self._report(f"{phase.name} epoch {epoch + 1}/{total}")
 
         def on_epoch(finished: int, effective: float) -> None:
@@ -223,7 +225,7 @@ class JobExecution:
             if finished < total or position < len(phases) - 1:
                 self._save(position, finished)
 
-        before, measured, price = 0, True, 1.0
+        before, measured, price, covers_phase = 0, True, 1.0, True
         for stage in parts:
             measured = not stage.preparatory
             price = self._price(number, stage)
@@ -233,6 +235,7 @@ class JobExecution:
             self._work += within * share * len(phase.train) * price
             if not within:
                 self.learner.begin_stage(phase, stage)
+            covers_phase = any(source is phase for source in self.learner.sources(phase))
             loop = PhaseLoop(
                 self.learner,
                 phase,
@@ -246,7 +249,8 @@ class JobExecution:
             before += stage.epochs
 
     def _settings(self, number: int, stage: Stage, before: int) -> LoopSettings:
-        training, last = self.config.training, number == len(self._sizes) - 1
+        training, name = self.config.training, self.stream.phases[number].name
+        watched = number == len(self._sizes) - 1 or name in self.stream.phase_cues
         return LoopSettings(
             epochs=stage.passes,
             batch_size=training.batch_size,
@@ -254,7 +258,7 @@ class JobExecution:
             # a stage with another number of passes decays its learning rate at the same fractions of it
             milestones=tuple(m * stage.passes / training.epochs[number] for m in training.milestones_of(number)),
             decay=training.decay,
-            evaluate_every_steps=self.config.evaluation.every_steps if last else None,
+            evaluate_every_steps=self.config.evaluation.every_steps if watched else None,
             cosine=training.schedule == "cosine",
             lr_end=training.lr_end,
             before=before,

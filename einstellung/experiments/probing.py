@@ -86,6 +86,12 @@ def require_probed(diagnosis: Diagnosis[Any, Any], names: Sequence[str], where: 
         raise InputError(f"{where} is a study of {diagnosis.topic}, which has no probe '{unread[0]}'")
 
 
+def require_two_phases(stream: Stream, what: str, reason: str) -> None:
+    """Refuse what is defined for two phases only."""
+    if stream.phase_cues:
+        raise InputError(f"{what} {reason}: they are not available for a stream with a list of phases; leave them out")
+
+
 def measure_probes(
     root: Path,
     config: StudyConfig,
@@ -96,6 +102,7 @@ def measure_probes(
     log: Log = lambda _: None,
 ) -> dict[str, ProbeFile[Any]]:
     """Measure what has not been measured on these nets yet, then write it."""
+    require_two_phases(stream, "probes", "compare the nets of T2 with those of T1")
     checkpoint: Checkpoint = "last" if config.score.get("final") == "last" else "chosen"
     runs = stored_runs(root, config, checkpoint)
     if not runs:

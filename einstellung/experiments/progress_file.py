@@ -13,6 +13,7 @@ from einstellung.errors import InputError
 from einstellung.experiments.plan import Job
 from einstellung.experiments.progress import Display, WorkProgress
 from einstellung.files import write_json
+from einstellung.folders import require_present
 from einstellung.results.live_files import HEARTBEAT_SECONDS, PROGRESS
 from einstellung.results.provenance import now
 
@@ -23,7 +24,8 @@ class ProgressFile(Display):
     """Forwards progress to another display and records it.
 
     A thread writes the file, so that a slow disk does not delay the launcher, and as a heartbeat. The file is removed when the
-    jobs end, fail or are interrupted: finished runs are in their own folders.
+    jobs end, fail or are interrupted: finished runs are in their own folders. If the results folder is gone, every call raises
+    a :class:`einstellung.folders.FolderGoneError`, which stops the launcher.
     """
 
     def __init__(self, folder: Path, jobs: Sequence[Job], shown: Display, closing: float = 0.0) -> None:
@@ -52,16 +54,19 @@ class ProgressFile(Display):
             self.file.unlink(missing_ok=True)
 
     def started(self, job: Job) -> None:
+        require_present(self.file)
         self._note(job, state="running", where="starting")
         self.shown.started(job)
 
     def advanced(self, job: Job, work: float, where: str) -> None:
+        require_present(self.file)
         with self._lock:
             self._progress.update(job, work)
         self._note(job, done=self._progress.done[job.folder] / job.work if job.work else 0.0, where=where)
         self.shown.advanced(job, work, where)
 
     def ended(self, job: Job, failure: str | None) -> None:
+        require_present(self.file)
         with self._lock:
             self._progress.finish(job)
         self._note(job, state="failed" if failure else "finished", done=1.0, where="", reason=failure)

@@ -105,7 +105,7 @@ def perform(job: Job, attempt: int, parcel: Parcel, first_phase: list[Any], mail
         prepare_process(parcel.study, place)
         if parcel.shared is None:
             base = scratch_folder(parcel) / job.key
-            root = private_folder(base) / "study"
+            root = private_folder(private_folder(base) / "study")
             if job.needs is not None:
                 contents, hashes = ray.get(first_phase[0])
                 require_hashes(contents, hashes)

@@ -14,6 +14,7 @@ from einstellung.experiments.execution import proved_stream
 from einstellung.experiments.plugins import load_plugins
 from einstellung.experiments.processes import keep_freed_memory, use_threads
 from einstellung.files import write_bytes
+from einstellung.foreign_files import MOST_WEIGHTS_BYTES, read_bytes
 from einstellung.results.config import PluginConfig, StudyConfig
 from einstellung.results.live_files import LIVE_TIMELINE
 from einstellung.results.provenance import code_hash
@@ -92,7 +93,7 @@ def files_of(config: StudyConfig) -> dict[str, bytes]:
     files = [plugin.file for plugin in config.plugins]
     if weights := config.backbone.options.get("weights"):
         files.append(weights)
-    return {file: _content(Path(file).expanduser()) for file in files}
+    return {file: read_bytes(Path(file).expanduser(), MOST_WEIGHTS_BYTES) for file in files}
 
 
 def with_files_in(folder: Path, config: StudyConfig, files: Mapping[str, bytes]) -> StudyConfig:
@@ -103,13 +104,6 @@ def with_files_in(folder: Path, config: StudyConfig, files: Mapping[str, bytes])
     if weights := backbone.options.get("weights"):
         backbone = backbone.model_copy(update={"weights": placed[weights]})
     return config.model_copy(update={"plugins": plugins, "backbone": backbone})
-
-
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"cannot read {file}: {error.strerror or error}") from None
 
 
 def _placed(folder: Path, name: str, content: bytes) -> Path:

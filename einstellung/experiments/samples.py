@@ -29,13 +29,14 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
     """A few images original / patched / masked and raw / augmented; where the cue is part of the image, no original.
 
     ``gallery_*``: more of the former, with the index under which predictions name them. Of a stream that plants no cue, the
-    samples that it names itself; empty where it names none.
+    samples that it names itself; empty where it names none. Of a list of phases, the last one with a cue.
     """
     if stream.cue is None:
         return image_archive(stream.samples) if stream.samples else b""
     if stream.modality is not IMAGES:
         return _other_samples(stream, count)
-    pair = next(pair for pair in stream.pairs if pair.masked and pair.clean)
+    pairs = [pair for pair in stream.pairs if pair.masked and pair.clean]
+    pair = pairs[-1] if stream.phase_cues else pairs[0]
     assert pair.masked is not None
     assert pair.clean is not None
     total = len(stream.split(pair.clean).images)
@@ -50,7 +51,7 @@ def stream_samples(stream: Stream, count: int = 8) -> bytes:
     rows = torch.linspace(0, total - 1, shown).long()
     gallery = {name: stream.split(split).images.take(rows) for name, split in splits.items()}
     images |= {f"gallery_{name}": some.images for name, some in gallery.items()}
-    train = stream.phases[-1].train
+    train = (stream.phase(list(stream.phase_cues)[-1]) if stream.phase_cues else stream.phases[-1]).train
     some = train.take(torch.linspace(0, len(train) - 1, min(count, len(train))).long())
     images["raw"] = some.images
     images["augmented"] = Presentation(stream).training_pixels(

@@ -25,7 +25,7 @@ from einstellung.experiments.assembly import (
 from einstellung.experiments.launcher import Failure, StudyRun
 from einstellung.experiments.launchers import make_launcher
 from einstellung.experiments.plan import Job, plan
-from einstellung.experiments.probing import measure_probes, require_probed
+from einstellung.experiments.probing import measure_probes, require_probed, require_two_phases
 from einstellung.experiments.processes import preload_kernels
 from einstellung.experiments.progress import Display, display_for
 from einstellung.experiments.progress_file import ProgressFile
@@ -95,6 +95,8 @@ def prepare_study(
         stream = build_stream(config)
     config, diagnosis = with_diagnosis(config, stream)
     require_probed(diagnosis, config.probes, "this")
+    if config.probes:
+        require_two_phases(stream, "probes", "compare the nets of T2 with those of T1")
     launcher = make_launcher(config.launcher)
     launcher.check(config)
     recorded = config if folder is None else folder.adopt(config)

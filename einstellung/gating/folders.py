@@ -51,7 +51,8 @@ def _config(path: Path) -> StudyConfig:
 
 
 def _baseline(config: StudyConfig) -> str:
-    return str(config.score.get("baseline") or diagnosis_of(config, [SC_PATCH, SC_MASK]).default_baseline)
+    diagnosis = diagnosis_of(config, [SC_PATCH, SC_MASK])
+    return str(config.score.get("baseline") or diagnosis.baseline_among(config.methods, len(config.training.epochs)))
 
 
 def _method(path: Path, config: StudyConfig, method: str | None) -> str:
@@ -75,10 +76,17 @@ def _run(path: Path, config: StudyConfig, method: str, seed: int) -> pd.DataFram
         frame = read_prediction_file(file)
     except InputError as error:
         raise InputError(f"{file} {error}") from None
-    rows = frame[frame["split"].isin(list(CONDITION_OF))]
+    conditions = _conditions(list(frame["split"].unique()), config.score.get("phase"))
+    rows = frame[frame["split"].isin(list(conditions))]
     if rows.empty:
-        raise InputError(
-            f"{file} has none of the splits {', '.join(CONDITION_OF)}: the gate needs a cue that is covered"
-        )
+        raise InputError(f"{file} has none of the splits {', '.join(conditions)}: the gate needs a cue that is covered")
     shown = rows.rename(columns={"index": "id"})
-    return shown.assign(condition=rows["split"].map(CONDITION_OF), seed=seed).drop(columns="split")
+    return shown.assign(condition=rows["split"].map(conditions), seed=seed).drop(columns="split")
+
+
+def _conditions(splits: Sequence[str], phase: str | None) -> dict[str, str]:
+    """The condition of every split: those of T2 or, in a stream of many phases, of ``phase``, by default the last with a cue."""
+    ending = SC_MASK.removeprefix("T2")
+    phases = [split.removesuffix(ending) for split in splits if split.endswith(ending)]
+    shown = phase or (phases[-1] if phases else "T2")
+    return {f"{shown}{split.removeprefix('T2')}": condition for split, condition in CONDITION_OF.items()}

@@ -9,6 +9,7 @@ import lzma
 import re
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +23,7 @@ from einstellung.errors import InputError
 from einstellung.foreign_files import require_regular
 from einstellung.metrics.calibration import brier_scores
 from einstellung.registry import suggestion
-from einstellung.timeline.importing.content import MOST_BYTES, read_content
+from einstellung.timeline.importing.content import MOST_BYTES, read_content, require_few_columns
 
 CUE, COVERED, CLEAN = "cue", "covered", "clean"
 CONDITIONS = (CUE, COVERED, CLEAN)
@@ -91,6 +92,7 @@ def of_frame(frame: pd.DataFrame, name: str) -> Predictions:
 def _csv(path: Path) -> pd.DataFrame:
     options: dict[str, Any] = {"dtype": str, "keep_default_na": False, "encoding": "utf-8-sig"}
     content = _unpacked(path)
+    require_few_columns(path, content.partition(b"\n")[0].count(b",") + 1)
     try:
         # the header alone first: pandas renames a column that occurs twice
         top = pd.read_csv(io.BytesIO(content), header=None, nrows=1, skip_blank_lines=False, **options)
@@ -102,7 +104,7 @@ def _csv(path: Path) -> pd.DataFrame:
         ) from None
     except _UNREADABLE as error:
         raise InputError(f"{path} cannot be read as CSV ({' '.join(str(error).split())})") from None
-    if twice := [name for name in header if header.count(name) > 1]:
+    if twice := [name for name, count in Counter(header).items() if count > 1]:
         raise InputError(f"{path}, line 1: column '{twice[0]}' appears twice")
     if not isinstance(frame.index, pd.RangeIndex):
         raise InputError(f"{path}: lines have more fields than the header has columns")
@@ -133,6 +135,7 @@ def _parquet(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: Parquet needs pyarrow: pip install 'einstellung[parquet]', or give CSV") from None
     except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
         raise InputError(f"{path} cannot be read as Parquet ({' '.join(str(error).split())})") from None
+    require_few_columns(path, len(frame.columns))
     return frame.reset_index(drop=True)
 
 

@@ -27,6 +27,7 @@ from einstellung.learners.methods import Composition, Methods, learner_options, 
 from einstellung.learners.naive import Naive
 from einstellung.learners.planning import Workload
 from einstellung.learners.scratch import Scratch
+from einstellung.learners.scratch_pair import ScratchPair
 from einstellung.learners.scratch_t2 import ScratchT2
 from einstellung.learners.sgd import FineTuning
 from einstellung.learners.si import SynapticIntelligence
@@ -64,6 +65,7 @@ __all__ = [
     "Naive",
     "OnlineEWC",
     "Scratch",
+    "ScratchPair",
     "ScratchT2",
     "Stage",
     "SynapticIntelligence",

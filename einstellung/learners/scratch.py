@@ -1,7 +1,8 @@
 """A new net for every phase: each phase learned without the others.
 
 min_theta CE(f_theta(x), y) on the current phase, from the run's initial weights; the first phase is plain fine-tuning.
-The baseline of a stream of many phases; that of the last phase alone is ``scratch_t2``.
+The baseline of every phase in a stream of many; that of the last phase alone is ``scratch_t2``. With one more phase behind each:
+``scratch_pair``.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from safetensors.torch import save
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import MOST_WEIGHTS_BYTES, require_regular
 
 _HEADER = (
     "einstellung"  # a single key: safetensors writes several in arbitrary order, and equal states must give equal bytes
@@ -27,11 +28,10 @@ def tensor_bytes(tensors: Mapping[str, Tensor], header: Mapping[str, Any]) -> by
 
 def load_tensors(path: Path, what: str) -> tuple[dict[str, Tensor], dict[str, Any]]:
     """Tensors and header of a file of :func:`tensor_bytes`; ``what`` describes the expected file in error messages."""
+    require_regular(path, MOST_WEIGHTS_BYTES, missing=f"{path}: no such file; give {what}")
     try:
         with safe_open(str(path), framework="pt") as file:
             header = json.loads((file.metadata() or {})[_HEADER])
             return {name: file.get_tensor(name) for name in file.keys()}, header  # noqa: SIM118 (not a dict)
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError(f"{path}: no such file; give {what}") from None
     except (SafetensorError, KeyError, ValueError, OSError) as error:
         raise InputError(f"{path} is not {what}, or it is damaged ({error}): make it again") from None

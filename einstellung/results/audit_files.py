@@ -96,6 +96,9 @@ class ProxyRow(_Record):
     """What a proxy of the paper gives for one class: accuracy lost under a mask of fixed area, on other images.
 
     ``delta_baseline`` and ``sfr_rel``, the difference, under the same masks on the same images: where there is a baseline.
+    Deletion maps (occlusion, attribution) have controls, on ``controlled`` images of the class: ``nsc``, the delta of the
+    mask on images of other classes; ``random``, the mean delta of ``random_masks`` masks of equal area and shape elsewhere, and
+    ``random_ci95``, the middle 95 % of them; ``fillings``, the deltas with each filling; ``beats``, what the mask is beyond.
     """
 
     proxy: Literal["occlusion", "attribution", "replacement"]
@@ -109,6 +112,13 @@ class ProxyRow(_Record):
     delta_baseline: float | None = None
     sfr_rel: float | None = None
     sfr_rel_ci95: Interval = None
+    controlled: int | None = None
+    nsc: float | None = None
+    random: float | None = None
+    random_ci95: Interval = None
+    random_masks: int | None = None
+    fillings: Mapping[str, float] = Field(default_factory=dict)
+    beats: Beats | None = None
 
 
 class ModelAudit(_Record):

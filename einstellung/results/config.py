@@ -130,7 +130,7 @@ class TrainingConfig(_Section):
     @field_validator("epochs", mode="before")
     @classmethod
     def _both_phases(cls, value: Any) -> Any:
-        """``epochs: 3`` is short for three epochs of each of two phases."""
+        """``epochs: 3`` is short for three epochs of each of two phases (of all, where the stream lists them)."""
         return (value, value) if isinstance(value, int) and not isinstance(value, bool) else value
 
     @property
@@ -171,7 +171,8 @@ class TrainingConfig(_Section):
 
 
 class EvaluationConfig(_Section):
-    """What is evaluated when. ``every_steps`` adds evaluations within the epochs of the last phase.
+    """What is evaluated when. ``every_steps`` adds evaluations within the epochs of the last phase (of every phase with a cue,
+    where the stream lists its phases).
 
     ``t1_all_every`` and ``extra_every`` count epochs of the last phase between measurements of T1_all and of the splits that
     the index does not need (SC clean, SC with the cue elsewhere, NSC with the cue). ``first_phase``: in the first phase all
@@ -307,9 +308,25 @@ class StudyConfig(_Section):
             for key in ("methods", "seeds", "probes", "logging"):
                 if isinstance(value.get(key), str | int):
                     value[key] = [value[key]]
+            _one_number_for_all_phases(value)
             if isinstance(value.get("plugins"), list | tuple):
                 value["plugins"] = [{"file": one} if isinstance(one, str) else one for one in value["plugins"]]
         return value
+
+
+def _one_number_for_all_phases(values: dict[str, Any]) -> None:
+    """``epochs: 3`` is short for three epochs of each of the stream's ``phases``.
+
+    >>> values = {"stream": {"phases": [{}, {}, {}]}, "training": {"epochs": 3}}
+    >>> _one_number_for_all_phases(values)
+    >>> values["training"]
+    {'epochs': [3, 3, 3]}
+    """
+    stream, training = values.get("stream"), values.get("training")
+    phases = stream.get("phases") if isinstance(stream, Mapping) else None
+    epochs = training.get("epochs") if isinstance(training, Mapping) else None
+    if isinstance(phases, list | tuple) and isinstance(epochs, int) and not isinstance(epochs, bool):
+        values["training"] = {**training, "epochs": [epochs] * len(phases)}  # type: ignore[dict-item]
 
 
 def with_combinations_apart(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -385,13 +402,35 @@ def merged(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]
     {'a': {'b': 3, 'c': 2}}
     >>> merged({"backbone": "vit"}, {"backbone": {"dim": 48}})
     {'backbone': {'name': 'vit', 'dim': 48}}
+
+    An entry of a list is changed by its number, from 0.
+
+    >>> merged({"phases": [{"a": 1}, {"a": 2}]}, {"phases": {"1": {"a": 3}}})
+    {'phases': [{'a': 1}, {'a': 3}]}
     """
     result = dict(base)
     for key, value in change.items():
         below = result.get(key)
+        if isinstance(below, list | tuple) and isinstance(value, Mapping):
+            result[key] = _with_entries(below, value, key)
+            continue
         if key in _NAMED and isinstance(below, str):
             below = {"name": below}
         result[key] = merged(below, value) if isinstance(below, Mapping) and isinstance(value, Mapping) else value
+    return result
+
+
+def _with_entries(entries: Sequence[Any], change: Mapping[str, Any], key: str) -> Any:
+    """A list with some of its entries changed, by number; a mapping of anything else replaces the list."""
+    if not change or not all(str(number).isdecimal() for number in change):
+        return change
+    result = list(entries)
+    for number, value in change.items():
+        place = int(number)
+        if place >= len(result):
+            raise InputError(f"{key} has {len(result)} entries, counted from 0: there is none with the number {place}")
+        both = isinstance(result[place], Mapping) and isinstance(value, Mapping)
+        result[place] = merged(result[place], value) if both else value
     return result
 
 

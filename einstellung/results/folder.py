@@ -13,6 +13,7 @@ from filelock import FileLock, Timeout
 
 from einstellung.errors import InputError
 from einstellung.files import is_leftover, remove_leftovers, write_bytes
+from einstellung.folders import never_recreated
 from einstellung.hashes import DamagedError, fingerprint, fingerprint_of, is_intact, read_sealed, write_sealed
 from einstellung.results.config import FORMAT, StudyConfig, build_config, to_yaml
 from einstellung.results.live_files import LIVE_TIMELINE
@@ -99,7 +100,8 @@ class ResultsFolder:
         try:
             for name in ("", *_WRITTEN_BY_REPORTS):
                 remove_leftovers(self.path / name)
-            yield
+            with never_recreated(self.path):
+                yield
         finally:
             if is_new and not self._is_begun():
                 lock_file.unlink(missing_ok=True)
@@ -152,16 +154,16 @@ class ResultsFolder:
         values = self._config_values()
         try:
             return build_config(values, str(self.config_file))
-        except InputError as error:
+        except InputError:
             if values.get("format") == FORMAT:
                 raise
-            raise InputError(f"{self._made_by_older_version()} ({error})") from None
+            raise InputError(self._made_by_older_version()) from None
 
     def _made_by_older_version(self) -> str:
         timelines = self.path / "runs" if (self.path / "runs").exists() else self.timeline_file
         return (
-            f"{self.path} was made by an older version of einstellung; run the study again into a new folder (--out), or score "
-            f"its timelines: einstellung score {timelines} --out REPORT"
+            f"{self.path} was made by an older version of einstellung; choose another --out, or score its timelines: "
+            f"einstellung score {timelines} --out REPORT"
         )
 
     def _config_values(self) -> dict[str, Any]:

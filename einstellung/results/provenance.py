@@ -12,6 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from einstellung.foreign_files import sha256_of
 from einstellung.version import __version__
 
 _PACKAGES = ("torch", "numpy", "pandas", "scipy", "matplotlib", "pydantic", "safetensors")
@@ -54,7 +55,7 @@ def code_hash() -> str:
 def file_hashes(files: Iterable[Path]) -> dict[str, str]:
     """A hash of every file's content; of a folder (a run of MLflow's), of every file below it."""
     every = [one for file in files for one in (sorted(file.rglob("*")) if file.is_dir() else [file])]
-    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest()[:16] for file in every if file.is_file()}
+    return {str(file): sha256_of(file)[:16] for file in every if file.is_file()}
 
 
 def git_commit() -> str | None:

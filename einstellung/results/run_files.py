@@ -12,10 +12,11 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.foreign_files import open_regular
-from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions, by_split
+from einstellung.metrics.image_pairs import PREDICTION_COLUMNS, Predictions, RunPredictions, by_split
 from einstellung.npz import Arrays, read_npz
 from einstellung.results.folder import read_status
 from einstellung.timeline import Run
+from einstellung.timeline.split_names import as_second_phase
 
 _MOST_BYTES = 2**30
 SOURCE_COLUMNS = ("index", "source", "value")
@@ -37,6 +38,7 @@ class RunFiles:
 
     ``probe_folder``: where files of probes lie, if not in the results folder. ``log_folder``: the folder that foreign logs were
     read from, where they are in one. ``left_out``: damaged files, by their path below ``folder``, which are not read.
+    ``phase``: of a stream of many, the phase whose splits are read under their names in T2.
     """
 
     folder: Path | None = None
@@ -44,6 +46,7 @@ class RunFiles:
     probe_folder: Path | None = None
     log_folder: Path | None = None
     left_out: frozenset[str] = frozenset()
+    phase: str | None = None
 
     def predictions(
         self, last: bool = False, so: str = "tests on single images leave {run} out"
@@ -51,7 +54,10 @@ class RunFiles:
         """See :func:`read_predictions`."""
         if self.folder is None:
             return {}, []
-        return read_predictions(self.folder, self.runs, last, so, self.left_out)
+        found, problems = read_predictions(self.folder, self.runs, last, so, self.left_out)
+        if self.phase is not None:
+            found = {run: _of_phase(own, self.phase) for run, own in found.items()}
+        return found, problems
 
     def sources(self) -> tuple[pd.DataFrame | None, list[str]]:
         """See :func:`read_sources`."""
@@ -78,6 +84,11 @@ class RunFiles:
         """The sample images of the study, where it stored some."""
         path = None if self.folder is None or "samples.npz" in self.left_out else self.folder / "samples.npz"
         return path if path is not None and path.exists() else None
+
+
+def _of_phase(predictions: RunPredictions, phase: str) -> RunPredictions:
+    named = {as_second_phase(split, phase): own for split, own in predictions.items()}
+    return {split: own for split, own in named.items() if split is not None}
 
 
 def run_folder(results: Path, run: Run) -> Path:

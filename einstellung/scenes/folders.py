@@ -11,6 +11,7 @@ import numpy.typing as npt
 from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import open_regular
 from einstellung.scenes.manifest import RECORDS, manifest_rules, read_manifest
 from einstellung.scenes.published import CASES
 from einstellung.scenes.records import RecordedScenes, read_records, scenes_from_records
@@ -169,7 +170,7 @@ def _images(task_folder: Path, label: int) -> list[Path]:
 
 def _image_size(file: Path) -> tuple[int, int]:
     try:
-        with Image.open(file, formats=("PNG",)) as picture:
+        with open_regular(file) as stream, Image.open(stream, formats=("PNG",)) as picture:
             return picture.height, picture.width
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise InputError(f"{file} is not a readable image: {error}") from None

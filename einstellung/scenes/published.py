@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
-import tempfile
 import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
 from einstellung.errors import InputError
+from einstellung.files import unfinished_folder
 from einstellung.sources.reading import file_hash
 
 CASES = {"strict": "case_strict_main", "disjoint": "case_disjoint_main", "unconfounded": "unconfounded"}
@@ -35,24 +34,19 @@ def unpack_published(archive: Path, folder: Path) -> Path:
     target = folder / case
     if target.exists():
         raise InputError(f"{target} exists: delete it, or unpack into another folder")
-    temporary: Path | None = None
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(prefix=f".{case}-", suffix=".unpacking", dir=folder))
-        with zipfile.ZipFile(archive) as opened:
-            for entry in opened.infolist():
-                _check_entry(entry, archive)
-            opened.extractall(temporary)
-        if not (temporary / case).is_dir():
-            raise InputError(f"{archive} has no folder {case}: download it again")
-        (temporary / case).rename(target)
+        with unfinished_folder(target, "unpacking") as temporary:
+            with zipfile.ZipFile(archive) as opened:
+                for entry in opened.infolist():
+                    _check_entry(entry, archive)
+                opened.extractall(temporary)
+            if not (temporary / case).is_dir():
+                raise InputError(f"{archive} has no folder {case}: download it again")
+            (temporary / case).rename(target)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
         raise InputError(f"{archive} is damaged ({error}): download it again") from None
     except OSError as error:
         raise InputError(f"cannot unpack {archive} into {folder}: {error.strerror or error}") from None
-    finally:
-        if temporary is not None:
-            shutil.rmtree(temporary, ignore_errors=True)
     return target
 
 

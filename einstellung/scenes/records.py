@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from einstellung.errors import InputError
+from einstellung.foreign_files import MOST_TABLE_BYTES, text_lines
 from einstellung.scenes.attributes import ATTRIBUTES, RADII, Codes, describe_object
 from einstellung.scenes.rule_book import PLACES
 from einstellung.scenes.scene import Floats, Scenes
@@ -47,21 +48,15 @@ def scene_record(name: str, task: int, label: int, scenes: Scenes, places: Codes
 def read_records(path: Path) -> dict[str, dict[str, Any]]:
     """Read the records of a file, by image; the message about an invalid line names it."""
     found: dict[str, dict[str, Any]] = {}
-    try:
-        with path.open(encoding="utf-8") as lines:
-            for number, line in enumerate(lines, start=1):
-                try:
-                    one = json.loads(line)
-                    name = str(one["image"])
-                except (ValueError, TypeError, KeyError, RecursionError):
-                    raise InputError(
-                        f"{path}, line {number}: not a record of an image; make the folder again"
-                    ) from None
-                if name in found:
-                    raise InputError(f"{path}, line {number}: {name} has a second record; make the folder again")
-                found[name] = one
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"cannot read {path}: {error}") from None
+    for number, line in enumerate(text_lines(path, MOST_TABLE_BYTES), start=1):
+        try:
+            one = json.loads(line)
+            name = str(one["image"])
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(f"{path}, line {number}: not a record of an image; make the folder again") from None
+        if name in found:
+            raise InputError(f"{path}, line {number}: {name} has a second record; make the folder again")
+        found[name] = one
     return found
 
 

@@ -12,6 +12,7 @@ from PIL import Image, UnidentifiedImageError
 
 from einstellung.errors import InputError
 from einstellung.files import write_json, write_text
+from einstellung.foreign_files import open_regular
 from einstellung.scenes.contact_sheet import SheetRow, write_contact_sheet
 from einstellung.scenes.croissant import croissant
 from einstellung.scenes.datasheet import ClassFacts, datasheet
@@ -74,7 +75,7 @@ def _rows(case: Path, facts: list[ClassFacts]) -> list[SheetRow]:
 
 def _picture(file: Path) -> npt.NDArray[np.uint8]:
     try:
-        with Image.open(file, formats=("PNG",)) as picture:
+        with open_regular(file) as stream, Image.open(stream, formats=("PNG",)) as picture:
             return np.asarray(picture)
     except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
         raise InputError(f"{file} is not a readable image ({error}): make the folder again, which repairs it") from None

@@ -16,7 +16,7 @@ from einstellung.registry import suggestion
 REQUIRED = ("file", "label", "phase", "split")
 BOX = ("top", "left", "height", "width")
 COLUMNS = (*REQUIRED, "superclass", "group", *BOX)
-_CHOICES = {"phase": ("T1", "T2"), "split": ("train", "val", "test")}
+_SPLITS = ("train", "val", "test")
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,11 @@ class PictureRow:
     box: tuple[int, int, int, int] | None
 
 
-def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
-    """All rows of the table, each checked alone and against the others; no file outside ``folder`` is ever opened."""
+def read_picture_table(folder: Path, table: str, phases: Sequence[str] = ("T1", "T2")) -> list[PictureRow]:
+    """All rows of the table, each checked alone and against the others; no file outside ``folder`` is ever opened.
+
+    ``phases``: what the column ``phase`` may name; each must have a picture.
+    """
     if not folder.is_dir():
         raise InputError(f"stream.path is '{folder}': there is no such folder")
     root = folder.resolve()
@@ -51,10 +54,10 @@ def read_picture_table(folder: Path, table: str) -> list[PictureRow]:
         place = f"{path}, line {number}"
         if len(fields) != len(header):
             raise InputError(f"{place}: {len(fields)} fields where the header has {len(header)}")
-        rows.append(_row({name: fields[at].strip() for name, at in columns.items()}, root, place))
+        rows.append(_row({name: fields[at].strip() for name, at in columns.items()}, root, place, phases))
     if not rows:
         raise InputError(f"{path} names no picture")
-    _check_together(rows, path)
+    _check_together(rows, path, phases)
     return rows
 
 
@@ -89,11 +92,11 @@ def _columns(header: Sequence[str], path: Path) -> dict[str, int]:
     return {name: names.index(name) for name in COLUMNS if name in names}
 
 
-def _row(cells: Mapping[str, str], root: Path, place: str) -> PictureRow:
+def _row(cells: Mapping[str, str], root: Path, place: str, phases: Sequence[str]) -> PictureRow:
     for name in REQUIRED:
         if not cells[name]:
             raise InputError(f"{place}: '{name}' is empty")
-    for name, choices in _CHOICES.items():
+    for name, choices in (("phase", phases), ("split", _SPLITS)):
         if cells[name] not in choices:
             raise InputError(f"{place}: {name} is '{cells[name]}': {suggestion(cells[name], choices)}")
     file = below(root, cells["file"], f"{place}: file").resolve()
@@ -125,7 +128,7 @@ def _box(cells: Sequence[str], place: str) -> tuple[int, int, int, int] | None:
     return top, left, height, width
 
 
-def _check_together(rows: Sequence[PictureRow], path: Path) -> None:
+def _check_together(rows: Sequence[PictureRow], path: Path, phases: Sequence[str]) -> None:
     files: dict[Path, PictureRow] = {}
     labels: dict[str, PictureRow] = {}
     for row in rows:
@@ -142,7 +145,7 @@ def _check_together(rows: Sequence[PictureRow], path: Path) -> None:
                 f"{row.place}: label '{row.label}' has superclass '{row.superclass or ''}', but "
                 f"'{first.superclass or ''}' in {_line(first)}"
             )
-    for phase in _CHOICES["phase"]:
+    for phase in phases:
         if not any(row.phase == phase for row in rows):
             raise InputError(f"{path} names no picture of phase {phase}")
     parts = {(row.label, row.split) for row in rows}

@@ -53,7 +53,7 @@ def content_hash(path: Path, published: PublishedDataset) -> str:
 def file_hash(path: Path, algorithm: str) -> str:
     """The hash of a file's bytes."""
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return hashlib.file_digest(file, algorithm).hexdigest()
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from None

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ from einstellung.files import write_atomically
 from einstellung.npz import read_npz
 from einstellung.registry import suggestion
 from einstellung.streams.colours import Colour, check_colours, mean_and_std
+from einstellung.streams.many_phases import many_phases
+from einstellung.streams.phase_plan import PhasePlan, PhaseSettings, read_phases
 from einstellung.streams.stream import Stream, streams
 from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
@@ -99,11 +102,12 @@ def arrays(
     flip: bool = True,
     mean: Colour | None = None,
     std: Colour | None = None,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
-    """Images given from Python by ``einstellung.two_phase``, which stores them in the results folder."""
+    """Images given from Python by ``einstellung.two_phase`` or ``einstellung.phases``, which store them in the results folder."""
     if not path:
         raise InputError(
-            "stream.path is not set: the stream 'arrays' is made from Python, by einstellung.two_phase(...)"
+            "stream.path is not set: the stream 'arrays' is made from Python, by einstellung.two_phase(...) or phases(...)"
         )
     return array_stream(
         ArraySource.read(Path(path).expanduser()),
@@ -117,6 +121,7 @@ def arrays(
         flip=flip,
         mean=mean,
         std=std,
+        phases=phases,
     )
 
 
@@ -125,48 +130,78 @@ def array_stream(
     cue: Cue,
     cover: str,
     *,
-    t1: Sequence[str],
-    t2: Sequence[str],
-    shortcut: Sequence[str],
+    t1: Sequence[str] = (),
+    t2: Sequence[str] = (),
+    shortcut: Sequence[str] = (),
     validation: float = 0.1,
     crop_padding: int | None = None,
     flip: bool = True,
     mean: Colour | None = None,
     std: Colour | None = None,
+    phases: Sequence[PhaseSettings] | None = None,
 ) -> Stream:
     """The stream of a source; classes by name. ``crop_padding`` defaults to an eighth of the images' side."""
     check_colours(mean, std)
-    parts = {key: source.numbers(key, given) for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))}
-    _check_parts(parts, source, validation)
+    named = {"t1": t1, "t2": t2, "shortcut": shortcut}
+    plans, parts = tuple[PhasePlan, ...](), dict[str, tuple[int, ...]]()
+    if phases is not None:
+        plans = _plans(source, phases, cue, [key for key, classes in named.items() if classes])
+    else:
+        parts = {key: source.numbers(key, classes) for key, classes in named.items()}
+        _check_parts(parts, source, validation)
     side = source.train.images.shape[-1]
-    used = source.train.rows([*parts["t1"], *parts["t2"]])
+    used = source.train.rows(
+        [number for plan in plans for number in plan.classes if isinstance(number, int)]
+        if plans
+        else [*parts["t1"], *parts["t2"]]
+    )
     given = mean is not None and std is not None
     mean, std = (mean, std) if mean is not None and std is not None else mean_and_std(source.train.images[used])
     every = list(range(len(source.names)))
-    return two_phase(
-        "arrays",
-        train=source.train,
-        test=source.test,
-        taxonomy=Taxonomy(every, source.names, source.names),
-        split=Split(parts["t1"], parts["t2"], parts["shortcut"], validation),
-        cue=cue,
-        cover=cover,
-        mean=mean,
-        std=std,
-        crop_padding=side // 8 if crop_padding is None else crop_padding,
-        flip=flip,
-        uneven_classes=True,
-        facts={
+    which = "all" if plans else "both"
+    settings: dict[str, Any] = {
+        "train": source.train,
+        "test": source.test,
+        "taxonomy": Taxonomy(every, source.names, source.names),
+        "cover": cover,
+        "mean": mean,
+        "std": std,
+        "crop_padding": side // 8 if crop_padding is None else crop_padding,
+        "flip": flip,
+        "uneven_classes": True,
+        "facts": {
             "source": f"{len(source.train.fine)} training and {len(source.test.fine)} test images given from Python",
             "content": source.content,
             "image_size": "x".join(map(str, source.train.images.shape[-2:])),
             "normalisation": {
                 "mean": list(mean),
                 "std": list(std),
-                "from": "the caller" if given else f"the {len(used)} training images of both phases",
+                "from": "the caller" if given else f"the {len(used)} training images of {which} phases",
             },
         },
-    )
+    }
+    if plans:
+        return many_phases("arrays", plans, validation=validation, **settings)
+    split = Split(parts["t1"], parts["t2"], parts["shortcut"], validation)
+    return two_phase("arrays", split=split, cue=cue, **settings)
+
+
+def _plans(
+    source: ArraySource, phases: Sequence[PhaseSettings], cue: Cue, given_otherwise: Sequence[str]
+) -> tuple[PhasePlan, ...]:
+    """The phases with their classes as numbers; every class must have images of both kinds."""
+    plans = []
+    for plan in read_phases(phases, cue, given_otherwise, section=""):
+        classes, shortcut = (
+            source.numbers(f"{plan.place}.{key}", [str(name) for name in names]) if names else ()
+            for key, names in (("classes", plan.classes), ("shortcut", plan.shortcut))
+        )
+        for number in classes:
+            for kind, part in (("training", source.train), ("test", source.test)):
+                if not bool((part.fine == number).any()):
+                    raise InputError(f"class '{source.names[number]}' has no {kind} image")
+        plans.append(replace(plan, classes=classes, shortcut=shortcut))
+    return tuple(plans)
 
 
 def _check_parts(parts: dict[str, tuple[int, ...]], source: ArraySource, validation: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from einstellung.cues import cover
+from einstellung.cues import Cue, cover
 from einstellung.sources.geometry import Box
 from einstellung.streams.planted import HeadClasses, TwoPhaseImages
 from einstellung.streams.stream import EvaluationSplit, ImageSet, MaskedPair, Phase, Stream
@@ -87,9 +87,6 @@ def boxed_stream(
     **settings: Any,
 ) -> Stream:
     """The stream with the images as they are, plus a split of the cue classes' test images with their boxes covered."""
-    sc = images.sc_test
-    region = cue.region(sc.index, *sc.images.shape[-2:])
-    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.has_cue)
     return Stream(
         name=name,
         phases=(
@@ -98,10 +95,7 @@ def boxed_stream(
         ),
         splits=(
             EvaluationSplit("T1_all", "T1", images.t1_test),
-            EvaluationSplit("T2_shortcut_normal", "T2", sc),
-            EvaluationSplit("T2_shortcut_masked", "T2", masked),
-            EvaluationSplit("T2_nonshortcut_normal", "T2", images.nsc_test),
-            EvaluationSplit("T2_val", "T2", images.t2_val, held_out=True),
+            *boxed_splits("T2", cue, cover_name, images.t2_val, images.sc_test, images.nsc_test),
         ),
         pairs=(MaskedPair("T2_shortcut_normal", "T2_shortcut_normal", "T2_shortcut_masked"),),
         cue=cue,
@@ -112,3 +106,17 @@ def boxed_stream(
         cue_names=("cue",),
         **settings,
     )
+
+
+def boxed_splits(
+    phase: str, cue: Cue, cover_name: str, val: ImageSet, sc: ImageSet, nsc: ImageSet
+) -> list[EvaluationSplit]:
+    """The splits of a phase whose images have the cue already: as they are, and with the cue covered."""
+    region = cue.region(sc.index, *sc.images.shape[-2:])
+    masked = ImageSet(cover(cover_name, sc.images, region, sc.index), sc.labels, sc.index, sc.has_cue)
+    return [
+        EvaluationSplit(f"{phase}_shortcut_normal", phase, sc),
+        EvaluationSplit(f"{phase}_shortcut_masked", phase, masked),
+        EvaluationSplit(f"{phase}_nonshortcut_normal", phase, nsc),
+        EvaluationSplit(f"{phase}_val", phase, val, held_out=True),
+    ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -11,8 +13,10 @@ from einstellung.registry import suggestion
 from einstellung.sources import CIFAR100, Cifar100, LabelledArrays, load_cifar100
 from einstellung.sources.cifar100_duplicates import TRAIN_AND_TEST, WITHIN_TRAIN
 from einstellung.streams.duplicates import Duplicates, OnDuplicates
+from einstellung.streams.many_phases import many_phases, plain
+from einstellung.streams.phase_plan import read_phases
 from einstellung.streams.stream import Stream, streams
-from einstellung.streams.two_phase import LabelledImages, Labels, Split, Taxonomy, two_phase
+from einstellung.streams.two_phase import LabelledImages, Labels, Split, Taxonomy, changed_from_default, two_phase
 
 _MEAN, _STD = (0.5071, 0.4867, 0.4408), (0.2675, 0.2565, 0.2761)
 
@@ -30,8 +34,12 @@ def cifar100(
     duplicates: OnDuplicates = "report",
     train_per_class: int | None = None,
     test_per_class: int | None = None,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
-    """CIFAR-100 in two phases of superclasses, by number or name; 'einstellung data get cifar100' fetches its files."""
+    """CIFAR-100 in two phases of superclasses, by number or name; 'einstellung data get cifar100' fetches its files.
+
+    ``phases``: any number of phases instead of T1 and T2, of superclasses or of fine classes by name (docs/data.md).
+    """
     source = load_cifar100()
     names = source.coarse_names
     _check_sizes(source, train_per_class, test_per_class)
@@ -43,22 +51,29 @@ def cifar100(
         train_per_class=train_per_class,
         test_per_class=test_per_class,
     )
-    return two_phase(
-        "cifar100",
-        train=_tensors(source.train),
-        test=_tensors(source.test),
-        taxonomy=Taxonomy(source.superclass_of(), source.fine_names, names),
-        split=split,
-        cue=cue,
-        cover=cover,
-        mean=_MEAN,
-        std=_STD,
-        facts={
+    settings: dict[str, Any] = {
+        "train": _tensors(source.train),
+        "test": _tensors(source.test),
+        "taxonomy": Taxonomy(source.superclass_of(), source.fine_names, names),
+        "cover": cover,
+        "mean": _MEAN,
+        "std": _STD,
+        "facts": {
             "source": f"CIFAR-100, published files (md5 {', '.join(f'{n} {md5}' for n, md5 in CIFAR100.md5.items())})",
             "image_size": "32x32",
         },
-        duplicates=Duplicates(WITHIN_TRAIN, TRAIN_AND_TEST, duplicates),
-    )
+        "duplicates": Duplicates(WITHIN_TRAIN, TRAIN_AND_TEST, duplicates),
+    }
+    if phases is not None:
+        chosen: dict[str, Any] = {
+            "validation": validation,
+            "labels": labels,
+            "train_per_class": train_per_class,
+            "test_per_class": test_per_class,
+        }
+        plans = read_phases(phases, cue, changed_from_default(split))
+        return many_phases("cifar100", plans, **chosen, **settings)
+    return two_phase("cifar100", split=split, cue=cue, **settings)
 
 
 def superclass_ids(key: str, given: tuple[int | str, ...], names: tuple[str, ...]) -> tuple[int, ...]:
@@ -70,17 +85,13 @@ def superclass_ids(key: str, given: tuple[int | str, ...], names: tuple[str, ...
     Traceback (most recent call last):
     einstellung.errors.InputError: stream.t1 names 'flower', which is not a superclass of CIFAR-100: did you mean 'flowers'?
     """
-    known = {_plain(name): number for number, name in enumerate(names)}
+    known = {plain(name): number for number, name in enumerate(names)}
     for one in given:
-        if isinstance(one, str) and _plain(one) not in known:
+        if isinstance(one, str) and plain(one) not in known:
             raise InputError(
-                f"stream.{key} names '{one}', which is not a superclass of CIFAR-100: {suggestion(_plain(one), names)}"
+                f"stream.{key} names '{one}', which is not a superclass of CIFAR-100: {suggestion(plain(one), names)}"
             )
-    return tuple(known[_plain(one)] if isinstance(one, str) else one for one in given)
-
-
-def _plain(name: str) -> str:
-    return name.strip().lower().replace(" ", "_").replace("-", "_")
+    return tuple(known[plain(one)] if isinstance(one, str) else one for one in given)
 
 
 def _tensors(arrays: LabelledArrays) -> LabelledImages:

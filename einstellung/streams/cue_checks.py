@@ -41,6 +41,10 @@ def cue_in_training(stream: Stream) -> Check:
 
 def _configured_share(stream: Stream, phase: Phase, label: int) -> float:
     """The share of a class's training images that should have the cue, by the cue's own settings."""
+    if stream.phase_cues:
+        cue = stream.phase_cues.get(phase.name)
+        share = "share" if label in phase.cue_classes else "share_nsc"
+        return 0.0 if cue is None else getattr(cue, share, 0.0)
     if phase is not stream.phases[-1]:
         return 1.0 if _habit(stream) != "none" and label in phase.classes[: len(phase.classes) // 2] else 0.0
     return stream.planted_cue.share if label in phase.cue_classes else getattr(stream.planted_cue, "share_nsc", 0.0)
@@ -48,6 +52,8 @@ def _configured_share(stream: Stream, phase: Phase, label: int) -> float:
 
 def _configured_cue(stream: Stream, phase: Phase) -> Cue:
     """The cue that training should paint in a phase, by the cue's own settings."""
+    if stream.phase_cues:
+        return stream.cue_of(phase.name)
     cue = stream.planted_cue
     if phase is stream.phases[-1] or _habit(stream) != "other":
         return cue
@@ -182,8 +188,9 @@ def cue_elsewhere(stream: Stream) -> Check:
         if not torch.equal(clean.index, moved.index) or not torch.equal(clean.labels, moved.labels):
             problems.append(f"{pair.elsewhere} does not hold the images of {pair.clean} in the same order")
             continue
-        displaced = stream.planted_cue.elsewhere()
-        usual, other = (_where_painted(stream, cue, clean) for cue in (stream.planted_cue, displaced))
+        cue = stream.cue_of(stream.split(pair.clean).phase)
+        displaced = cue.elsewhere()
+        usual, other = (_where_painted(stream, one, clean) for one in (cue, displaced))
         area = usual.flatten(1).sum(dim=1)
         outside = ((moved.images != clean.images) & ~other).flatten(1).any(dim=1)
         for wrong, problem in (

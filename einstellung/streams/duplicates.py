@@ -32,9 +32,9 @@ class Duplicates:
 class Deduplicated:
     """The image sets after duplicates were handled, and how many were found where."""
 
-    t2_train: ImageSet
+    train: dict[str, ImageSet]
+    val: dict[str, ImageSet]
     test: dict[str, ImageSet]
-    t2_val: ImageSet
     found: dict[str, int]
     between_phases: int
     dropped: bool
@@ -56,28 +56,39 @@ class Deduplicated:
         count = f"{sum(self.found.values())} ({where}), {done}" if where else "none"
         words = f"evaluation images that are also training images, pixel for pixel: {count}"
         if self.between_phases:
-            done = "removed from T2" if self.dropped else "trained on in both"
-            words += f"; training images of T2 that are also in T1: {self.between_phases}, {done}"
+            earlier, later = ("T1", "T2") if len(self.train) == 2 else ("an earlier phase", "a later phase")
+            done = f"removed from {later}" if self.dropped else "trained on in both"
+            words += f"; training images of {later} that are also in {earlier}: {self.between_phases}, {done}"
         return words
 
 
-def deduplicated(
-    known: Duplicates, t1_train: ImageSet, t2_train: ImageSet, t2_val: ImageSet, test: Mapping[str, ImageSet]
+def deduplicated_phases(
+    known: Duplicates, train: Mapping[str, ImageSet], val: Mapping[str, ImageSet], test: Mapping[str, ImageSet]
 ) -> Deduplicated:
-    """Find the known duplicates among the images of a stream, and drop them if configured."""
+    """Find the known duplicates among the images of a stream, and drop them if configured.
+
+    ``train`` and ``val``: by phase, in order; ``test``: by the name of a part.
+    """
     both_directions = [*known.within_train, *_reversed(known.within_train)]
-    in_both = has_duplicate(t2_train.index, both_directions, t1_train.index)
-    trained = torch.cat([t1_train.index, t2_train.index])
+    in_earlier, seen = dict[str, Tensor](), torch.empty(0, dtype=torch.long)
+    for phase, images in train.items():
+        in_earlier[phase] = has_duplicate(images.index, both_directions, seen)
+        seen = torch.cat([seen, images.index])
     test_train = _reversed(known.train_and_test)
-    in_test = {name: has_duplicate(images.index, test_train, trained) for name, images in test.items()}
-    in_val = has_duplicate(t2_val.index, both_directions, trained)
+    in_test = {name: has_duplicate(images.index, test_train, seen) for name, images in test.items()}
+    in_val = {phase: has_duplicate(images.index, both_directions, seen) for phase, images in val.items()}
     drop = known.handling == "drop"
+
+    def kept(sets: Mapping[str, ImageSet], duplicate: Mapping[str, Tensor]) -> dict[str, ImageSet]:
+        return {name: _without(images, duplicate[name]) if drop else images for name, images in sets.items()}
+
+    counts = {name: int(rows.sum()) for name, rows in in_test.items()}
     return Deduplicated(
-        t2_train=_without(t2_train, in_both) if drop else t2_train,
-        test={name: _without(images, in_test[name]) if drop else images for name, images in test.items()},
-        t2_val=_without(t2_val, in_val) if drop else t2_val,
-        found={**{name: int(rows.sum()) for name, rows in in_test.items()}, "T2_val": int(in_val.sum())},
-        between_phases=int(in_both.sum()),
+        train=kept(train, in_earlier),
+        val=kept(val, in_val),
+        test=kept(test, in_test),
+        found={**counts, **{f"{phase}_val": int(rows.sum()) for phase, rows in in_val.items()}},
+        between_phases=sum(int(rows.sum()) for rows in in_earlier.values()),
         dropped=drop,
     )
 

@@ -36,7 +36,7 @@ def cover_found_boxes(stream: Stream, found: FoundBoxes) -> Stream:
     if isinstance(stream.cue, BoxedCue):  # part of the images: nobody knows more about its place than the audit
         training = [phase.train for phase in stream.phases]
         boxes |= {index: box for images in training for index, box in _known(stream, images, found).items()}
-        stream = replace(stream, cue=BoxedCue(boxes))
+        stream = replace(stream, cue=BoxedCue(boxes), phase_cues=dict.fromkeys(stream.phase_cues, BoxedCue(boxes)))
     return replace(
         stream,
         splits=tuple(splits),

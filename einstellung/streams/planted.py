@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,40 +135,53 @@ def with_cue(images: ImageSet, shares: Mapping[int, float]) -> ImageSet:
 def _splits(
     images: TwoPhaseImages, val: ImageSet, cue: Cue, cover_name: str, habit: Habit | None
 ) -> tuple[EvaluationSplit, ...]:
-    sc, nsc = images.sc_test, images.nsc_test
-
-    def painted(part: ImageSet, by: Cue = cue) -> ImageSet:
-        return ImageSet(by.paint(part.images, part.index), part.labels, part.index, part.has_cue | True)
-
-    def masked(part: ImageSet, by: Cue = cue) -> ImageSet:
-        region = by.region(part.index, *part.images.shape[-2:])
-        covered = cover(cover_name, painted(part, by).images, region, part.index)
-        return ImageSet(covered, part.labels, part.index, part.has_cue)
-
-    val_pixels = val.images.clone()
-    if bool(val.has_cue.any()):
-        val_pixels[val.has_cue] = cue.paint(val.images[val.has_cue], val.index[val.has_cue])
-    splits = (
-        *_first_phase_splits(images.t1_test, habit, painted, masked),
-        EvaluationSplit("T2_shortcut_normal", "T2", painted(sc)),
-        EvaluationSplit("T2_shortcut_masked", "T2", masked(sc)),
-        EvaluationSplit("T2_nonshortcut_normal", "T2", nsc),
-        EvaluationSplit("T2_val", "T2", ImageSet(val_pixels, val.labels, val.index, val.has_cue), held_out=True),
-        EvaluationSplit("T2_shortcut_clean", "T2", sc),
-        EvaluationSplit("T2_nonshortcut_patched", "T2", painted(nsc)),
+    return (
+        *_first_phase_splits(images.t1_test, habit, cover_name),
+        *cue_splits("T2", cue, cover_name, val, images.sc_test, images.nsc_test),
     )
+
+
+def cue_splits(
+    phase: str, cue: Cue, cover_name: str, val: ImageSet, sc: ImageSet, nsc: ImageSet
+) -> list[EvaluationSplit]:
+    """The splits of a phase with a cue: its test images with and without it, and what was held out of training.
+
+    Without ``_elsewhere`` where the displaced cue would overlap its usual place.
+    """
+    splits = [
+        EvaluationSplit(f"{phase}_shortcut_normal", phase, painted(sc, cue)),
+        EvaluationSplit(f"{phase}_shortcut_masked", phase, _masked(sc, cue, cover_name)),
+        EvaluationSplit(f"{phase}_nonshortcut_normal", phase, nsc),
+        EvaluationSplit(f"{phase}_val", phase, as_trained(val, cue), held_out=True),
+        EvaluationSplit(f"{phase}_shortcut_clean", phase, sc),
+        EvaluationSplit(f"{phase}_nonshortcut_patched", phase, painted(nsc, cue)),
+    ]
     displaced, size = cue.elsewhere(), sc.images.shape[-2:]
     if bool((cue.region(sc.index, *size) & displaced.region(sc.index, *size)).any()):
         return splits
-    return (*splits, EvaluationSplit("T2_shortcut_elsewhere", "T2", painted(sc, displaced)))
+    return [*splits, EvaluationSplit(f"{phase}_shortcut_elsewhere", phase, painted(sc, displaced))]
 
 
-def _first_phase_splits(
-    t1: ImageSet,
-    habit: Habit | None,
-    painted: Callable[[ImageSet, Cue], ImageSet],
-    masked: Callable[[ImageSet, Cue], ImageSet],
-) -> list[EvaluationSplit]:
+def painted(images: ImageSet, cue: Cue) -> ImageSet:
+    """The images with the cue on all of them."""
+    return ImageSet(cue.paint(images.images, images.index), images.labels, images.index, images.has_cue | True)
+
+
+def as_trained(images: ImageSet, cue: Cue) -> ImageSet:
+    """The images with the cue painted on those that are marked, as training shows them."""
+    pixels, marked = images.images.clone(), images.has_cue
+    if bool(marked.any()):
+        pixels[marked] = cue.paint(images.images[marked], images.index[marked])
+    return ImageSet(pixels, images.labels, images.index, marked)
+
+
+def _masked(images: ImageSet, cue: Cue, cover_name: str) -> ImageSet:
+    region = cue.region(images.index, *images.images.shape[-2:])
+    covered = cover(cover_name, painted(images, cue).images, region, images.index)
+    return ImageSet(covered, images.labels, images.index, images.has_cue)
+
+
+def _first_phase_splits(t1: ImageSet, habit: Habit | None, cover_name: str) -> list[EvaluationSplit]:
     """T1's test images as its training shows them; with a habit, its classes' images with the cue and with it covered."""
     if habit is None:
         return [EvaluationSplit("T1_all", "T1", t1)]
@@ -179,5 +192,5 @@ def _first_phase_splits(
     return [
         EvaluationSplit("T1_all", "T1", ImageSet(pixels, t1.labels, t1.index, has_cue)),
         EvaluationSplit("T1_habit_normal", "T1", shown),
-        EvaluationSplit("T1_habit_masked", "T1", masked(t1.take(rows), habit.cue)),
+        EvaluationSplit("T1_habit_masked", "T1", _masked(t1.take(rows), habit.cue, cover_name)),
     ]

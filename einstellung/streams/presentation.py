@@ -37,12 +37,21 @@ class Presentation:
         """``pixels`` with the cue painted on the images that have it."""
         if not bool(images.has_cue.any()):
             return pixels
+        if self.stream.phase_cues:
+            return self._painted_by_phase(pixels, images, cue)
         if self.stream.habit is None:
             return _painted_where(self.stream.planted_cue, images.has_cue, pixels, images.index, cue)
         # Replay mixes phases in a batch: the label determines which cue an image has.
         first = images.has_cue & torch.isin(images.labels, torch.tensor(self.stream.habit.classes))
         painted = _painted_where(self.stream.planted_cue, images.has_cue & ~first, pixels, images.index, cue)
         return _painted_where(self.stream.habit.cue, first, painted, images.index, cue)
+
+    def _painted_by_phase(self, pixels: Tensor, images: ImageSet, cue: torch.Generator | None) -> Tensor:
+        """Every image with the cue of the phase that its label belongs to, as replay mixes phases in a batch."""
+        for phase in self.stream.phases:
+            rows = images.has_cue & torch.isin(images.labels, torch.tensor(phase.classes))
+            pixels = _painted_where(self.stream.cue_of(phase.name), rows, pixels, images.index, cue)
+        return pixels
 
     def training(self, images: ImageSet, augmentation: torch.Generator, cue: torch.Generator | None) -> Tensor:
         """A training batch as the net's input."""

@@ -89,6 +89,7 @@ def _evaluation_unseen(stream: Stream) -> Check:
     """Compare pixels, also with the cue painted on training images, since evaluation images may have it."""
     derived = {name for pair in stream.pairs for name in (pair.patched, pair.masked, pair.elsewhere)}
     derived -= {pair.clean for pair in stream.pairs}
+    derived |= {f"{phase}_all" for phase in stream.phase_cues}  # their images are in the clean splits, and count once
     own = [split for split in stream.splits if split.name not in derived]
     clean = {content for phase in stream.phases for content in _content_list(phase.train.images)}
     # What an evaluation image with the cue would look like if it came from a training set.

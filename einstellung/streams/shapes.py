@@ -8,6 +8,7 @@ with a hole, a saltire a rotated cross): they are hard to tell apart, which make
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,8 +16,10 @@ from torch import Tensor
 from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.randomness import generator
+from einstellung.streams.many_phases import many_phases
+from einstellung.streams.phase_plan import read_phases
 from einstellung.streams.stream import Stream, streams
-from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
+from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, changed_from_default, two_phase
 
 _TURN = 2**-0.5  # cos 45 degrees
 
@@ -70,8 +73,12 @@ def shapes(
     t2: tuple[int, ...] = Split.t2,
     shortcut: tuple[int, ...] = Split.shortcut,
     validation: float = 0.1,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
-    """Synthetic shapes, no download: twelve outlines with three fillings each; the same seed draws the same images."""
+    """Synthetic shapes, no download: twelve outlines with three fillings each; the same seed draws the same images.
+
+    ``phases``: any number of phases instead of T1 and T2 (docs/data.md).
+    """
     if train_per_class < 2 or test_per_class < 1:
         raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
     if size < 8:
@@ -87,19 +94,21 @@ def shapes(
     if noise < 0:
         raise InputError(f"stream.noise is {noise}: it must not be negative")
     names = [f"{outline} {filling}" for outline in OUTLINES for filling in FILLINGS]
-    return two_phase(
-        "shapes",
-        train=draw_classes(len(names), train_per_class, noise, size, seed, "train"),
-        test=draw_classes(len(names), test_per_class, noise, size, seed, "test"),
-        taxonomy=Taxonomy([number // len(FILLINGS) for number in range(len(names))], names, list(OUTLINES)),
-        split=Split(tuple(t1), tuple(t2), tuple(shortcut), validation),
-        cue=cue,
-        cover=cover,
-        mean=(0.5, 0.5, 0.5),
-        std=(0.25, 0.25, 0.25),
-        crop_padding=size // 8,
-        facts={"source": f"drawn from seed {seed}", "image_size": f"{size}x{size}"},
-    )
+    split = Split(tuple(t1), tuple(t2), tuple(shortcut), validation)
+    settings: dict[str, Any] = {
+        "train": draw_classes(len(names), train_per_class, noise, size, seed, "train"),
+        "test": draw_classes(len(names), test_per_class, noise, size, seed, "test"),
+        "taxonomy": Taxonomy([number // len(FILLINGS) for number in range(len(names))], names, list(OUTLINES)),
+        "cover": cover,
+        "mean": (0.5, 0.5, 0.5),
+        "std": (0.25, 0.25, 0.25),
+        "crop_padding": size // 8,
+        "facts": {"source": f"drawn from seed {seed}", "image_size": f"{size}x{size}"},
+    }
+    if phases is not None:
+        plans = read_phases(phases, cue, changed_from_default(split))
+        return many_phases("shapes", plans, validation=validation, **settings)
+    return two_phase("shapes", split=split, cue=cue, **settings)
 
 
 def draw_classes(classes: int, per_class: int, noise: float, size: int, seed: int, part: str) -> LabelledImages:

@@ -137,6 +137,7 @@ class Stream:
     - ``cue``, ``cover``, ``pairs``: None and empty for a stream that plants no cue. It brings ``checks`` for its own protocol
       and, in ``samples``, a few named images for the report.
     - ``habit``: the cue of the first phase, if one predicts labels there too.
+    - ``phase_cues``: of a stream with a list of phases, the cue of every phase that has one; ``cue`` is that of the last of them.
     - ``found_region``: what masked splits cover instead of the cue's region, where an audit found it (``cover: from-audit``).
     - ``files``: the stored files of the images, by index, where they were read from files and resized.
     - ``cue_names``: names of the bits in the images' ``features``, lowest bit first.
@@ -177,6 +178,7 @@ class Stream:
     habit: Habit | None = None
     found_region: Callable[[Tensor, int, int], Tensor] | None = None
     files: Mapping[int, Stored] = field(default_factory=dict)
+    phase_cues: Mapping[str, Cue] = field(default_factory=dict)
     modality: Modality = IMAGES
     token_names: tuple[str, ...] = ()
 
@@ -188,6 +190,8 @@ class Stream:
 
     def cue_of(self, phase: str) -> Cue:
         """The cue that images of a phase are painted with."""
+        if phase in self.phase_cues:
+            return self.phase_cues[phase]
         return self.habit.cue if self.habit is not None and phase == self.phases[0].name else self.planted_cue
 
     def phase(self, name: str) -> Phase:

@@ -12,7 +12,7 @@ from torch import Tensor
 from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.modalities import IMAGES, Modality
-from einstellung.streams.duplicates import Duplicates, deduplicated
+from einstellung.streams.duplicates import Duplicates, deduplicated_phases
 from einstellung.streams.planted import HELD_OUT, HeadClasses, TwoPhaseImages, exact_share, planted_stream
 from einstellung.streams.stream import ImageSet, Stream
 
@@ -58,6 +58,11 @@ class Split:
     test_per_class: int | None = None
 
 
+def changed_from_default(split: Split) -> list[str]:
+    """The options of the two phases that differ from their defaults."""
+    return [key for key in ("t1", "t2", "shortcut") if getattr(split, key) != getattr(Split(), key)]
+
+
 @dataclass(frozen=True)
 class Taxonomy:
     """The fine classes of a source and their superclasses: the superclass of every fine class, and the names of both."""
@@ -101,7 +106,7 @@ def two_phase(
     _check_held_out(train.fine[t2_all.index], held_out, split.validation)
     t2_train, t2_val = (t2_all.take(rows.nonzero().flatten()) for rows in (~held_out, held_out))
     tests = {title: images_of(test, part, split.test_per_class) for part, title in _TEST_SPLITS.items()}
-    sets = deduplicated(duplicates or Duplicates(), t1_train, t2_train, t2_val, tests)
+    sets = deduplicated_phases(duplicates or Duplicates(), {"T1": t1_train, "T2": t2_train}, {"T2": t2_val}, tests)
     all_facts = {
         **(facts or {}),
         "labels": split.labels,
@@ -111,7 +116,9 @@ def two_phase(
         all_facts["duplicates"] = sets.describe()
     return planted_stream(
         name,
-        TwoPhaseImages(t1_train, sets.t2_train, sets.t2_val, *(sets.test[title] for title in _TEST_SPLITS.values())),
+        TwoPhaseImages(
+            t1_train, sets.train["T2"], sets.val["T2"], *(sets.test[title] for title in _TEST_SPLITS.values())
+        ),
         HeadClasses(classes["T1"], classes["SC"], classes["NSC"], class_names),
         cue,
         cover,

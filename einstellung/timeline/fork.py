@@ -77,7 +77,8 @@ def _second_phase(group: IntArray, epoch: IntArray, origin: Origin) -> npt.NDArr
     if (copies > 2).any():
         third = int(np.argmax(occurrence == 2))
         same = (curve == curve[third]) & (sorted_epoch == sorted_epoch[third])
-        rows = "; ".join(origin.at(int(row)) for row in order[same])
+        first, *others = (int(row) for row in order[same])
+        rows = "; ".join([origin.at(first), *(origin.and_at(row, first) for row in others)])
         raise InputError(f"more than two rows for one split and epoch_eff {sorted_epoch[third]}: {rows}")
 
     once = _none_of(copies == 2, curve)
@@ -111,7 +112,7 @@ def _describe_ambiguity(
     second = int(np.flatnonzero(own & (epoch == epoch[first]))[1])
     return (
         f"{origin.at(int(order[second]))}: epoch_eff {epoch[first]} appears again (first: "
-        f"{origin.at(int(order[first]))}) while epoch_eff {epoch[single]} of the same curve appears once "
-        f"({origin.at(int(order[single]))}), and its rows are not two passes that rise from its lowest epoch, so the "
-        "phases are ambiguous; sort the rows by phase, or add the columns phase and epoch"
+        f"{origin.and_at(int(order[first]), int(order[second]))}) while epoch_eff {epoch[single]} of the same curve "
+        f"appears once ({origin.and_at(int(order[single]), int(order[second]))}), so the phases are ambiguous; sort the "
+        "rows by phase, or add the columns phase and epoch"
     )

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
@@ -46,6 +47,8 @@ _ALSO_CALLED = {
     "acc": ("accuracy", "top1", "acc1", "acc@1", "test_acc", "test_accuracy"),
 }
 _LONGEST_LIST = 100  # characters
+_PHASE = re.compile(r"[^\W\d][\w.+-]{0,79}")  # what a phase may be called: no space, as 'task 2' means T2
+_NUMBERED = re.compile(r"T\d+")
 
 # Effective epochs are quotients of sample counts: rounded to this many decimals, equal ones are the same epoch.
 EPOCH_DECIMALS = 9
@@ -96,6 +99,12 @@ class Origin:
         file = self.files[self.file_of_row[row]]
         place = f"{self.units[self.file_of_row[row]]} {self.number_of_row[row]}"
         return f"{file}, {place}" if file else place
+
+    def and_at(self, row: int, first: int) -> str:
+        """A second place, after that of ``first``: the file is named only if it is another one."""
+        if self.file_of_row[row] != self.file_of_row[first]:
+            return self.at(row)
+        return f"{self.units[self.file_of_row[row]]} {self.number_of_row[row]}"
 
     def keep(self, rows: npt.NDArray[np.bool_]) -> Origin:
         return Origin(self.files, self.file_of_row[rows], self.number_of_row[rows], self.units)
@@ -159,6 +168,8 @@ def _similar(missing: Sequence[str], found: Sequence[str], in_python: bool = Fal
     "; did you mean 'accuracy' for 'acc'? Use --map accuracy=acc"
     >>> _similar(["acc"], ["accuracy"], in_python=True)
     "; did you mean 'accuracy' for 'acc'? Use map={'accuracy': 'acc'}"
+    >>> _similar(["method", "acc"], ["Method", "Acc"])
+    '; did you mean --map Method=method --map Acc=acc?'
     """
     unknown = {str(name).strip().lower(): str(name) for name in found if name not in (*COLUMNS, *OPTIONAL_COLUMNS)}
     guesses: dict[str, str] = {}
@@ -169,11 +180,13 @@ def _similar(missing: Sequence[str], found: Sequence[str], in_python: bool = Fal
             guesses[column] = unknown.pop(close[0])
     if not guesses:
         return ""
-    names = ", ".join(f"'{theirs}' for '{column}'" for column, theirs in guesses.items())
-    if in_python:
-        return f"; did you mean {names}? Use map={ {theirs: column for column, theirs in guesses.items()} }"
     options = " ".join(f"--map {shlex.quote(f'{theirs}={column}')}" for column, theirs in guesses.items())
-    return f"; did you mean {names}? Use {options}"
+    if in_python:
+        options = f"map={ {theirs: column for column, theirs in guesses.items()} }"
+    if len(guesses) > 1:
+        return f"; did you mean {options}?"
+    ((column, theirs),) = guesses.items()
+    return f"; did you mean '{theirs}' for '{column}'? Use {options}"
 
 
 def text_column(frame: pd.DataFrame, column: str, origin: Origin) -> npt.NDArray[np.object_]:
@@ -225,17 +238,52 @@ def _whole(frame: pd.DataFrame, column: str, origin: Origin) -> IntArray:
     return whole_numbers(number_column(frame, column, origin), column, origin)
 
 
+def phase_name(name: str) -> str | None:
+    """The canonical name of a phase: 'T2', 't2', '2' and 2 are one phase, phases count from 1. None for what is no name.
+
+    >>> phase_name("2"), phase_name("t3.0"), phase_name("night"), phase_name("T0"), phase_name("1.5")
+    ('T2', 'T3', 'night', None, None)
+    """
+    digits = name.upper().removeprefix("T").removesuffix(".0")
+    if digits.isascii() and digits.isdigit():
+        return f"T{int(digits)}" if int(digits) >= 1 else None
+    return name if _PHASE.fullmatch(name) else None
+
+
+def in_order(phases: Iterable[str]) -> list[str]:
+    """Phases by number if all of them are T1, T2, ...; otherwise as given.
+
+    >>> in_order(["T10", "T2"]), in_order(["night", "day"])
+    (['T2', 'T10'], ['night', 'day'])
+    """
+    listed = list(phases)
+    if all(_NUMBERED.fullmatch(phase) for phase in listed):
+        return sorted(listed, key=lambda phase: int(phase[1:]))
+    return listed
+
+
+def order_of_phases(frame: pd.DataFrame) -> list[str]:
+    """All phases of a table: T1, T2, ... by number; other names as they first appear in the run with the most of them.
+
+    A run that skips phases (a baseline of the last one) says nothing about what came before.
+    """
+    runs = frame.groupby(["method", "seed"], sort=False)["phase"].unique()
+    longest_first = sorted(runs, key=len, reverse=True)
+    return in_order(dict.fromkeys(phase for phases in longest_first for phase in phases))
+
+
 def _phases(frame: pd.DataFrame, origin: Origin) -> npt.NDArray[np.object_]:
-    """'T2', 't2', '2' and 2 are one phase; phases count from 1."""
     names = text_column(frame, "phase", origin)
     codes, found = pd.factorize(names)
     canonical = []
-    for code, name in enumerate(found):
-        digits = str(name).upper().removeprefix("T").removesuffix(".0")
-        if not (digits.isascii() and digits.isdigit() and int(digits) >= 1):
+    for code, given in enumerate(found):
+        name = phase_name(str(given))
+        if name is None:
             row = int(np.argmax(codes == code))
-            raise InputError(f"{origin.at(row)}, column 'phase': '{name}' is not a phase; write T1, T2, ...")
-        canonical.append(f"T{int(digits)}")
+            raise InputError(
+                f"{origin.at(row)}, column 'phase': '{given}' is not a phase; write T1, T2, ..., or a name without spaces"
+            )
+        canonical.append(name)
     return np.array(canonical, dtype=object)[codes]
 
 
@@ -284,6 +332,6 @@ def _refuse_duplicates(frame: pd.DataFrame, origin: Origin) -> None:
     first = int(np.argmax(keys == keys[second]))
     row = frame.iloc[second]
     raise InputError(
-        f"{origin.at(second)}: the same method, seed, phase, epoch and split as {origin.at(first)} "
+        f"{origin.at(second)}: the same method, seed, phase, epoch and split as {origin.and_at(first, second)} "
         f"({row['method']}, seed {row['seed']}, {row['phase']}, epoch {row['epoch']:g}, {row['split']})"
     )

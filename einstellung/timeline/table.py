@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from einstellung.timeline.importing.layout import Understood, in_our_layout
 from einstellung.timeline.importing.options import ImportOptions
 from einstellung.timeline.importing.table import RawTable
 from einstellung.timeline.reading import read_logs
-from einstellung.timeline.schema import FloatArray, Origin, checked
+from einstellung.timeline.schema import FloatArray, Origin, checked, order_of_phases
 
 NO_VALUES: FloatArray = np.empty(0, dtype=np.float64)
 
@@ -142,6 +143,9 @@ class Timeline:
         rows = pd.MultiIndex.from_frame(self.frame[["method", "seed"]]).isin(list(kept))
         chosen.frame = self.frame[rows].reset_index(drop=True)
         chosen._curves, chosen._seeds = kept, _seeds_of(kept)
+        chosen.__dict__["phase_names"] = tuple(
+            phase for phase in self.phase_names if any(phase in curves for curves in kept.values())
+        )
         return chosen
 
     @property
@@ -165,7 +169,13 @@ class Timeline:
 
     def phases(self, method: str, seed: int) -> tuple[str, ...]:
         """Phases of a run, in order."""
-        return tuple(sorted(self._curves.get((method, seed), {}), key=lambda phase: int(phase[1:])))
+        own = self._curves.get((method, seed), {})
+        return tuple(phase for phase in self.phase_names if phase in own)
+
+    @cached_property
+    def phase_names(self) -> tuple[str, ...]:
+        """Every phase: T1, T2, ... by number; other names as they first appear in the run with the most of them."""
+        return tuple(order_of_phases(self.frame))
 
     def curves(self, method: str, seed: int, phase: str) -> dict[str, Curve]:
         """Every split of a run in a phase; empty if there are no rows."""

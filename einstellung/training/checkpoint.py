@@ -15,6 +15,7 @@ from torch import Tensor
 
 from einstellung.errors import InputError
 from einstellung.files import write_atomically, write_bytes
+from einstellung.foreign_files import open_regular, require_regular
 from einstellung.hashes import DamagedError
 
 _HEADER = (
@@ -69,7 +70,7 @@ def save_checkpoint(path: Path, state: Mapping[str, Any]) -> Path:
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """The inverse of :func:`save_checkpoint`, checked before it is read. A checkpoint of an older version has no hash."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path, missing=f"{path} is missing") as stream:
             length = stream.read(8)
             head = length + stream.read(min(int.from_bytes(length, "little"), _LONGEST_HEADER))
             place = head.find(_MARK)
@@ -88,12 +89,11 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
 
 def load_state(path: Path) -> dict[str, Any]:
     """The inverse of :func:`save_state`, on the CPU; an error names a truncated file."""
+    require_regular(path, missing=f"{path} is missing")
     try:
         with safe_open(str(path), framework="pt") as file:
             tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 (not a dict)
             return _joined((file.metadata() or {})[_HEADER], tensors)
-    except FileNotFoundError:
-        raise InputError(f"{path} is missing") from None
     except (SafetensorError, LookupError, TypeError, ValueError, OSError) as error:
         raise DamagedError(f"{path} is damaged or truncated ({error}); delete it to train that part again") from None
 

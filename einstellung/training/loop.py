@@ -153,9 +153,9 @@ class PhaseLoop:
         return [rows for rows in kept if len(rows)]
 
     def _taken(self, rows: Tensor) -> dict[str, int]:
-        """How many of these rows belong to each source."""
+        """How many of these rows belong to each source, and to the phase itself, even if a stage leaves it out."""
         taken = torch.bincount(self._source_of[rows], minlength=len(self._names)).tolist()
-        return dict(zip(self._names, taken, strict=True))
+        return {self.phase.name: 0, **dict(zip(self._names, taken, strict=True))}
 
 
 def require_finite(loss: float, where: str) -> None:

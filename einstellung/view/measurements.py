@@ -11,6 +11,7 @@ import pandas as pd
 
 from einstellung.errors import InputError
 from einstellung.timeline import Run, Timeline
+from einstellung.timeline.schema import order_of_phases
 from einstellung.view.plain_files import FileCache, Signature, signature
 from einstellung.view.study import Snapshot
 
@@ -125,8 +126,4 @@ def curves(frame: pd.DataFrame, phase: str, splits: Sequence[str]) -> dict[str, 
 
 def phases_of(frame: pd.DataFrame) -> list[str]:
     """The phases that were measured, in order."""
-    return sorted(frame["phase"].unique(), key=phase_number)
-
-
-def phase_number(phase: str) -> int:
-    return int(phase.removeprefix("T"))
+    return order_of_phases(frame)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from einstellung.diagnoses.wording import counted
 from einstellung.errors import InputError
 from einstellung.report.tables import Table
 from einstellung.timeline import Run, Timeline
-from einstellung.view.measurements import Measured, phase_number
+from einstellung.view.measurements import Measured, phases_of
 from einstellung.view.study import Snapshot
 
 
@@ -81,14 +81,14 @@ class Provisional:
         begun = {
             run: frame
             for run, frame in measured.unfinished.items()
-            if snapshot.runs[run].state in ("running", "stopped") and _last_position(frame)[1] > 0
+            if snapshot.runs[run].state in ("running", "stopped") and _last_position(frame, phases_of(frame))[1] > 0
         }
         so_far = Verdicts()
         if begun:
             frame, (phase, epoch) = at_equal_training(measured.finished, begun)
             basis = (
                 f"with {counted(len(begun), 'unfinished run')}, at equal training: every run is truncated at epoch "
-                f"{epoch:g} of T{phase}, where the slowest one is now"
+                f"{epoch:g} of {phase}, where the slowest one is now"
             )
             so_far = _judge(snapshot, frame, proof, basis)
         return Verdicts(
@@ -98,23 +98,23 @@ class Provisional:
 
 def at_equal_training(
     finished: pd.DataFrame | None, unfinished: Mapping[Run, pd.DataFrame]
-) -> tuple[pd.DataFrame, tuple[int, float]]:
+) -> tuple[pd.DataFrame, tuple[str, float]]:
     """All rows up to the phase and epoch that the slowest unfinished run has reached, and that moment.
 
     A run at epoch 3 beside one at epoch 50 would seem slow and poor; cut at the same epoch, both had the same chance.
     """
-    phase, epoch = min(map(_last_position, unfinished.values()))
     parts = [finished] if finished is not None else []
     frame = pd.concat([*parts, *unfinished.values()], ignore_index=True)
-    earlier = [name for name in frame["phase"].unique() if phase_number(name) < phase]
-    reached = frame["phase"].isin(earlier) | ((frame["phase"] == f"T{phase}") & (frame["epoch"] <= epoch))
-    return frame[reached].reset_index(drop=True), (phase, epoch)
+    phases = phases_of(frame)
+    place, epoch = min(_last_position(run, phases) for run in unfinished.values())
+    reached = frame["phase"].isin(phases[:place]) | ((frame["phase"] == phases[place]) & (frame["epoch"] <= epoch))
+    return frame[reached].reset_index(drop=True), (phases[place], epoch)
 
 
-def _last_position(frame: pd.DataFrame) -> tuple[int, float]:
-    """The phase and the epoch of the latest measurement."""
-    last = max(frame["phase"].unique(), key=phase_number)
-    return phase_number(last), float(frame.loc[frame["phase"] == last, "epoch"].max())
+def _last_position(frame: pd.DataFrame, phases: Sequence[str]) -> tuple[int, float]:
+    """The place of the phase and the epoch of the latest measurement."""
+    place = max(phases.index(phase) for phase in frame["phase"].unique())
+    return place, float(frame.loc[frame["phase"] == phases[place], "epoch"].max())
 
 
 def _judge(snapshot: Snapshot, frame: pd.DataFrame, proof: Mapping[str, Any] | None, basis: str) -> Verdicts:

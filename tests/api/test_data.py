@@ -228,3 +228,35 @@ def test_repr(data):
         "<TwoPhaseData: 4 classes; T1 40 training images, T2 36 training images; PatchCue(size=3"
     )
     assert repr(data).endswith("9 of 9 checks passed>")
+
+
+def test_any_number_of_phases(pictures):
+    phases = [
+        {"classes": ["red", "green"], "shortcut": ["red"]},
+        {"classes": [2, 3], "shortcut": ["grey"], "cue": {"place": "bottom-right"}},
+    ]
+    data = e.phases(pictures["train"], pictures["test"], phases, names=NAMES, cue={"size": 3, "share": 0.5})
+    assert data.proof.holds
+    assert data.class_names == ("red", "green", "grey", "blue")
+    assert list(data.train) == ["T1", "T2"]
+    assert data.covered is data.splits["T2_shortcut_masked"]
+    assert repr(data).startswith("<PhasedData: 4 classes; T1 ")
+    with pytest.raises(InputError, match=r"phases\[1\].classes names 'pink'"):
+        e.phases(pictures["train"], pictures["test"], [phases[0], {"classes": ["pink"]}], names=NAMES)
+    with pytest.raises(InputError, match=r"phases\[0\] \(T1\) has no classes"):
+        e.phases(pictures["train"], pictures["test"], [{}, phases[1]], names=NAMES)
+
+
+def test_the_configuration_of_phases_keeps_the_study_s_own_cue(pictures, tmp_path):
+    """A phase's changes start from the cue that was given, not from another phase's."""
+    from einstellung.experiments.assembly import build_stream, resolve
+    from einstellung.results.config import build_config
+    from einstellung.results.folder import ResultsFolder
+
+    phases = [{"classes": [0, 1], "shortcut": [0]}, {"classes": [2, 3], "shortcut": [2], "cue": {"size": 2}}]
+    data = e.phases(pictures["train"], pictures["test"], phases, cue={"size": 4})
+    with data.stored_in(ResultsFolder(tmp_path / "study"), {"training": {"epochs": 1}}) as values:
+        config = resolve(build_config({**values, "methods": ["scratch"]}))
+    stream = build_stream(config)
+    assert [stream.cue_of(name).size for name in ("T1", "T2")] == [4, 2]
+    assert config.training.epochs == (1, 1)

@@ -11,7 +11,7 @@ import pytest
 
 import einstellung
 
-NAMES = ["Recorder", "__version__", "audit", "compare", "gate", "load", "run", "score", "two_phase"]
+NAMES = ["Recorder", "__version__", "audit", "compare", "gate", "load", "phases", "run", "score", "two_phase"]
 
 
 def run_python(code: str, folder: Path) -> str:

@@ -7,15 +7,17 @@ import pytest
 import torch
 from scipy.stats import binomtest
 
-from benchmarks.audit import backgrounds, pictures
+from benchmarks.audit import accused, backgrounds, pictures
 from benchmarks.audit.cues import KINDS
 from benchmarks.audit.images_alone import alarms_of
 from benchmarks.audit.intervals import exact, shown
 from benchmarks.audit.judging import TrueCue, located, null_of, route_of
 from benchmarks.audit.nets import CONV, RESNET, fresh_net
-from benchmarks.audit.rows import alarm_rows
+from benchmarks.audit.peers import captum_points
+from benchmarks.audit.rows import alarm_rows, suspicion_rows
 from benchmarks.audit.zoo import CUE_CLASS, Member, classes_of, members, truth
 from einstellung.composites.build import CompositeSpec, build_composites, find_sources
+from einstellung.probes.audit import AuditedModel
 from einstellung.results.audit_files import BearingImage, Beats, Finding, ModelAudit
 from einstellung.streams.composites.table import CompositeTable
 from einstellung.streams.shapes import OUTLINES
@@ -121,6 +123,26 @@ def test_alarms_are_counted_by_kind_of_net():
     }
     measured = [one["measured"] for one in alarm_rows(alarms, [False, True])]
     assert measured == [shown(2, 5), shown(1, 2), shown(0, 1), shown(1, 2)]
+    suspected = suspicion_rows(alarms, [True, True])
+    assert [one["measured"] for one in suspected] == [shown(3, 5), shown(1, 2), shown(0, 1), shown(2, 2)]
+
+
+def test_a_clean_net_is_judged_by_the_others_and_suspected_by_what_beats_some_controls():
+    null = null_of([audit(finding(float(net))) for net in range(1, 60)])
+    strong = 100.0
+    assert accused(audit(finding(strong)), null) == (True, False)
+    assert accused(audit(finding(strong, beats=False)), null) == (False, True)
+    assert accused(audit(finding(1.0), finding(1.0, beats=False)), null) == (False, False)
+
+
+def test_captums_methods_as_they_come_point_at_the_pixel_that_decides():
+    def forward(inputs):
+        return torch.stack([torch.zeros(len(inputs)), inputs[:, :, 10, 11].sum(dim=1) ** 2], dim=1)
+
+    model = AuditedModel("one pixel", forward, lambda images: images.float() / 255)
+    images = torch.randint(60, 255, (3, 3, 21, 21), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    occluded, attributed = captum_points(model, images, 1)
+    assert attributed == occluded == [(10, 11)] * 3
 
 
 def test_the_images_alone_show_a_fixed_patch():

@@ -107,6 +107,13 @@ def test_every_control_is_a_command_of_the_product():
     assert "cue.habit=same" in words
 
 
+def test_a_rate_rests_on_sixty_stored_runs_none_of_which_chose_the_control():
+    found = {name: controls.runs(name, SETTINGS) for name in controls.CONTROLS}
+    for pools in (table.null_pools(found), table.power_pools(found)):
+        assert all(pool.runs >= table.FEWEST_RUNS for pool in pools.values())
+    assert min(found["habit"]["gpm"]) > controls.CONTROLS["habit"].seen > 0
+
+
 def test_the_stored_rates_are_complete():
     stored = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     assert list(stored["seeds"]) == list(table.SEEDS)
@@ -114,5 +121,8 @@ def test_the_stored_rates_are_complete():
         for rate in (*at["false_alarms"].values(), *at["power"].values()):
             low, high = rate["ci95"]
             assert 0 <= low <= rate["share"] <= high <= 1
-        assert set(at["power"]) == set(table.WORDS)
+        assert set(at["power"]) == set(at["undecided"]["controls"]) == {*table.WORDS, HIGH_RIGIDITY}
+        assert set(at["undecided"]["null studies"]) >= {rate["control"] for rate in at["false_alarms"].values()}
+        for kind in at["undecided"].values():
+            assert all(0 <= rate["ci95"][0] <= rate["share"] <= rate["ci95"][1] <= 1 for rate in kind.values())
         assert {"red-flag", "benign-avoidance", HIGH_RIGIDITY} <= set(at["false_alarms"])

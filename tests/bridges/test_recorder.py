@@ -429,3 +429,27 @@ def test_a_misspelt_split_is_pointed_out_once(recwarn):
             recorder.record("my_own_split", 0.5, epoch=epoch)
     said = [str(warning.message) for warning in recwarn]
     assert said == ["split 'T2_shortcut_norml' is not used by the index: did you mean 'T2_shortcut_normal'?"]
+
+
+def test_phases_may_have_names_of_their_own(tmp_path):
+    recorder = Recorder("sgd", 1, tmp_path)
+    for place, phase in enumerate(("day", "dusk", "night")):
+        with recorder.phase(phase, samples=10):
+            recorder.record("day_all", 0.9 - 0.1 * place, epoch=1)
+    assert recorder.timeline().phase_names == ("day", "dusk", "night")
+    with pytest.raises(InputError, match="day cannot begin after night: phases must come in order, each once"):
+        recorder.begin_phase("day")
+    again = Recorder("sgd", 1, tmp_path, resume=True)
+    again.begin_phase("polar_night")
+    with pytest.warns(UserWarning, match="did you mean 'polar_night_shortcut_normal'"):
+        again.record("polar_night_shortcut_nromal", 0.5, epoch=1)
+
+
+def test_the_classes_of_a_phase_whose_name_begins_like_another_s():
+    logits, labels = torch.tensor([[3.0, 1.0, 2.0, 0.0]]), torch.tensor([2])
+    recorder = Recorder("sgd", 1)
+    with recorder.phase("day", samples=1):
+        recorder.evaluate(
+            torch.nn.Identity(), {"day_two_val": (logits, labels)}, epoch=1, classes={"day": (0, 1), "day_two": (2, 3)}
+        )
+    assert recorder.timeline().frame["acc_task"].tolist() == [1.0]

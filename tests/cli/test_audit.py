@@ -17,7 +17,7 @@ from tests.experiments.audits import fake_audit, fake_relative, patched_images
 
 PLUGIN = """
 import torch
-from tests.experiments.audits import PatchReader
+from tests.experiments.audits import PatchReader, patched_images
 
 NORMAL = {"size": 16, "resize": 16, "mean": [0, 0, 0], "std": [1, 1, 1], "squash": True}
 
@@ -26,6 +26,14 @@ def reader():
 
 def small():
     return PatchReader(2), NORMAL
+
+class NaNOnce(PatchReader):
+    def forward(self, inputs):
+        odd = (inputs - patched_images(per_class=10)[0][2] / 255).abs().amax(dim=(1, 2, 3)) < 1e-6
+        return torch.where(odd.view(-1, 1), torch.nan, super().forward(inputs))
+
+def once():
+    return NaNOnce(), NORMAL
 
 def failing():
     raise RuntimeError("out of\\nluck")
@@ -120,6 +128,7 @@ BAD = {
         ("--model", "net.py:failing", *ON_PICTURES),
         "net.py:failing fails (RuntimeError: out of): fix the file",
     ),
+    "one NaN": (("--model", "net.py:once", *ON_PICTURES), "returns NaN or infinite logits for 1 of 30 images"),
     "no backbone": (
         ("--model", "net.pt", *ON_PICTURES),
         "net.pt is a weights file: name its architecture with --backbone",

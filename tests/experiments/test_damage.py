@@ -16,7 +16,9 @@ from einstellung.diagnoses.reporting import score_folder
 from einstellung.errors import InputError
 from einstellung.experiments.execution import JobExecution
 from einstellung.experiments.plan import Job, plan
+from einstellung.experiments.progress import Display
 from einstellung.experiments.study import Outcome, Prepared, jobs_to_do, prepare_study, run_study
+from einstellung.folders import FolderGoneError
 from einstellung.hashes import fingerprint, is_intact, write_sealed
 from einstellung.results.config import build_config
 from einstellung.results.examination import damaged_lines
@@ -70,6 +72,37 @@ def made(tmp_path_factory) -> Study:
     found = Study(prepare_study(build_config(CONFIG)), folder)
     found.again(folder)
     return found
+
+
+class Mover(Display):
+    """Moves or deletes the folder when a job reports its first progress."""
+
+    def __init__(self, folder: Path, to: Path | None) -> None:
+        self.folder, self.to = folder, to
+        self.shown: list[str | None] = []
+
+    def started(self, job: Job) -> None:
+        return
+
+    def advanced(self, job: Job, work: float, where: str) -> None:
+        if self.folder.exists():
+            shutil.rmtree(self.folder) if self.to is None else self.folder.rename(self.to)
+
+    def ended(self, job: Job, failure: str | None) -> None:
+        self.shown.append(failure)
+
+
+@pytest.mark.parametrize("moved", [True, False])
+def test_a_folder_that_is_taken_away_is_not_made_again(moved, made, tmp_path):
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    mover = Mover(out, elsewhere if moved else None)
+    with pytest.raises(FolderGoneError, match="out is gone"), ResultsFolder(out).in_use():
+        run_study(made.prepared, out, 1, "a test", make_display=lambda jobs: mover)
+    assert not out.exists()
+    assert mover.shown == []  # one line for the study, not one for every job
+    if moved:
+        made.again(elsewhere)
+        assert results(elsewhere) == results(made.folder)
 
 
 @pytest.fixture

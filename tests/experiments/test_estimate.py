@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+import time
+from collections import Counter
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from einstellung.experiments.assembly import build_stream, resolve
 from einstellung.experiments.dry_run import dry_run
-from einstellung.experiments.estimate import estimate
+from einstellung.experiments.estimate import epochs_alike, estimate
 from einstellung.experiments.plan import Job, plan
 from einstellung.experiments.schedule import makespan
 from einstellung.results.config import build_config, merged
@@ -45,6 +49,29 @@ def test_seconds_are_work_over_throughput_plus_evaluation(monkeypatch):
     assert estimated.seconds[scratch.folder] == pytest.approx(2.0 * 3 * 84 + 0.5 * 4 * in_t2)
     t1 = next(entry for entry in jobs if entry.kind == "first_phase" and entry.method == "sgd")
     assert estimated.seconds[t1.folder] == pytest.approx(2.0 * 24 * 8 + 0.5 * 2 * len(stream.split("T1_all").images))
+
+
+@given(st.integers(1, 60), st.integers(1, 12), st.integers(1, 12))
+def test_epochs_of_one_kind_are_counted_not_listed(epochs, own, others):
+    def kind(epoch: float) -> tuple[bool, bool, bool]:
+        return epoch % 1 == 0 and epoch % own == 0, epoch % 1 == 0 and epoch % others == 0, False
+
+    expected = Counter(kind(epoch) for epoch in range(epochs))
+    counted = Counter()
+    for epoch, count in epochs_alike(epochs, own, others):
+        counted[kind(epoch)] += count
+    assert counted == expected
+
+
+def test_a_plan_takes_no_longer_for_a_million_epochs(monkeypatch):
+    from einstellung.experiments import estimate as module
+
+    monkeypatch.setattr(module, "measure_throughput", lambda *_: module.Throughput(training=1.0, evaluation=1.0))
+    config = resolve(build_config(merged(SMALL, {"training": {"epochs": [10**6, 10**6]}})))
+    stream = build_stream(config)
+    begun = time.process_time()
+    estimate(config, stream, plan(config, stream), 1)
+    assert time.process_time() - begun < 2
 
 
 def test_measurements_within_an_epoch_count(monkeypatch):

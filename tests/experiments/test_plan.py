@@ -122,7 +122,10 @@ def test_a_stage_without_replay_is_not_charged_for_it():
     assert phase_work(config, "bgs", [40, 40], 1) == pytest.approx(2 * 40 * 1.5 + 10 * 12)
 
 
-SHARES = "agem cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm lwf naive scratch sgd sgd-then-fromp"
+SHARES = (
+    "agem cumulative dgr dgr-then-er+gdro erm erm-then-lle er~large+erm ewc ewc_on gpm lwf naive scratch scratch_pair sgd "
+    "sgd-then-fromp"
+)
 OWN = (
     "augmix bg_aug bgs cbp cff_aug coda_prompt cutmix cutout debian der derpp derpp+sd dfr di eiil er er+lff er+lle "
     "er_ace er~large fromp gdro gdro~background gdumb gdumb-then-naive jtt jtt~2 l2p lff lle lws mixup sd si subg txt_aug "

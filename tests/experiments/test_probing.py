@@ -169,7 +169,7 @@ def test_the_command_prints_json_and_leaves_the_folder_alone(copy, tmp_path, mon
     shown = json.loads(capsys.readouterr().out)
     assert list(shown["probes"]) == ["flips", "cka"]
     assert {(line["method"], line["probe"]) for line in shown["corroboration"]["lines"]} == {
-        (method, probe) for method in ("sgd", "derpp") for probe in ("cka", "flips")
+        (method, probe) for method in ("sgd", "derpp") for probe in ("cka", "flips", "placement", "salience")
     }
     assert contents(copy) == before
     assert (out / "report.html").exists()
@@ -184,7 +184,8 @@ def test_a_single_seed_has_no_intervals_and_says_so(copy):
     found = scored.card.corroboration
     assert found.notes == ("one seed: no intervals over seeds, and no baseline of another seed to compare with",)
     assert {line.speaks for line in found.lines} == {"neither"}
-    assert all("n = 1: no interval" in line.text for line in found.lines)
+    assert all("n = 1: no interval" in line.text for line in found.lines if line.probe != "salience")
+    assert all("not measured; run: einstellung run " in line.text for line in found.lines if line.probe == "salience")
     shown = " ".join(one.text for one in scored.diagnosis.overview(scored.card).paragraphs)
     assert "Too few seeds to judge certainty (n = 1; at least 3 needed)" in shown
 

@@ -15,7 +15,9 @@ from tests.faults.disks import Disks
 from tests.faults.fuzzing import Fuzzing
 from tests.faults.inputs import BadInputs
 from tests.faults.kills import Kills
+from tests.faults.ray_kills import RayKills
 from tests.faults.studies import Study
+from tests.faults.table import write_table
 from tests.faults.together import Together
 
 #: How much of each part: in CI (two minutes), in ``make faults`` (twenty), and in all parts of ``make faults-full`` together.
@@ -34,6 +36,7 @@ USUAL = {
     "together": Limit(40),
     "inputs": Limit(300, "bad inputs", 500),
     "fuzzing": Limit(600, "seconds", 300),
+    "ray": Limit(300, "kills", 15),
 }
 FULL = {
     "kills": Limit(7200, "kills", 1000),
@@ -42,6 +45,7 @@ FULL = {
     "together": Limit(1800, "processes", 100),
     "inputs": Limit(3600, "bad inputs", 1500),
     "fuzzing": Limit(3600, "seconds", 1800),
+    "ray": Limit(3600, "kills", 100),
 }
 
 
@@ -55,22 +59,30 @@ def main() -> int:
     parser.add_argument("--part", action="append", choices=list(USUAL), help="only this part; may be repeated")
     parser.add_argument("--seconds", type=float, help="at most so long for each part")
     parser.add_argument("--record", action="store_true", help=f"add the counts to {COUNTS.name}, as --full does")
+    parser.add_argument("--table", action="store_true", help="write the counts into docs/reliability.md, and end")
     parser.add_argument("--scratch", type=Path, help="folder for studies and files; kept")
     given = parser.parse_args()
+    if given.table:
+        write_table()
+        return 0
     limits = SHORT if given.short else FULL if given.full else USUAL
     record = COUNTS if given.full or given.record else None
     scratch = given.scratch or Path(tempfile.mkdtemp(prefix="faults-"))
-    study = Study(scratch / "studies")
+    study, targets = Study(scratch / "studies"), scratch / "targets"
     parts: dict[str, Callable[[], Part]] = {
         "inputs": lambda: BadInputs(scratch / "inputs"),
         "fuzzing": lambda: Fuzzing(scratch / "fuzzing", 2.0 if given.short else 10.0),
-        "together": lambda: Together(study),
-        "disks": lambda: Disks(study),
-        "damage": lambda: Damage(study),
-        "kills": lambda: Kills(study),
+        "together": lambda: Together(targets),
+        "disks": lambda: Disks(targets),
+        "damage": lambda: Damage(targets),
+        "kills": lambda: Kills(study, targets),
+        "ray": lambda: RayKills(scratch / "ray"),
     }
     failed = []
-    for name in [name for name in parts if given.part is None or name in given.part]:
+    for name in [name for name in parts if name in limits and (given.part is None or name in given.part)]:
+        if name == "ray" and not RayKills.is_possible():
+            print("ray: not tried, Ray is not installed (make test-launchers makes an environment with it)", flush=True)
+            continue
         limit = limits[name]
         if given.seconds is not None:
             limit = Limit(given.seconds, limit.counted, limit.enough)

@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from einstellung.boundary import MOST_CHARACTERS
 from tests.faults import hostile
 from tests.faults.commands import MOST_BYTES, MOST_SECONDS, CommandServer, Done
 from tests.faults.material import Material
 
-LONGEST_LINE = 300
 MOST_LINES = 25
 REFUSED = frozenset({2})
+DONE = frozenset({0})
 EITHER = frozenset({0, 2})  # whether it is an error is a matter of taste; what counts is that it is answered
 
 
@@ -30,6 +31,7 @@ class Case:
     cwd: Path | None = None
     entry: str = "cli"
     environment: Mapping[str, str] = field(default_factory=dict)
+    prepare: Callable[[], object] = lambda: None
 
     @property
     def verb(self) -> str:
@@ -49,7 +51,7 @@ def verdict(case: Case, done: Done, left: Sequence[str]) -> list[str]:
     if done.code == 2:
         if not any(": " in line for line in [*lines, *done.out.splitlines()]):
             problems.append("no line says why")
-        if long := [line for line in lines if len(line) >= LONGEST_LINE]:
+        if long := [line for line in lines if len(line) > MOST_CHARACTERS]:
             problems.append(f"a line of {max(map(len, long))} characters")
         if len(lines) > MOST_LINES:
             problems.append(f"{len(lines)} lines")
@@ -68,6 +70,7 @@ def verdict(case: Case, done: Done, left: Sequence[str]) -> list[str]:
 
 def run_case(server: CommandServer, case: Case, scratch: Path) -> list[str]:
     """Run a case in an empty folder (or the one that it prepared) and judge it."""
+    case.prepare()
     cwd = case.cwd or scratch
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -85,18 +88,24 @@ def _listing(folder: Path) -> set[str]:
 
 def all_cases(material: Material, root: Path) -> Iterator[Case]:
     """Every case; ``root`` is a folder for their files."""
+    yield from light_cases(material, root)
+    yield from _arrays_and_weights(material, root)
+    yield from _data(material, root)
+
+
+def light_cases(material: Material, root: Path) -> Iterator[Case]:
+    """All but those with archives and weights, which take long to make."""
     bad = _BadPaths(root / "paths")
     yield from _yaml_files(material, root)
     yield from _yaml_values(material)
     yield from _settings(material)
     yield from _paths(material, bad)
+    yield from _launchers(material, bad)
     yield from _numbers(material)
     yield from _words(material)
     yield from _tables(material, root)
     yield from _stored(material, root)
-    yield from _arrays_and_weights(material, root)
     yield from _models(material, root)
-    yield from _data(material, root)
 
 
 # ---------------------------------------------------------------- YAML
@@ -186,6 +195,9 @@ def _settings(material: Material) -> Iterator[Case]:
             words = ("--set", f"{key}={value}")
             yield Case(f"run: {key}={value}, dry", ("run", material.config, "--dry-run", *words), EITHER)
             yield Case(f"validate: {key}={value}", ("validate", material.config, *words), EITHER)
+    most = ("--dry-run", "--set", "training.kernels=torch", "--set")
+    yield Case("run: training.epochs=1000000", ("run", material.config, *most, "training.epochs=1000000"), DONE)
+    yield Case("run: training.epochs=1000001", ("run", material.config, *most, "training.epochs=1000001"))
     for value in ("0.99", "0.999999", "0", "1", "-0.5"):
         yield Case(
             f"validate: stream.validation={value}", ("validate", material.config, "--set", f"stream.validation={value}")
@@ -332,6 +344,44 @@ def _paths(material: Material, bad: _BadPaths) -> Iterator[Case]:
         )
 
 
+def _launchers(material: Material, bad: _BadPaths) -> Iterator[Case]:
+    """The demo, and options of launchers; nothing is started."""
+    run = ("run", material.config, "--dry-run")
+    slurm = (*run, "--launcher", "slurm")
+    for name, path in bad.unwritable().items():
+        yield Case(f"demo: --out, {name}", ("demo", "--out", path))
+    for value in hostile.NUMBERS:
+        yield Case(f"demo --workers: {value[:20]!r}", ("demo", "--out", "out", "--workers", value))
+        for flag in ("--slurm-time", "--slurm-memory", "--slurm-gpus"):
+            yield Case(f"run {flag}: {value[:20]!r}", (*slurm, flag, value))
+        for key in ("time", "memory", "gpus", "retries"):
+            words = ("--set", f"launcher.{key}={value}")
+            codes = EITHER if key != "memory" and value.isdigit() else REFUSED
+            yield Case(f"run: launcher.{key}={value[:20]!r}", (*slurm, *words), codes)
+    for words in (
+        ("--ray-address", "auto"),
+        ("--ray-results", "driver"),
+        ("--slurm-time", "9"),
+        ("--launcher", "slurm", "--ray-address", "auto"),
+        ("--launcher", "ray", "--slurm-partition", "gpu"),
+        ("--launcher", "slurm", "--ray-results", "nowhere"),
+        ("--launcher", "none"),
+        ("--launcher", ""),
+        ("--set", "launcher=5"),
+        ("--set", "launcher=[slurm]"),
+        ("--set", "launcher={time: 9}"),
+        ("--set", "launcher={name: ray, addres: auto}"),
+        ("--set", "launcher={name: slurm, partition: [a]}"),
+        ("--set", "launcher={name: slurm, partition: {a: 1}}"),
+    ):
+        yield Case(f"run: {' '.join(words)}", (*run, *words), EITHER if "{time" in words[-1] else REFUSED)
+        if words[0] != "--set":
+            yield Case(f"demo: {' '.join(words)}", ("demo", "--out", "out", *words))
+    for address in ("x" * 5000, "\x1b[31m", "no port", "a:99999999", "\n"):
+        # whether the package is installed or not
+        yield Case(f"demo: --ray-address, {address[:10]!r}", ("demo", "--out", "out", "--ray-address", address))
+
+
 # ---------------------------------------------------------------- numbers and names
 
 
@@ -435,20 +485,32 @@ def _copy(study: Path, to: Path) -> Path:
     return to
 
 
+def _reported(folder: Path) -> Sequence[str | Path]:
+    return ("report", folder)
+
+
 def _stored(material: Material, root: Path) -> Iterator[Case]:
     """Files of a results folder, replaced by others."""
     number = 0
 
-    def changed(change: Callable[[Path], object]) -> Path:
+    def changed(
+        change: Callable[[Path], object], name: str, words: Callable[[Path], Sequence[str | Path]] = _reported
+    ) -> Case:
         nonlocal number
         number += 1
-        folder = _copy(material.study, root / "stored" / str(number))
-        change(folder)
-        return folder
+        folder = root / "stored" / str(number)
+        return Case(name, tuple(words(folder)), EITHER, prepare=lambda: change(_copy(material.study, folder)))
+
+    def replaced(
+        file: str | Path,
+        content: bytes,
+        name: str,
+        words: Callable[[Path], Sequence[str | Path]] = _reported,
+    ) -> Case:
+        return changed(lambda to: (to / file).write_bytes(content), name, words)
 
     for name, content in hostile.YAML.items():
-        folder = changed(lambda to, content=content: (to / "config.yaml").write_bytes(content))
-        yield Case(f"report: config.yaml, {name}", ("report", folder), EITHER)
+        yield replaced("config.yaml", content, f"report: config.yaml, {name}")
     for kind, key in (("sweep", "values"), ("family", "studies")):
         for name in (
             "alias bomb",
@@ -485,8 +547,7 @@ def _stored(material: Material, root: Path) -> Iterator[Case]:
             continue
         for name, value in json_values.items():
             content = value if isinstance(value, bytes) else value.encode()
-            folder = changed(lambda to, file=file, content=content: (to / file).write_bytes(content))
-            yield Case(f"report: {file}, {name}", ("report", folder), EITHER)
+            yield replaced(file, content, f"report: {file}, {name}")
     names = ["predictions.csv", "timeline.csv", "samples.npz"]
     files = [one.relative_to(material.study) for name in names for one in sorted(material.study.rglob(name))[:1]]
     for relative in files:
@@ -508,15 +569,14 @@ def _stored(material: Material, root: Path) -> Iterator[Case]:
             ("a pipe", pipe_instead),
             ("a link to itself", link_instead),
         ):
-            yield Case(f"report: {relative} is {name}", ("report", changed(change)), EITHER)
+            yield changed(change, f"report: {relative} is {name}")
         for name, content in (("empty", b""), ("binary", bytes(range(256)) * 50), ("not UTF-8", b"a,b\n\xff,\xfe\n")):
-            folder = changed(lambda to, relative=relative, content=content: (to / relative).write_bytes(content))
-            yield Case(f"report: {relative} is {name}", ("report", folder), EITHER)
-    for verb in (("probe", "nets"), ("audit",)):
-        folder = changed(lambda to: (to / "config.yaml").write_bytes(hostile.YAML["alias bomb"]))
-        yield Case(f"{' '.join(verb)}: config.yaml is an alias bomb", (*verb, folder), EITHER)
-    folder = changed(lambda to: (to / "config.yaml").write_bytes(hostile.YAML["alias bomb"]))
-    yield Case("run: config.yaml of the folder is an alias bomb", ("run", material.config, "--out", folder), EITHER)
+            yield replaced(relative, content, f"report: {relative} is {name}")
+    bomb = hostile.YAML["alias bomb"]
+    yield replaced("config.yaml", bomb, "probe nets: config.yaml is an alias bomb", lambda to: ("probe", "nets", to))
+    yield replaced("config.yaml", bomb, "audit: config.yaml is an alias bomb", lambda to: ("audit", to))
+    again = "run: config.yaml of the folder is an alias bomb"
+    yield replaced("config.yaml", bomb, again, lambda to: ("run", material.config, "--out", to))
 
 
 def _arrays_and_weights(material: Material, root: Path) -> Iterator[Case]:

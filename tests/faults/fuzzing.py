@@ -105,7 +105,7 @@ class Harness:
         self.begun = time.monotonic()
 
     def one(self, content: bytes) -> None:
-        from einstellung.errors import InputError
+        from einstellung.errors import MOST_CHARACTERS, InputError
 
         self.executions += 1
         before = time.process_time()
@@ -113,8 +113,9 @@ class Harness:
         try:
             self.reader.read(content, self.folder)
         except InputError as error:
-            if "\n" in str(error) or len(str(error)) > 650:
-                self._found("an error of more than one line", str(error)[:200], content)
+            for problem in error.problems:
+                if "\n" in problem or len(problem) > MOST_CHARACTERS:
+                    self._found("an error of more than one short line", problem[:400], content)
         except Hang:
             self._found("hang", f"took {_HANGS_AFTER} s", content)
         except BaseException as error:  # noqa: BLE001 (this is what is looked for)

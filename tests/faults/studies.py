@@ -17,8 +17,11 @@ from pathlib import Path
 
 import yaml
 
+from tests.faults.commands import MOST_BYTES, group_memory
+
 HOOK = Path(__file__).with_name("hook")
 ROOT = Path(__file__).resolve().parents[2]
+_LOOK = 0.1  # seconds between two looks at the memory
 PATIENCE = 600  # seconds for one run, on a machine that does other things, too
 TINY = {
     "name": "tiny",
@@ -35,11 +38,12 @@ TINY = {
 
 @dataclass(frozen=True)
 class Ended:
-    """How a command ended: its exit code (negative: a signal), and what it printed."""
+    """How a command ended: its exit code (negative: a signal), what it printed, and the most memory that one process took."""
 
     code: int
     err: str
     out: str
+    peak: int = 0
 
     @property
     def problems(self) -> list[str]:
@@ -49,6 +53,8 @@ class Ended:
             found.append("a traceback: " + self.err.strip().splitlines()[-1][:200])
         if self.code == 70:
             found.append("an unforeseen error: " + self.err.strip()[:300])
+        if self.peak > MOST_BYTES:
+            found.append(f"{self.peak / 2**30:.2f} GB")
         return found
 
 
@@ -88,14 +94,17 @@ class Study:
             )
 
     def ended(self, process: subprocess.Popen[str], out: Path) -> Ended:
-        try:
-            code = process.wait(PATIENCE)
-        except subprocess.TimeoutExpired:
-            code = 99
+        ends, peak = time.monotonic() + PATIENCE, 0
+        while (code := process.poll()) is None and time.monotonic() < ends:
+            peak = max(peak, group_memory(process.pid))
+            time.sleep(_LOOK)
         end_group(process.pid)
+        if code is None:
+            process.wait()
+            code = 99
         logs = self.scratch / "logs"
         out_text, err = ((logs / f"{out.name}.{kind}").read_text(errors="replace") for kind in ("out", "err"))
-        return Ended(code, err if code != 99 else f"{err}\nit did not end in {PATIENCE} s", out_text)
+        return Ended(code, err if code != 99 else f"{err}\nit did not end in {PATIENCE} s", out_text, peak)
 
     def run(self, out: Path, environment: Mapping[str, str] | None = None, verb: str = "run") -> Ended:
         return self.ended(self.start(out, environment, verb), out)
@@ -114,6 +123,27 @@ class Study:
         for kind in ("timeline.csv", "model.safetensors", "predictions.csv"):
             assert any(name.endswith(kind) for name in agreed), kind
         return agreed
+
+    @property
+    def writes(self) -> int:
+        """How often an untouched run writes into its folder."""
+        return self._effort[0]
+
+    @property
+    def seconds(self) -> float:
+        """How long an untouched run takes."""
+        return self._effort[1]
+
+    @cached_property
+    def _effort(self) -> tuple[int, float]:
+        out, count = self.scratch / "counted", self.scratch / "count-counted"
+        shutil.rmtree(out, ignore_errors=True)
+        count.unlink(missing_ok=True)
+        begun = time.monotonic()
+        done = self.run(out, {"FAULT_BELOW": str(out), "FAULT_COUNT": str(count), "FAULT_KIND": "count"})
+        if done.code:
+            raise RuntimeError(f"the untouched study fails: {done.err}")
+        return count.stat().st_size, time.monotonic() - begun
 
     def differences(self, out: Path) -> list[str]:
         """Files that are not as in the reference, and what was left half-written."""

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
 
 from einstellung.metrics.calibration import Bin, brier_scores, expected_calibration_error, reliability, softmax
 
@@ -66,6 +67,35 @@ def test_a_calibrated_model_is_near_zero_and_an_overconfident_one_is_not():
 
 def test_no_images_no_error():
     assert expected_calibration_error([], []) is None
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(15, 90), st.integers(0, 10**6))
+def test_equal_mass_agrees_with_sorted_pieces(count, seed):
+    """Sort images by confidence, deal them out one after the other, and compare sums instead of means."""
+    draws = np.random.default_rng(seed)
+    confidence = draws.permutation(np.linspace(0.05, 1.0, count))
+    pairs = sorted(zip(confidence.tolist(), (draws.random(count) < 0.6).tolist(), strict=True))
+    smallest, larger = divmod(count, 15)
+    gaps, start = [], 0
+    for number in range(15):
+        piece = pairs[start : start + smallest + (number < larger)]
+        gaps.append(abs(sum(right for _, right in piece) - sum(c for c, _ in piece)))
+        start += len(piece)
+    c, right = zip(*pairs, strict=True)
+    assert expected_calibration_error(c, right, "mass") == pytest.approx(sum(gaps) / count, abs=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 7), st.integers(1, 20), st.integers(0, 10**6))
+def test_brier_agrees_with_its_expansion_and_with_scipy(classes, count, seed):
+    """1 - 2 p_y + sum_c p_c^2, and the squared distance between probabilities and the corner of the simplex."""
+    draws = np.random.default_rng(seed)
+    p, y = softmax(draws.normal(size=(count, classes))), draws.integers(classes, size=count)
+    expanded = [1 - 2 * row[label] + float(np.dot(row, row)) for row, label in zip(p, y, strict=True)]
+    distances = np.diag(cdist(p, np.eye(classes)[y], "sqeuclidean"))
+    np.testing.assert_allclose(brier_scores(p, y), expanded, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(brier_scores(p, y), distances, rtol=1e-12, atol=1e-14)
 
 
 def test_brier_by_hand_and_its_bounds():

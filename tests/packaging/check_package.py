@@ -1,4 +1,7 @@
-"""``make package``: build sdist and wheel into ``dist/``, check both, install the wheel into a fresh environment and use it."""
+"""``make package``: build sdist and wheel into ``dist/``, check both, install the wheel into a fresh environment and use it.
+
+Used are ``score``, ``run`` with its workers and report, and ``demo --help``; then ``score`` again by ``uvx`` and ``pipx run``.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +28,16 @@ for point in entry_points(group="einstellung.diagnoses"):
     point.load()
 print(einstellung.__file__)
 """
+
+_TINY = {
+    "name": "tiny",
+    "stream": {"name": "shapes", "size": 8, "train_per_class": 8, "test_per_class": 2},
+    "cue": {"name": "patch", "size": 2},
+    "backbone": {"name": "mlp", "inputs": 192, "hidden": 8},
+    "training": {"epochs": [1, 2], "batch_size": 8, "threads": 1},
+    "methods": ["scratch_t2", "sgd"],
+    "seeds": [1, 2],
+}
 
 
 def run(*command: object, cwd: Path = ROOT) -> str:
@@ -71,12 +84,33 @@ def tried(wheel: Path, temporary: Path) -> None:
     card = json.loads(run(command, "score", "timeline.csv", "--json", "--out", "report", cwd=home))
     assert card["methods"]["sgd"]["AD"]["mean"] == -2, card["methods"]["sgd"]
     assert (home / "report/report.html").stat().st_size > 10_000
+    assert "history" in run(command, "demo", "--help", cwd=home)
+    (home / "tiny.yaml").write_text(json.dumps(_TINY), encoding="utf-8")  # JSON is YAML
+    card = json.loads(run(command, "run", "tiny.yaml", "--workers", "2", "--json", "--out", "tiny", cwd=home))
+    assert list(card["methods"]) == ["scratch_t2", "sgd"], card["methods"]
+    assert len(list(home.glob("tiny/runs/*/model.safetensors"))) == 4
+    assert (home / "tiny/report.html").stat().st_size > 10_000
+
+
+def tried_without_installing(wheel: Path, temporary: Path) -> None:
+    """``uvx`` and ``pipx run``, as docs/installation.md shows them."""
+    home = temporary / "elsewhere"
+    home.mkdir()
+    (home / "timeline.csv").write_text(timeline_text(), encoding="utf-8")
+    constraints = ROOT / "constraints.txt"
+    uvx = (sys.executable, "-m", "uv", "tool", "run", "--quiet", "--constraints", constraints, "--from", wheel)
+    pipx = (sys.executable, "-m", "pipx", "run", "--pip-args", f"--constraint {constraints}", "--spec", wheel)
+    os.environ |= {f"PIPX_{name}": str(temporary / "pipx" / name) for name in ("HOME", "BIN_DIR", "MAN_DIR")}
+    for name, tool in (("uvx", uvx), ("pipx", pipx)):
+        card = json.loads(run(*tool, "einstellung", "score", "timeline.csv", "--json", "--out", f"by-{name}", cwd=home))
+        assert card["methods"]["sgd"]["AD"]["mean"] == -2, (name, card["methods"]["sgd"])
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         wheel = built(Path(folder))
         tried(wheel, Path(folder))
+        tried_without_installing(wheel, Path(folder))
     print(f"built, checked, installed and used: {wheel.relative_to(ROOT)} and its sdist")
 
 

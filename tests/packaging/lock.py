@@ -19,6 +19,8 @@ ENVIRONMENTS: dict[str, tuple[str, ...]] = {
     "dev": ("--editable", ".[dev]"),
     "browser": ("--requirement", "tests/browser/requirements.txt"),
     "bridges": ("--editable", ".", "--requirement", "tests/bridges_environment/requirements.txt"),
+    "launchers": ("--editable", ".", "--requirement", "tests/launchers_environment/requirements.txt"),
+    "faults": ("--only-binary", ":all:", "--requirement", "tests/faults/requirements.txt"),
     "package": ("--requirement", "tests/packaging/requirements.txt"),
     "docs": ("--editable", ".", "--requirement", "docs/requirements.txt"),
 }

@@ -26,7 +26,9 @@ def older(tmp_path):
 
 
 def test_a_folder_of_an_older_version_is_refused_in_one_line(older):
-    message = "was made by an older version of einstellung; run the study again into a new folder"
+    message = (
+        "was made by an older version of einstellung; choose another --out, or score its timelines: einstellung score "
+    )
     with pytest.raises(InputError, match=message) as caught:
         prepare_study(build_config(SMALL), older.path)
     assert str(older.path) in str(caught.value)

@@ -337,3 +337,75 @@ def test_a_run_is_known_by_what_is_in_the_files_not_by_where_they_lie(tmp_path, 
         config = resolve(build_config(read_config(root / "study.yaml")))
         keys.append([job.key for job in plan(config, build_stream(config))])
     assert keys[0] == keys[1] != keys[2]
+
+
+PHASED = {"ant": "day", "bee": "day", "cat": "dusk", "dog": "dusk", "eel": "night", "fox": "night"}
+
+
+@pytest.fixture
+def phased(tmp_path) -> list[dict[str, object]]:
+    lines: list[dict[str, object]] = []
+    for label, phase in PHASED.items():
+        for split, count in (("train", 10), ("test", 3)):
+            for number in range(count):
+                name = f"{label}/{split}{number}.png"
+                picture(tmp_path / name, seed=len(lines))
+                box = {"top": 2, "left": 3, "height": 4, "width": 5}
+                group = {"group": f"g{number % 2}"} if split == "test" else {}
+                lines.append({"file": name, "label": label, "phase": phase, "split": split, **group, **box})
+    return lines
+
+
+THREE = [
+    {"name": "day"},
+    {"name": "dusk", "shortcut": ["dog"]},
+    {"name": "night", "shortcut": ["eel"], "cue": {"size": 2}},
+]
+
+
+def test_a_table_may_name_any_phases(tmp_path, phased):
+    write_table(tmp_path, phased)
+    stream = folder(PatchCue(size=3), path=str(tmp_path), phases=THREE)
+    assert prove(stream).holds, [check for check in prove(stream).checks if check.passed is False]
+    assert [phase.name for phase in stream.phases] == ["day", "dusk", "night"]
+    assert stream.class_names == ("ant", "bee", "dog", "cat", "eel", "fox")
+    assert len(stream.phase("day").train) == 18  # a tenth is held out in every phase
+    assert len(stream.split("night_group_g0").images) == 4
+    assert stream.cue_of("night") == PatchCue(size=2)
+
+
+def test_a_cue_in_the_images_of_any_phase_is_covered(tmp_path, phased):
+    write_table(tmp_path, phased)
+    stream = folder(PatchCue(), path=str(tmp_path), phases=THREE, cue_in_images=True)
+    assert prove(stream).holds
+    names = {
+        split.name for split in stream.splits if not split.name.startswith("night_group") and split.phase == "night"
+    }
+    assert names == {
+        f"night_{part}" for part in ("all", "shortcut_normal", "shortcut_masked", "nonshortcut_normal", "val")
+    }
+
+
+@pytest.mark.parametrize(
+    ("phases", "message"),
+    [
+        ([*THREE[:2], {"name": "noon", "shortcut": ["eel"]}], "phase is 'night': there are: day, dusk, noon"),
+        ([*THREE, {"name": "noon"}], "names no picture of phase noon"),
+        ([{"name": "day", "classes": ["ant"]}, *THREE[1:]], "says which labels day has; leave it out"),
+        (
+            [THREE[0], {"name": "dusk", "shortcut": ["dgo"]}, THREE[2]],
+            "'dgo', which is not a label of dusk: did you mean 'dog'",
+        ),
+        ([THREE[0], {"name": "dusk", "shortcut": ["cat", "dog"]}, THREE[2]], "holds all classes of dusk"),
+    ],
+)
+def test_phases_that_do_not_fit_the_table_are_one_line(tmp_path, phased, phases, message):
+    write_table(tmp_path, phased)
+    with pytest.raises(InputError, match=message):
+        folder(PatchCue(), path=str(tmp_path), phases=phases)
+
+
+def test_a_phase_of_the_table_beside_t1_and_t2_is_named(tmp_path, phased):
+    write_table(tmp_path, phased)
+    with pytest.raises(InputError, match="phase is 'day': there are: T1, T2"):
+        folder(PatchCue(), path=str(tmp_path), shortcut=("dog",))

@@ -52,11 +52,17 @@ def error_of(tmp_path, *lines, header=HEADER):
         (",1,T2,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'method': is empty"),
         ("sgd,1,T2,2, ,0.5,,", "DIR/log.csv, line 3, column 'split': is empty"),
         ("sgd,1,,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'phase': is empty"),
-        ("sgd,1,0,2,T1_all,0.5,,", "DIR/log.csv, line 3, column 'phase': '0' is not a phase; write T1, T2, ..."),
-        ("sgd,1,phase 2,2,a,0.5,,", "DIR/log.csv, line 3, column 'phase': 'phase 2' is not a phase; write T1, T2, ..."),
+        (
+            "sgd,1,0,2,T1_all,0.5,,",
+            "DIR/log.csv, line 3, column 'phase': '0' is not a phase; write T1, T2, ..., or a name without spaces",
+        ),
+        (
+            "sgd,1,phase 2,2,a,0.5,,",
+            "DIR/log.csv, line 3, column 'phase': 'phase 2' is not a phase; write T1, T2, ..., or a name without spaces",
+        ),
         (
             "sgd,1,T2,1.0,T1_all,0.7,,",
-            "DIR/log.csv, line 3: the same method, seed, phase, epoch and split as DIR/log.csv, line 2 "
+            "DIR/log.csv, line 3: the same method, seed, phase, epoch and split as line 2 "
             "(sgd, seed 1, T2, epoch 1, T1_all)",
         ),
         ("sgd,1,T2,2,T1_all,0.5,,,", "DIR/log.csv, line 3: 9 fields where the header names 8"),
@@ -91,10 +97,7 @@ def test_loss_and_n_may_be_left_out(tmp_path):
 def test_a_column_under_another_name_is_pointed_at(tmp_path):
     message = error_of(tmp_path, GOOD, header="Method,seed,phase,epochs,split,Acc ,loss,n")
     assert message.startswith("DIR/log.csv: columns 'method', 'epoch' and 'acc' are missing (columns found: Method, ")
-    assert message.endswith(
-        "; did you mean 'Method' for 'method', 'epochs' for 'epoch', 'Acc' for 'acc'? "
-        "Use --map Method=method --map epochs=epoch --map Acc=acc"
-    )
+    assert message.endswith("; did you mean --map Method=method --map epochs=epoch --map Acc=acc?")
 
 
 def test_what_others_call_accuracy_is_pointed_at(tmp_path):

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from einstellung.errors import InputError
-from einstellung.timeline import Timeline
+from einstellung.timeline import ImportOptions, Timeline
 from tests.timeline.rows import HEADER, row, write
 
 
@@ -105,3 +105,47 @@ def test_only_refuses_what_no_run_has(tmp_path):
         timeline.only(seeds=[3])
     with pytest.raises(InputError, match="no run is left"):
         timeline.only(methods=["er"], seeds=[1])
+
+
+def named(phases, method="sgd"):
+    rows = [
+        {"method": method, "seed": 1, "phase": phase, "epoch": epoch, "split": "a", "acc": 0.5}
+        for phase in phases
+        for epoch in (0, 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+@pytest.mark.parametrize(
+    ("phases", "order"),
+    [
+        (["T2", "T10", "1"], ("T1", "T2", "T10")),  # by number
+        (["night", "day"], ("night", "day")),  # as they first appear
+        (["T2", "warm-up", "T1"], ("T2", "warm-up", "T1")),  # one other name, and numbers say nothing any more
+    ],
+)
+def test_phases_are_sorted_by_number_or_kept_as_they_appear(phases, order):
+    timeline = Timeline(named(phases))
+    assert timeline.phase_names == timeline.phases("sgd", 1) == order
+
+
+def test_a_run_of_the_last_phase_alone_does_not_move_it_to_the_front():
+    timeline = Timeline(pd.concat([named(["night"], "scratch_t2"), named(["day", "night"])]))
+    assert timeline.phase_names == ("day", "night")
+    assert timeline.only(methods=["scratch_t2"]).phase_names == ("night",)
+    assert timeline.only(methods=["sgd"]).phases("sgd", 1) == ("day", "night")
+
+
+def test_phases_of_any_name_survive_a_file(tmp_path):
+    timeline = Timeline(named(["night", "day"]))
+    path = timeline.write(tmp_path / "timeline.csv")
+    assert Timeline.read(path).phase_names == ("night", "day")
+
+
+def test_a_wide_table_names_phases_where_a_pattern_asks_for_it():
+    wide = pd.DataFrame({"epoch": [1], "day/acc/day_val": [0.5], "night/acc/day_val": [0.4]})
+    options = ImportOptions({"{phase}/acc/{split}": "acc"}, method="sgd", seed=1)
+    timeline = Timeline.from_frame(wide, options)
+    assert timeline.phase_names == ("day", "night")
+    with pytest.raises(InputError, match="no column is recognised"):
+        Timeline.from_frame(wide, ImportOptions(wide=True, method="sgd", seed=1))

@@ -68,7 +68,8 @@ def _test_images(stream: Stream, phase: str) -> ImageSet:
         raise InputError(
             f"the stream '{stream.name}' has no test images of {phase}: one of {', '.join(names)} is needed"
         )
-    return ImageSet.joined(found)
+    whole = [split.images for split in stream.splits if split.name == names[0]]  # of many phases, beside its parts
+    return ImageSet.joined(whole or found)
 
 
 def _dataset(images: ImageSet, train: Any, evaluation: Any) -> Any:

@@ -18,7 +18,7 @@ class _Part(BaseModel):
 
 
 class AlarmRate(_Part):
-    """The share of clean nets with a finding, with its exact 95 % interval."""
+    """The share of clean nets with a finding (or with a suspicion), with its exact 95 % interval."""
 
     value: float
     ci95: tuple[float, float]
@@ -38,6 +38,7 @@ class ErrorRates(_Part):
     """The file; a rate that was not measured yet is None."""
 
     alarm_rate: AlarmRate | None = None
+    suspicion_rate: AlarmRate | None = None
     found: DetectionRate | None = None
 
 
@@ -59,6 +60,21 @@ def describe_alarms(rates: ErrorRates) -> str:
     low, high = rate.ci95
     bounds = f"{percent(low)} to {percent(high)}"
     return f"False-positive rate on {rate.nets} clean networks: {percent(rate.value)} (95 % interval {bounds})."
+
+
+def describe_suspicions(rates: ErrorRates) -> str:
+    """How little a suspicion alone says.
+
+    >>> describe_suspicions(ErrorRates())
+    'How often clean networks are suspected has not been measured yet.'
+    >>> describe_suspicions(ErrorRates(suspicion_rate=AlarmRate(value=0.2, ci95=(0.127, 0.292), nets=100)))
+    'Of 100 clean networks, 20.0 % are suspected as well (95 % interval 12.7 % to 29.2 %).'
+    """
+    if (rate := rates.suspicion_rate) is None:
+        return "How often clean networks are suspected has not been measured yet."
+    low, high = rate.ci95
+    bounds = f"{percent(low)} to {percent(high)}"
+    return f"Of {rate.nets} clean networks, {percent(rate.value)} are suspected as well (95 % interval {bounds})."
 
 
 def describe_detection(rates: ErrorRates) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from einstellung.diagnoses.audit.card import AuditCard
-from einstellung.diagnoses.audit.error_rates import describe_alarms, describe_detection
+from einstellung.diagnoses.audit.error_rates import describe_alarms, describe_detection, describe_suspicions
 from einstellung.diagnoses.wording import listed, percent
 
 #: The class of a verdict's pill; it is a word in any case.
@@ -51,6 +51,7 @@ def conditions(card: AuditCard) -> dict[str, str]:
         "budgets": f"{budgets} of the pixels",
         "random seed": str(card.settings.get("seed", 0)),
         "false-positive rate": describe_alarms(card.error_rates),
+        "suspicions": describe_suspicions(card.error_rates),
         "finds a cue": f"{detection[0].upper()}{detection[1:]}.",
         "baseline": card.baseline or "none",
     }

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from einstellung.diagnoses.audit.card import AuditCard
+from einstellung.diagnoses.audit.cells import PROXY_NOTE, control_cell, flat, interval, plain_box, split_interval
+from einstellung.diagnoses.audit.proxy_tables import proxies_table, proxy_controls_table
 from einstellung.report.notation import DASH, number
 from einstellung.report.tables import Cell, Missing, Table
-from einstellung.results.audit_files import Box, Finding, Interval, ProxyRow
+from einstellung.results.audit_files import Finding
 
 _MOST_WINDOWS = 20
 _TONES = {"localised cue": "bad", "global cue suspected": "warning", "cue suspected": "warning", "cannot tell": "odd"}
-_PROXY = "Every Δ is a proxy: accuracy on images of the class minus accuracy with the named mask, at the stated area."
 
 
 def study_tables(card: AuditCard) -> Mapping[str, Table | Missing]:
@@ -21,6 +22,7 @@ def study_tables(card: AuditCard) -> Mapping[str, Table | Missing]:
         "findings": findings_table(card),
         "controls": controls_table(card),
         "proxies": proxies_table(card),
+        "proxy_controls": proxy_controls_table(card),
         "relative": relative_table(card),
         "data": data_table(card),
     }
@@ -46,7 +48,7 @@ def findings_table(card: AuditCard) -> Table:
                     Cell(number(found.area)),
                     Cell(found.construction),
                     Cell(f"{number(found.delta, signed=True)} proxy"),
-                    Cell(_interval(found.ci95)),
+                    Cell(interval(found.ci95)),
                     Cell(f"{found.beats.count} of 3"),
                     Cell(", ".join(found.found_by) or DASH),
                     accuracy,
@@ -74,7 +76,7 @@ def findings_table(card: AuditCard) -> Table:
         "accuracy",
     )
     note = (
-        f"{_PROXY} box: top, left, height, width in pixels of the stored images{_stored(card)}. "
+        f"{PROXY_NOTE} box: top, left, height, width in pixels of the stored images{_stored(card)}. "
         "A question mark means suspected: the finding does not beat all three controls."
     )
     return Table("Findings and suspicions", note, head, tuple(rows), tuple(values), words=2)
@@ -99,8 +101,8 @@ def controls_table(card: AuditCard) -> Table | Missing:
                     Cell(f"{name}, {place}{'' if certain else '?'}"),
                     Cell(found.name),
                     Cell(number(found.delta, signed=True)),
-                    _control(found.nsc, found.beats.nsc),
-                    _control(found.random, found.beats.random),
+                    control_cell(found.nsc, found.beats.nsc),
+                    control_cell(found.random, found.beats.random),
                     *(Cell(number(found.fillings.get(filling), signed=True)) for filling in fillings),
                     Cell("yes" if found.beats.fillings else "no", tone=None if found.beats.fillings else "warning"),
                     Cell(number(found.pull)),
@@ -114,47 +116,12 @@ def controls_table(card: AuditCard) -> Table | Missing:
         return Missing("controls", "Controls", "nothing was found")
     head = ("model, no.", "class", "Δ", "NSC", "random", *fillings, "fillings agree", "pull", "null", "strength", "p")
     note = (
-        f"{_PROXY} NSC: the same mask on images of other classes; random: masks of equal area elsewhere; then the same "
+        f"{PROXY_NOTE} NSC: the same mask on images of other classes; random: masks of equal area elsewhere; then the same "
         "mask with other fillings. pull: the gain of the class when the region is pasted into images of other classes; "
         "null: the largest gain from a random region; strength: their ratio, and the threshold it must exceed; p: how "
         "often the strongest statistic of a clean network is as large."
     )
     return Table("Controls", note, head, tuple(rows), tuple(values), words=2)
-
-
-def proxies_table(card: AuditCard) -> Table | Missing:
-    rows, values = [], []
-    compared = any(row.sfr_rel is not None for record in card.methods.values() for row in record.proxies)
-    for name, record in card.methods.items():
-        for row in record.proxies:
-            rows.append(
-                (
-                    Cell(name),
-                    Cell(card.class_name(row.label)),
-                    Cell(f"{row.proxy}: {row.method}"),
-                    Cell(number(row.budget, digits=2)),
-                    Cell(number(row.area)),
-                    Cell(f"{number(row.delta, signed=True)} proxy"),
-                    Cell(_interval(row.ci95)),
-                    *([_compared(row)] if compared else []),
-                    Cell(str(row.n)),
-                )
-            )
-            values.append({"model": name, "name": card.class_name(row.label), **_flat(row)})
-    if not rows:
-        return Missing("proxies", "Proxies by class and budget", "no proxy was measured")
-    head = ("model", "class", "proxy", "budget", "area", "Δ", "95 %", *(["SFR_rel"] if compared else []), "images")
-    note = (
-        f"{_PROXY} Masks were fitted on different images from those used for evaluation. budget: the maximum share of "
-        "pixels." + (" SFR_rel: Δ minus Δ of the baseline under the same masks on the same images." if compared else "")
-    )
-    return Table("Proxies by class and budget", note, head, tuple(rows), tuple(values), words=3)
-
-
-def _compared(row: ProxyRow) -> Cell:
-    if row.sfr_rel is None:
-        return Cell(DASH, "no baseline")
-    return Cell(f"{number(row.sfr_rel, signed=True)} {_interval(row.sfr_rel_ci95)} proxy")
 
 
 def relative_table(card: AuditCard) -> Table | Missing:
@@ -170,16 +137,16 @@ def relative_table(card: AuditCard) -> Table | Missing:
                 Cell(number(row.delta, signed=True)),
                 Cell(number(row.delta_baseline, signed=True)),
                 Cell(f"{number(row.sfr_rel, signed=True)} proxy"),
-                Cell(_interval(row.ci95)),
+                Cell(interval(row.ci95)),
                 Cell(str(row.n)),
             )
         )
-        values.append({"name": card.class_name(row.label), **_flat(row)})
+        values.append({"name": card.class_name(row.label), **flat(row)})
     if not rows:
         return Missing("relative", "Relative index", "no baseline was audited, or there is no finding to compare")
     head = ("model", "baseline", "class", "mask", "area", "Δ", "Δ_S", "SFR_rel", "95 %", "images")
     note = (
-        f"{_PROXY} SFR_rel: Δ minus Δ of the baseline under the same masks on the same images; above 0, the model relies "
+        f"{PROXY_NOTE} SFR_rel: Δ minus Δ of the baseline under the same masks on the same images; above 0, the model relies "
         "more on the cue."
     )
     return Table("Relative index (proxy)", note, head, tuple(rows), tuple(values), words=4)
@@ -194,7 +161,7 @@ def data_table(card: AuditCard) -> Table | Missing:
         (
             Cell(card.class_name(row.label)),
             Cell(row.property or "one window"),
-            Cell(_plain_box(row.box)),
+            Cell(plain_box(row.box)),
             Cell(number(row.value)),
             Cell(number(row.null)),
             Cell(number(row.elsewhere)),
@@ -202,7 +169,7 @@ def data_table(card: AuditCard) -> Table | Missing:
         )
         for row in ordered[:_MOST_WINDOWS]
     ]
-    values = [{"name": card.class_name(row.label), **_flat(row)} for row in ordered]
+    values = [{"name": card.class_name(row.label), **flat(row)} for row in ordered]
     left = (
         f" Showing the {_MOST_WINDOWS} most predictive of {len(ordered)}; the CSV file has all."
         if len(ordered) > _MOST_WINDOWS
@@ -219,24 +186,10 @@ def data_table(card: AuditCard) -> Table | Missing:
     return Table("The images alone", note, head, tuple(rows), tuple(values), words=2)
 
 
-def _control(value: float | None, beaten: bool) -> Cell:
-    if value is None:
-        return Cell(DASH, "not measured")
-    return Cell(number(value, signed=True), tone=None if beaten else "warning")
-
-
 def _box(found: Finding) -> str:
     if found.box is None:
         return "moves" if found.moves else (found.component or DASH)
-    return _plain_box(found.box)
-
-
-def _plain_box(box: Box | None) -> str:
-    return DASH if box is None else ", ".join(map(str, box))
-
-
-def _interval(bounds: Interval) -> str:
-    return DASH if bounds is None else f"[{number(bounds[0], signed=True)}, {number(bounds[1], signed=True)}]"
+    return plain_box(found.box)
 
 
 def _numbers(found: Finding) -> dict[str, Any]:
@@ -244,22 +197,11 @@ def _numbers(found: Finding) -> dict[str, Any]:
     flat = found.model_dump(
         mode="json", by_alias=True, exclude={"images", "fillings", "beats", "found_by", "shared_with"}
     )
-    return _split_interval(flat) | {
+    return split_interval(flat) | {
         "found_by": " ".join(found.found_by),
         "shared_with": " ".join(map(str, found.shared_with)),
-        "box": _plain_box(found.box) if found.box else None,
+        "box": plain_box(found.box) if found.box else None,
         **{f"beats_{name}": getattr(found.beats, name) for name in type(found.beats).model_fields},
         **{f"filling_{name}": value for name, value in found.fillings.items()},
         "images": len(found.images),
     }
-
-
-def _flat(row: Any) -> dict[str, Any]:
-    flat = _split_interval(row.model_dump(mode="json", by_alias=True))
-    return flat | ({"box": _plain_box(row.box) if row.box else None} if "box" in flat else {})
-
-
-def _split_interval(flat: dict[str, Any]) -> dict[str, Any]:
-    for name in [key for key in flat if key.endswith("ci95")]:
-        flat[f"{name}_low"], flat[f"{name}_high"] = flat.pop(name) or (None, None)
-    return flat

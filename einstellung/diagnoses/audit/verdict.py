@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from einstellung.diagnoses.audit.card import AuditVerdict
-from einstellung.diagnoses.audit.error_rates import ErrorRates, describe_detection
+from einstellung.diagnoses.audit.error_rates import ErrorRates, describe_detection, describe_suspicions
 from einstellung.diagnoses.wording import percent, points
 from einstellung.results.audit_files import Beats, Finding, ModelAudit
 
@@ -16,6 +16,7 @@ def judge(audit: ModelAudit, rates: ErrorRates) -> AuditVerdict:
         return AuditVerdict(name="cannot tell", sentences=(f"Cannot tell: {audit.cannot_tell}.",))
     said = tuple(describe(found, certain=True) for found in audit.findings)
     said += tuple(describe(found, certain=False) for found in audit.suspicions)
+    said += (describe_suspicions(rates),) if audit.suspicions else ()
     if any(found.kind == "localised" for found in audit.findings):
         return AuditVerdict(name="localised cue", sentences=said)
     if any(found.kind == "global" for found in (*audit.findings, *audit.suspicions)):

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from einstellung.errors import InputError
 from einstellung.timeline import Timeline
 
 UNCONFOUNDED = "unconfounded"
@@ -44,7 +45,10 @@ def has_confounded_tasks(splits: Iterable[str]) -> bool:
 def tasks_of(timeline: Timeline) -> tuple[str, ...]:
     """The tasks by name, from the phases and splits that there are; a task between two others is never left out."""
     numbers = [int(match[1]) for split in timeline.splits if (match := _OF_TASK.fullmatch(split))]
-    numbers += [int(phase[1:]) for run in timeline.runs for phase in timeline.phases(*run)]
+    for phase in timeline.phase_names:
+        if not re.fullmatch(r"T\d+", phase):
+            raise InputError(f"the phase '{phase}' is no confounded task: tasks are T1, T2, ...")
+        numbers.append(int(phase[1:]))
     return tuple(f"T{number}" for number in range(1, max(numbers, default=0) + 1))
 
 

@@ -28,6 +28,7 @@ from einstellung.diagnoses.rigidity.measurements import (
     watched_curve,
     widest_step,
 )
+from einstellung.diagnoses.rigidity.naming import Naming
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule
 from einstellung.diagnoses.rigidity.words import WORDS
 from einstellung.input_words import words_for
@@ -52,12 +53,14 @@ def script() -> str:
     return f'(()=>{{"use strict";{minify(source)}\nglobalThis.createScorer=createScorer;}})();'
 
 
-def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
+def payload(evidence: Evidence, card: RigidityCard, naming: Naming | None = None) -> dict[str, Any]:
     """Everything that ``createScorer`` needs, as plain values for strict JSON; ``card`` is the card of the evidence.
+
+    ``naming``: what T2 and T1 are called in sentences, where the card is about another phase.
 
     Seeds are text, because a seed may be larger than the whole numbers of JavaScript.
     """
-    timeline, facts = evidence.timeline, card.stream_facts
+    timeline = evidence.timeline
     grids: dict[bytes, int] = {}
     twins: dict[tuple[object, ...], int] = {}
     runs = []
@@ -80,12 +83,19 @@ def payload(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
         "seeds": [str(seed) for seed in sorted({seed for _, seed in timeline.runs})],
         "splits": {split: split in KNOWN_SPLITS or meant_split(split) for split in timeline.splits},
         "runs": runs,
-        "t1_classes": facts.t1_classes if facts is not None else None,
+        "t1_classes": _t1_classes(card),
         "failures": list(evidence.failures),
         "words": words_for(evidence.facts).say_data(WORDS),
+        "naming": None if naming is None or naming.is_plain else [naming.pattern, naming.phase, naming.history],
         "error_rates": {str(seeds): rates for seeds, rates in measured_rates()["seeds"].items()},
         "card": card.to_json(),
     }
+
+
+def _t1_classes(card: RigidityCard) -> int | None:
+    if card.phases is not None:
+        return card.phases.records[card.phases.shown].earlier_classes
+    return card.stream_facts.t1_classes if card.stream_facts is not None else None
 
 
 def _settings(timeline: Timeline, card: RigidityCard) -> dict[str, Any]:

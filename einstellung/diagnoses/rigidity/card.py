@@ -11,6 +11,7 @@ from pydantic import Field
 from einstellung.diagnoses.card import Card, CardPart, MethodRecord
 from einstellung.diagnoses.rigidity.floor import Floor
 from einstellung.diagnoses.rigidity.patterns import FEWEST_SEEDS, Certainty, Comparison, Pattern
+from einstellung.diagnoses.rigidity.phase_card import ManyPhases
 from einstellung.diagnoses.rigidity.settings import FinalRule, Margins
 from einstellung.metrics.curves import Smoothing
 from einstellung.metrics.statistics import PairedTest, Summary
@@ -384,7 +385,8 @@ class RigidityCard(Card):
     """The Einstellung Rigidity Index of a timeline, with settings and checks.
 
     ``per_image``, ``attention``, ``corroboration``, ``reported`` and ``stream_facts`` are null where there is no evidence.
-    ``proxy``: why its numbers are proxies; null where the cue is known.
+    ``proxy``: why its numbers are proxies; null where the cue is known. ``phases``: of a stream of more than two phases, every
+    phase with a cue; null with two. The rest of the card is then about one of them, in the role of T2, after all earlier ones.
     """
 
     kind: Literal["rigidity"] = "rigidity"
@@ -405,6 +407,7 @@ class RigidityCard(Card):
     reported: ReportedNumbers | None = None
     stream_facts: StreamFacts | None = None
     proxy: str | None = None
+    phases: ManyPhases | None = None
 
     @property
     def is_compared(self) -> bool:

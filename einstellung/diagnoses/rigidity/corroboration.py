@@ -7,9 +7,10 @@ contrast over at least three seeds excludes 0; there is no other threshold. Inte
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import Literal
+from pathlib import Path
+from typing import Any, Literal
 
 from einstellung.diagnoses.rigidity.card import Corroboration, ProbeLine, RigidityCard, RigidityMethod
 from einstellung.diagnoses.rigidity.contrasts import (
@@ -24,7 +25,15 @@ from einstellung.diagnoses.rigidity.contrasts import (
     turned_by_cue,
 )
 from einstellung.diagnoses.rigidity.probe_rows import probe_rows
-from einstellung.metrics.statistics import Summary
+from einstellung.diagnoses.rigidity.salience import (
+    is_study,
+    is_undecided,
+    placement,
+    salience_command,
+    seeds_command,
+    swept,
+)
+from einstellung.metrics.statistics import Summary, summarise
 from einstellung.results.probe_files import Probed
 from einstellung.results.probe_names import PROBES
 from einstellung.results.run_files import RunFiles
@@ -51,15 +60,21 @@ _MEASURES = {
     "cka": "change of features when the cue is covered (1 - CKA), relative to {baseline}: {value}",
     "calibration": "increase of the Brier score when the cue is covered, relative to {baseline}: {value}",
     "flips": "share of NSC images misclassified because of the cue, relative to {baseline}: {value}",
+    "placement": "gain in accuracy from the cue at another place, relative to {baseline}: {value}",
 }
 
 
-def corroborate(card: RigidityCard, probed: Probed, files: RunFiles) -> Corroboration | None:
-    """A line per compared method and probe; None where nothing was probed and there is nothing to recommend."""
-    lines = (
-        tuple(line for method in card.compared for line in _lines(card, method, probed)) if card.has_baseline else ()
-    )
-    commands = _commands(card, probed, files)
+def corroborate(
+    card: RigidityCard, probed: Probed, files: RunFiles, cue: Mapping[str, Any] | None = None
+) -> Corroboration | None:
+    """A line per compared method and probe; None where nothing was probed and there is nothing to recommend.
+
+    ``cue``: the options of the study's cue, where it plants one.
+    """
+    lines: tuple[ProbeLine, ...] = ()
+    if card.has_baseline:
+        lines = tuple(line for method in card.compared for line in _lines(card, method, probed, files, cue))
+    commands = _commands(card, probed, files, cue)
     if not probed.names and not commands:
         return None
     notes = dict.fromkeys(note for name in probed.names for note in getattr(probed, name).notes)
@@ -75,7 +90,9 @@ def corroborate(card: RigidityCard, probed: Probed, files: RunFiles) -> Corrobor
     )
 
 
-def _lines(card: RigidityCard, method: str, probed: Probed) -> Iterator[ProbeLine]:
+def _lines(
+    card: RigidityCard, method: str, probed: Probed, files: RunFiles, cue: Mapping[str, Any] | None
+) -> Iterator[ProbeLine]:
     record, seeds = card.methods[method], list(card.methods[method].per_seed)
     for probe, value in _values(probed).items():
         summary = contrast(method, card.baseline, seeds, value)
@@ -87,6 +104,27 @@ def _lines(card: RigidityCard, method: str, probed: Probed) -> Iterator[ProbeLin
         )
         speaks, text = _plasticity(record, dormant, rank, card.baseline)
         yield _line(method, "plasticity", speaks, text, dormant)
+    if probed.names and (moved := placement(card, method)) is not None:
+        speaks, why = _reading(record, side_of(moved))
+        yield _line(method, "placement", speaks, f"{_described('placement', moved, card.baseline)}; {why}", moved)
+    if probed.names and files.folder is not None and is_study(files.folder):
+        yield from _salience(record, method, files.folder, cue)
+
+
+def _salience(record: RigidityMethod, method: str, folder: Path, cue: Mapping[str, Any] | None) -> Iterator[ProbeLine]:
+    """The other studies of a sweep over the cue's salience, or the command that makes one."""
+    if (found := swept(folder, method)) is not None:
+        sides = set(found.sides)
+        side: Side = "across" if len(sides) > 1 else next(iter(sides))
+        speaks, why = _reading(record, side)
+        if len(sides) > 1:
+            why = "they are not all on the same side of 0"
+        elif side == "across":
+            why = "all intervals contain 0"
+        nothing = summarise([])
+        yield _line(method, "salience", speaks, f"{found.words()}; {why}", nothing)
+    elif (command := salience_command(folder, cue)) is not None:
+        yield _line(method, "salience", "neither", f"not measured; run: {command}", summarise([]))
 
 
 def _values(probed: Probed) -> dict[str, Value]:
@@ -158,11 +196,24 @@ def _line(method: str, probe: str, speaks: Speaks, text: str, summary: Summary) 
     )
 
 
-def _commands(card: RigidityCard, probed: Probed, files: RunFiles) -> dict[str, str]:
-    """For every ambiguous method the command that runs the missing probes, where there are nets to probe."""
-    missing = [name for name in PROBES if name not in probed.names]
-    if not missing or not card.has_baseline or not files.has_nets:
+def _commands(card: RigidityCard, probed: Probed, files: RunFiles, cue: Mapping[str, Any] | None) -> dict[str, str]:
+    """For every ambiguous method the command to run next: missing probes, then more seeds, then a sweep of the cue's salience."""
+    if not card.has_baseline or not files.has_nets or files.folder is None:
         return {}
-    command = shlex.join(["einstellung", "probe", str(files.folder)])
-    command += "" if len(missing) == len(PROBES) else f" --probes {','.join(missing)}"
-    return {method: command for method in card.compared if card.methods[method].pattern == "ambiguous"}
+    ambiguous = [method for method in card.compared if card.methods[method].pattern == "ambiguous"]
+    missing = [name for name in PROBES if name not in probed.names]
+    if missing:
+        command = shlex.join(["einstellung", "probe", str(files.folder)])
+        command += "" if len(missing) == len(PROBES) else f" --probes {','.join(missing)}"
+        return dict.fromkeys(ambiguous, command)
+    if not is_study(files.folder):
+        return {}
+    found = {}
+    for method in ambiguous:
+        record = card.methods[method]
+        sweep = None if swept(files.folder, method) else salience_command(files.folder, cue)
+        if is_undecided(record, card) or sweep is None:
+            found[method] = seeds_command(files.folder, sorted({seed for _, seed in files.runs}))
+        else:
+            found[method] = sweep
+    return found

@@ -9,6 +9,7 @@ from einstellung.diagnoses.contract import Evidence
 from einstellung.diagnoses.rigidity import browser_data
 from einstellung.diagnoses.rigidity.card import RigidityCard
 from einstellung.diagnoses.rigidity.gallery import make_gallery
+from einstellung.diagnoses.rigidity.naming import Naming
 from einstellung.diagnoses.rigidity.page import BASELINE_FACETS, CARD_FACETS
 from einstellung.diagnoses.rigidity.settings import RigiditySettings
 from einstellung.diagnoses.rigidity.splits import SPLIT_OF
@@ -24,25 +25,29 @@ def page_scripts() -> list[Path | str]:
     return [CHART, browser_data.script(), *sorted(Path(__file__).with_name("page_scripts").glob("*.js"))]
 
 
-def page_data(evidence: Evidence, card: RigidityCard) -> dict[str, Any]:
-    """Plain values, ready for strict JSON."""
-    defaults = RigiditySettings()
+def page_data(evidence: Evidence, card: RigidityCard, naming: Naming | None = None) -> dict[str, Any]:
+    """Plain values, ready for strict JSON; ``naming``: what T2 and T1 are called, where the card is about another phase."""
+    naming, defaults = naming or Naming("T2", "T1"), RigiditySettings()
     return {
-        "payload": browser_data.payload(evidence, card),
+        "payload": browser_data.payload(evidence, card, naming),
         "curves": _curves(evidence),
         "levels": _levels(card),
-        "words": {
-            "facets": {
-                key: {"head": facet.head, "signed": facet.signed, "in_epochs": facet.in_epochs}
-                for key, facet in FACETS.items()
-            },
-            "patterns": {name: pattern.words for name, pattern in PATTERNS.items()},
-            "certainties": CERTAINTIES,
-            "splits": SPLIT_OF,
-            "needs": NEEDS,
-            "relative": RELATIVE,
-            "shown": {"card": CARD_FACETS, "baseline": BASELINE_FACETS},
-        },
+        "words": naming.apply(
+            {
+                "over": "phase 2",
+                "after": "phase 1",
+                "facets": {
+                    key: {"head": facet.head, "signed": facet.signed, "in_epochs": facet.in_epochs}
+                    for key, facet in FACETS.items()
+                },
+                "patterns": {name: pattern.words for name, pattern in PATTERNS.items()},
+                "certainties": CERTAINTIES,
+                "splits": SPLIT_OF,
+                "needs": NEEDS,
+                "relative": RELATIVE,
+                "shown": {"card": CARD_FACETS, "baseline": BASELINE_FACETS},
+            }
+        ),
         "command": _command(evidence, card, defaults),
         "defaults": {
             "tau": defaults.tau,
@@ -89,6 +94,8 @@ def _command(evidence: Evidence, card: RigidityCard, defaults: RigiditySettings)
     words = ["einstellung", "score", evidence.source]
     if card.tau_grid != defaults.tau_grid:
         words += ["--tau-grid", ",".join(f"{tau:g}" for tau in card.tau_grid)]
+    if card.phases is not None:
+        words += ["--phase", card.phases.shown]
     if card.floor.classes is not None:
         words += ["--classes", str(card.floor.classes)]
     return words

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializerFunctionWrapHandler,
+    field_validator,
+    model_serializer,
+)
 
 from einstellung.diagnoses.settings import Grid, Settings
 from einstellung.metrics.curves import TOLERANCE, Smoothing
@@ -86,6 +94,20 @@ class RigiditySettings(Settings):
         description="Number of classes in the head, for chance and the floor of masked accuracies; results of `einstellung "
         "run` record it.",
     )
+
+    phase: str | None = Field(
+        default=None,
+        description="The phase that verdicts, figures and tables are about, in a stream of many.  [default: the last one "
+        "with a cue]",
+    )
+
+    @model_serializer(mode="wrap")
+    def _without_phase(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """``phase`` stands in a configuration only where it was chosen."""
+        found: dict[str, Any] = handler(self)
+        return (
+            found if found.get("phase") is not None else {key: value for key, value in found.items() if key != "phase"}
+        )
 
     @field_validator("tau")
     @classmethod

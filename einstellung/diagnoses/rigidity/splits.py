@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 
 from einstellung.timeline import (
     HABIT_MASK,
@@ -16,6 +17,7 @@ from einstellung.timeline import (
     T1_ALL,
     VAL,
 )
+from einstellung.timeline.split_names import as_second_phase
 
 #: The card's key of an accuracy -> the split that it is measured on.
 SPLIT_OF = {
@@ -45,8 +47,12 @@ GROUP = "T2_group_"
 
 
 def recognises(splits: Iterable[str]) -> bool:
-    """Whether a log was made for the index: it has images with the cue, or the same ones with the cue covered."""
-    return any(split in (SC_PATCH, SC_MASK) for split in splits)
+    """Whether a log was made for the index: it has images with the cue, or the same ones with it covered, of any phase.
+
+    >>> recognises(["night_shortcut_masked"]), recognises(["T1_all", "T2_val"])
+    (True, False)
+    """
+    return any(re.fullmatch(r".+_shortcut_(normal|masked)", split) for split in splits)
 
 
 def describe_split(split: str) -> str | None:
@@ -63,3 +69,31 @@ def describe_split(split: str) -> str | None:
 def split_order(split: str) -> tuple[int, str]:
     """The known splits first, the others by name."""
     return (list(MEANING).index(split) if split in MEANING else len(MEANING), split)
+
+
+def describe_phase_split(split: str, phases: Sequence[str]) -> str | None:
+    """What a split of any phase holds, in words.
+
+    >>> describe_phase_split("T3_all", ["T1", "T3"]), describe_phase_split("night_val", ["night"])
+    ('all T3 test images, as training shows them', 'held out from night training; selects the checkpoint')
+    """
+    phase = _phase_of(split, phases)
+    if phase is None:
+        return None
+    if split == f"{phase}_all":
+        return f"all {phase} test images, as training shows them"
+    words = describe_split(str(as_second_phase(split, phase)))
+    return None if words is None else words.replace("phase 2", phase)
+
+
+def phase_split_order(split: str, phases: Sequence[str]) -> tuple[int, int, str]:
+    """By phase, the known splits first."""
+    phase = _phase_of(split, phases)
+    if phase is None:
+        return (len(phases), 0, split)
+    own = str(as_second_phase(split, phase))
+    return (phases.index(phase), list(MEANING).index(own) if own in MEANING else -1, split)
+
+
+def _phase_of(split: str, phases: Sequence[str]) -> str | None:
+    return max((phase for phase in phases if split.startswith(f"{phase}_")), key=len, default=None)

@@ -93,6 +93,7 @@ NAMES = (
     *_BY_IMAGE,
     *("corroboration", *(f"probe_{probe}" for probe in PROBES)),
     *("attention", "attention_heads", "reported"),
+    *("phases", "phase_habit", "phase_metrics", "phase_matrix"),
 )
 
 

@@ -107,8 +107,7 @@ def default_cues(splits: Iterable[str], width: int) -> tuple[str, ...]:
 
 def phases_of(timeline: Timeline) -> tuple[str, ...]:
     """Every phase that any run has rows of, in order."""
-    found = {phase for run in timeline.runs for phase in timeline.phases(*run)}
-    return tuple(sorted(found, key=lambda phase: int(phase[1:])))
+    return timeline.phase_names
 
 
 def describe_split(split: str, cues: Sequence[str]) -> str | None:

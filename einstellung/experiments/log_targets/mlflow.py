@@ -12,6 +12,7 @@ from typing import Any
 from einstellung.errors import InputError
 from einstellung.experiments.log_targets.contract import LogTarget, Row, moments, step_of
 from einstellung.files import require_writable
+from einstellung.folders import make_folder
 
 _TAG = "einstellung.run"
 # read when MLflow is imported; newer versions open a file store only on request
@@ -32,7 +33,7 @@ class MlflowLog(LogTarget):
 
         store = (self.run.results or self.run.folder) / "mlruns"
         require_writable(store)
-        store.mkdir(parents=True, exist_ok=True)
+        make_folder(store)
         self._client = _mlflow().MlflowClient(tracking_uri=store.absolute().as_uri())
         with FileLock(store / ".lock"):  # workers share the store
             found = self._client.get_experiment_by_name(self.run.study)

@@ -9,6 +9,7 @@ from typing import Any
 
 from einstellung.errors import InputError
 from einstellung.experiments.log_targets.contract import LogTarget, Row, moments, step_of
+from einstellung.folders import make_folder
 
 
 class TensorBoardLog(LogTarget):
@@ -21,6 +22,7 @@ class TensorBoardLog(LogTarget):
     def start(self) -> None:
         place = self.run.folder / "tensorboard"
         shutil.rmtree(place, ignore_errors=True)
+        make_folder(place)
         self._board = _writer()(str(place))
         self._time = 0.0
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from einstellung.errors import InputError
 from einstellung.experiments.log_targets.contract import LogTarget, Row, moments
+from einstellung.folders import make_folder
 
 
 class WandbLog(LogTarget):
@@ -23,7 +24,7 @@ class WandbLog(LogTarget):
     def start(self) -> None:
         wandb = _wandb()
         shutil.rmtree(self.run.folder / "wandb", ignore_errors=True)
-        self.run.folder.mkdir(parents=True, exist_ok=True)
+        make_folder(self.run.folder)
         self._run = wandb.init(
             mode="offline",
             dir=str(self.run.folder),

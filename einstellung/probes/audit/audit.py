@@ -37,7 +37,9 @@ from einstellung.probes.audit.proxies import (
     proxy_rows,
     windows_of,
 )
+from einstellung.probes.audit.proxy_controls import passes_of_controls
 from einstellung.probes.audit.recurrence import recurring_boxes
+from einstellung.probes.audit.refinement import expected_finer, refined
 from einstellung.probes.audit.replacements import replacement_rows
 from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages, TransplantMap, pulls, transplant_map
 from einstellung.probes.audit.windows import Box, grid, overlap, side_of
@@ -197,6 +199,8 @@ class _Search:
         self.draws = np.random.default_rng([settings.seed, len(predicted)])
         self.searched_rows, self.judged_rows = halves(predicted.labels, self.draws)
         self.searched, self.judged = predicted.take(self.searched_rows), predicted.take(self.judged_rows)
+        # draws of their own: what the search finds does not depend on how proxies are controlled
+        self.control_draws = np.random.default_rng([settings.seed, len(predicted), 3])
         height, width = predicted.images.shape[-2:]
         self.sides = sorted({side_of(budget, height, width) for budget in settings.budgets})
         self.windows = grid(height, width, self.sides[-1])
@@ -210,9 +214,13 @@ class _Search:
         """Forward passes by stage; those per image without a formula were measured on nets of eight classes."""
         images, proxies = len(self.predicted), self.settings.proxies
         mapped = min(images / 2, IMAGES_PER_CLASS * len(self.predicted.classes))
-        masked = len(self.settings.budgets) * images / 2
+        _, counts = np.unique(self.judged.labels, return_counts=True)
+        controls = sum(map(passes_of_controls, counts.tolist()))
+        masked = len(self.settings.budgets) * (images / 2 + controls)
         height, width = self.predicted.images.shape[-2:]
-        occluders = len(grid(height, width, self.sides[0]))
+        occluders = len(grid(height, width, self.sides[0])) + expected_finer(
+            height, width, self.sides[0], max(self.settings.budgets)
+        )
         return {
             "search": len(self.windows) * images / 2,
             "occlusion": (occluders * mapped + masked) * ("occlusion" in proxies),
@@ -275,8 +283,9 @@ class _Search:
         if "occlusion" in self.settings.proxies:
             self.progress.begin("occlusion")
             maps = occlusion_maps(self.searched, self.sides[0], self.draws)
-            self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
             seen += windows_of(maps, side)
+            finer = refined(self.searched, maps, self.sides[0], max(self.settings.budgets))
+            self.rows += proxy_rows(self.judged, finer, self.settings.budgets, self.control_draws)
         if "attribution" in self.settings.proxies:
             self.progress.begin("attribution")
             missing = captum_missing()
@@ -286,9 +295,15 @@ class _Search:
                 self.left_out.append(missing)
                 return seen
             for method in ATTRIBUTIONS:
-                maps = attribution_maps(self.searched, method, self.draws)
-                self.rows += proxy_rows(self.judged, maps, self.settings.budgets)
-                seen += windows_of(maps, side)
+                attributed = attribution_maps(self.searched, method, self.draws)
+                if attributed is None:
+                    name = self.predicted.model.name
+                    self.left_out.append(
+                        f"{method} was skipped: gradients of {name} are NaN or infinite for some images"
+                    )
+                    continue
+                self.rows += proxy_rows(self.judged, attributed, self.settings.budgets, self.control_draws)
+                seen += windows_of(attributed, side)
         return seen
 
     def _refined(self, seeds: Sequence[Candidate]) -> list[Candidate]:

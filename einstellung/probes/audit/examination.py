@@ -62,8 +62,12 @@ class Examined:
         return positive(_mean_fall(self.fall) - self.random_fall)
 
     def beats_fillings(self) -> bool:
-        """Whether covering costs the class something with all fillings but one: blur leaves the colour of a large region."""
-        return sum(positive(self.fall[name]) for name in FILLINGS) >= len(FILLINGS) - 1
+        return beats_fillings(self.fall)
+
+
+def beats_fillings(fall: Mapping[str, Doubles]) -> bool:
+    """Whether covering costs the class something with all fillings but one: blur leaves the colour of a large region."""
+    return sum(positive(fall[name]) for name in FILLINGS) >= len(FILLINGS) - 1
 
 
 def _mean_fall(fall: Mapping[str, Doubles]) -> Doubles:

@@ -37,13 +37,21 @@ class AuditedModel:
     on_pass: Callable[[], object] = field(default=lambda: None, compare=False, repr=False)
 
     def logits(self, images: Tensor) -> Tensor:
+        """[N, classes]; outputs of another shape, NaN and infinity are refused for whichever image."""
         self.images_seen += len(images)
         parts = []
         with torch.no_grad():
             for part in images.split(self.batch_size):
                 parts.append(self._checked(logits_of(self.forward(self.prepare(part))), len(part)))
                 self.passed(len(part))
-        return torch.cat(parts).float()
+        found = torch.cat(parts).float()
+        finite = torch.isfinite(found).all(dim=1)
+        if not bool(finite.all()):
+            raise InputError(
+                f"{self.name} returns NaN or infinite logits for {int((~finite).sum())} of {len(images)} images: it cannot be "
+                "audited; check its weights and how its inputs are scaled"
+            )
+        return found
 
     def passed(self, count: float) -> None:
         """So many images went through the net."""
@@ -69,11 +77,9 @@ class AuditedModel:
         return slope is not None and bool(torch.isfinite(slope).all())
 
     def check(self, images: Tensor, labels: Tensor) -> None:
-        """Refuse a model that cannot be audited: wrong output shape, NaN logits, or nondeterministic predictions."""
+        """Refuse a model that cannot be audited: too few outputs, or nondeterministic predictions."""
         some = images[torch.linspace(0, len(images) - 1, min(_CHECKED, len(images))).long()]
         first = self.logits(some)
-        if not bool(torch.isfinite(first).all()):
-            raise InputError(f"{self.name} returns NaN or infinite logits for some images: it cannot be audited")
         if int(labels.max()) >= first.shape[1]:
             raise InputError(
                 f"{self.name} has {first.shape[1]} outputs, but the labels go up to {int(labels.max())}: give the labels in "

@@ -19,6 +19,7 @@ from einstellung.cues import cover
 from einstellung.metrics.proportions import paired_difference_interval
 from einstellung.metrics.statistics import summarise
 from einstellung.probes.audit.model import AuditedModel, Floats
+from einstellung.probes.audit.proxy_controls import controls_of
 from einstellung.probes.audit.transplants import Doubles, Ints, PredictedImages
 from einstellung.probes.audit.windows import Box, grid, mask_of
 from einstellung.results.audit_files import ProxyRow
@@ -32,12 +33,13 @@ ATTRIBUTIONS = tuple(PASSES)
 
 @dataclass(frozen=True)
 class ImportanceMaps:
-    """[classes, H, W] by class, and the maps of single images [N, H, W] with their rows, where they are kept."""
+    """[H, W] by class, and by class the maps of single images [N, H, W] and their rows."""
 
     proxy: str
     method: str
     maps: dict[int, Doubles]
     single: dict[int, Doubles]
+    rows: dict[int, Ints]
 
 
 def some_of_each(labels: Ints, draws: np.random.Generator) -> Ints:
@@ -48,7 +50,8 @@ def some_of_each(labels: Ints, draws: np.random.Generator) -> Ints:
 
 def occlusion_maps(predicted: PredictedImages, side: int, draws: np.random.Generator) -> ImportanceMaps:
     """Slide a grey square over some images: a pixel's importance is the label's mean loss of probability under squares on it."""
-    some = predicted.take(some_of_each(predicted.labels, draws))
+    chosen = some_of_each(predicted.labels, draws)
+    some = predicted.take(chosen)
     height, width = some.images.shape[-2:]
     total, count = np.zeros((len(some), height, width)), np.zeros((height, width))
     rows = np.arange(len(some))
@@ -58,17 +61,19 @@ def occlusion_maps(predicted: PredictedImages, side: int, draws: np.random.Gener
         loss = some.before[rows, some.labels] - some.model.probabilities(hidden)[rows, some.labels]
         total[:, top : top + tall, left : left + wide] += loss[:, None, None]
         count[top : top + tall, left : left + wide] += 1
-    return _by_class("occlusion", "sliding square, mean colour", total / count, some.labels)
+    return _by_class("occlusion", "sliding square, mean colour", total / count, some.labels, chosen)
 
 
-def attribution_maps(predicted: PredictedImages, method: str, draws: np.random.Generator) -> ImportanceMaps:
-    """Absolute attributions of the label's logit, summed over channels (captum)."""
-    some = predicted.take(some_of_each(predicted.labels, draws))
+def attribution_maps(predicted: PredictedImages, method: str, draws: np.random.Generator) -> ImportanceMaps | None:
+    """Absolute attributions of the label's logit, summed over channels (captum); None where gradients are not finite."""
+    chosen = some_of_each(predicted.labels, draws)
+    some = predicted.take(chosen)
     parts = []
     for images, labels in zip(some.images.split(32), np.split(some.labels, range(32, len(some), 32)), strict=True):
         parts.append(_attributed(predicted.model, images, torch.from_numpy(labels), method))
         predicted.model.passed(len(images) * PASSES[method])
-    return _by_class("attribution", method, torch.cat(parts).double().numpy(), some.labels)
+    maps = torch.cat(parts).double().numpy()
+    return _by_class("attribution", method, maps, some.labels, chosen) if np.isfinite(maps).all() else None
 
 
 def _attributed(model: AuditedModel, images: Tensor, labels: Tensor, method: str) -> Tensor:
@@ -98,7 +103,7 @@ def captum_missing() -> str | None:
     return None
 
 
-def _by_class(proxy: str, method: str, maps: Doubles, labels: Ints) -> ImportanceMaps:
+def _by_class(proxy: str, method: str, maps: Doubles, labels: Ints, rows: Ints) -> ImportanceMaps:
     scale = np.abs(maps).sum(axis=(1, 2), keepdims=True)
     shares = np.divide(maps, scale, out=np.zeros_like(maps), where=scale > 0)
     classes = np.unique(labels).tolist()
@@ -107,6 +112,7 @@ def _by_class(proxy: str, method: str, maps: Doubles, labels: Ints) -> Importanc
         method,
         {label: shares[labels == label].mean(axis=0) for label in classes},
         {label: shares[labels == label] for label in classes},
+        {label: rows[labels == label] for label in classes},
     )
 
 
@@ -122,24 +128,20 @@ def mask_within(importance: Doubles, budget: float) -> Tensor:
     return torch.from_numpy(mask.reshape(1, 1, *importance.shape))
 
 
-def proxy_rows(predicted: PredictedImages, found: ImportanceMaps, budgets: Sequence[float]) -> list[ProxyRow]:
-    """Accuracy lost under each class's mask in black, on images that did not make the map."""
+def proxy_rows(
+    predicted: PredictedImages, found: ImportanceMaps, budgets: Sequence[float], draws: np.random.Generator
+) -> list[ProxyRow]:
+    """Accuracy lost under each class's mask in black, on images that did not make the map, with the three controls."""
     rows = []
     for budget in budgets:
         for label, importance in found.maps.items():
-            rows.append(
-                masked_row(predicted, label, mask_within(importance, budget), found.proxy, found.method, budget)
-            )
+            mask = mask_within(importance, budget)
+            own = np.flatnonzero(predicted.labels == label)
+            changed = predicted.images[torch.from_numpy(own)].masked_fill(mask, 0)
+            area = float(mask.float().mean())
+            row = changed_row(predicted, label, own, changed, area, found.proxy, found.method, budget)
+            rows.append(row.model_copy(update=controls_of(predicted, label, mask, draws)))
     return rows
-
-
-def masked_row(
-    predicted: PredictedImages, label: int, mask: Tensor, proxy: str, method: str, budget: float
-) -> ProxyRow:
-    """The effect of one mask, in black."""
-    own = np.flatnonzero(predicted.labels == label)
-    changed = predicted.images[torch.from_numpy(own)].masked_fill(mask, 0)
-    return changed_row(predicted, label, own, changed, float(mask.float().mean()), proxy, method, budget)
 
 
 def changed_row(

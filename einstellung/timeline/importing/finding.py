@@ -8,6 +8,7 @@ from pathlib import Path
 
 from einstellung.errors import InputError
 from einstellung.timeline.importing.mlflow import mlflow_runs
+from einstellung.timeline.importing.mlflow_database import is_database
 
 PARQUET_SUFFIXES = (".parquet", ".pq")
 _TABLES = (".csv", ".tsv", ".json", ".jsonl", ".ndjson", *PARQUET_SUFFIXES)  # of two that are alike, the first is read
@@ -49,7 +50,9 @@ def tool_of(path: Path) -> str | None:
         return MLFLOW
     if ".tfevents." in path.name:
         return TENSORBOARD
-    return WANDB if path.suffix == ".wandb" else None
+    if path.suffix == ".wandb":
+        return WANDB
+    return MLFLOW if is_database(path) else None
 
 
 def _logs_of_folder(folder: Path, format: str | None) -> list[Path]:

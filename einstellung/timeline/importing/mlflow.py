@@ -1,4 +1,4 @@
-"""MLflow's file store (``mlruns``), read without MLflow: a folder per run, a text file per metric and parameter."""
+"""MLflow's stores, read without MLflow: ``mlruns`` has a folder per run, with a text file per metric and parameter."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from einstellung.errors import InputError
 from einstellung.foreign_files import read_text
 from einstellung.timeline.importing.content import MOST_BYTES
 from einstellung.timeline.importing.events import wide_table
+from einstellung.timeline.importing.mlflow_database import database_runs
 from einstellung.timeline.importing.table import RawTable
 from einstellung.timeline.schema import Origin
 from einstellung.yaml_text import parse_yaml
@@ -34,11 +35,11 @@ def _is_run(folder: Path) -> bool:
     return (folder / "meta.yaml").is_file() and (folder / "metrics").is_dir()
 
 
-def read_mlflow(folders: Sequence[Path]) -> RawTable:
-    """The metrics of runs, with their parameters as columns; deleted runs are left out."""
+def read_mlflow(places: Sequence[Path]) -> RawTable:
+    """The metrics of runs, with their parameters as columns, from folders of runs or databases; deleted runs are left out."""
     events: list[tuple[str, str, int, float, float]] = []
     facts: dict[str, dict[str, Any]] = {}
-    for folder in folders:
+    for folder in [place for place in places if place.is_dir()]:
         meta = _meta(folder / "meta.yaml")
         if meta.get("lifecycle_stage", "active") == "deleted":
             continue
@@ -46,9 +47,15 @@ def read_mlflow(folders: Sequence[Path]) -> RawTable:
         name = meta.get("run_name") or facts[str(folder)].get("mlflow.runName")
         facts[str(folder)]["mlflow.runName"] = name
         events += [(str(folder), *event) for event in _metrics(folder / "metrics")]
+    for database in [place for place in places if not place.is_dir()]:
+        for identity, name, own, measured in database_runs(database):
+            run = f"{database}/{identity}"
+            facts[run] = {**own, "mlflow.runName": name}
+            events += [(run, *event) for event in measured]
+    store = str(places[0].parent if places[0].is_dir() else places[0])
     if not events:
-        raise InputError(f"{folders[0].parent}: the MLflow runs hold no metrics")
-    frame = wide_table(events, str(folders[0].parent)).rename(columns={"run": "folder"})
+        raise InputError(f"{store}: the MLflow runs hold no metrics")
+    frame = wide_table(events, store).rename(columns={"run": "folder"})
     runs = list(dict.fromkeys(frame["folder"]))
     of_row = np.array([runs.index(run) for run in frame["folder"]])
     origin = Origin(tuple(runs), of_row, frame["step"].to_numpy(dtype=np.int64), ("step",) * len(runs))

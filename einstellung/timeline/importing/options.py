@@ -22,14 +22,18 @@ FORMATS = ("csv", "tsv", "json", "jsonl", "parquet", "tensorboard", "mlflow", "w
 
 @dataclass(frozen=True)
 class Pattern:
-    """A name with placeholders, such as ``{split}/acc``, and what a column of such a name measures."""
+    """A name with placeholders, such as ``{split}/acc``, and what a column of such a name measures.
+
+    ``any_phase``: whether ``{phase}`` may be any name; otherwise only T1, T2, ...
+    """
 
     source: str
     measure: str
     fixed: Mapping[str, str] = field(default_factory=dict)
+    any_phase: bool = False
 
     def match(self, name: str) -> dict[str, str] | None:
-        found = _expression(self.source).fullmatch(name)
+        found = _expression(self.source, self.any_phase).fullmatch(name)
         return None if found is None else {**found.groupdict(), **self.fixed}
 
 
@@ -75,7 +79,8 @@ class ImportOptions:
         for source, target in self.columns.items():
             if _is_pattern(source, target):
                 *place, measure = target.split("/")
-                yield Pattern(source, measure, dict(zip(("split", "phase"), reversed(place), strict=False)))
+                fixed = dict(zip(("split", "phase"), reversed(place), strict=False))
+                yield Pattern(source, measure, fixed, any_phase=True)
 
     def constants(self) -> dict[str, Any]:
         return {name: value for name in IDENTITY if (value := getattr(self, name)) is not None}
@@ -100,10 +105,11 @@ def _require_target(source: str, target: str) -> None:
         raise InputError(f"{where}: the split is unknown; write {{split}} in the pattern, or SPLIT/{last} after it")
 
 
-def _expression(source: str) -> re.Pattern[str]:
+def _expression(source: str, any_phase: bool) -> re.Pattern[str]:
     parts = re.split(r"{(\w+)}", source)
     seen: set[str] = set()
     expression = ""
+    kinds = {"seed": r"-?[0-9]+", "phase": r"[Tt]?[0-9]+|[^\W\d][^/]*?" if any_phase else r"[Tt]?[0-9]+"}
     for number, part in enumerate(parts):
         if number % 2 == 0:
             expression += re.escape(part)
@@ -111,9 +117,7 @@ def _expression(source: str) -> re.Pattern[str]:
             expression += f"(?P={part})"
         else:
             seen.add(part)
-            expression += (
-                f"(?P<{part}>{r'-?[0-9]+' if part == 'seed' else r'[Tt]?[0-9]+' if part == 'phase' else '.+'})"
-            )
+            expression += f"(?P<{part}>{kinds.get(part, '.+')})"
     return re.compile(expression)
 
 

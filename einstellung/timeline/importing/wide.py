@@ -20,7 +20,7 @@ _SHAPES = (
     *("{{split}}.{word}", "{{split}}_{word}", "{{split}} {word}"),
 )
 USUAL = tuple(Pattern(shape.format(word=word), ours) for shape in _SHAPES for word, ours in _WORDS.items())
-_PHASE_EPOCH = Pattern("{phase}/epoch", "epoch")
+_PHASE_EPOCH = Pattern("{phase}/epoch", "epoch", any_phase=True)
 _CHART = " - "  # W&B's charts export 'RUN - METRIC', with the least and largest value in columns of their own
 _SPREADS = ("__MIN", "__MAX")
 _STEPS = ("step", "_step", "global_step", "trainer/global_step")
@@ -41,8 +41,8 @@ def from_wide(table: RawTable, options: ImportOptions) -> tuple[pd.DataFrame, Or
     metrics = _metrics(frame, options)
     if not any(metric.measure == "acc" for metric in metrics):
         raise InputError(
-            f"{table.origin.name}: no column is recognised as the accuracy of a split (columns found: "
-            f"{_listed(frame.columns)}); name one with --map, such as '{{split}}/acc=acc' or 'val_acc=T2_val/acc'"
+            f"{table.origin.name}: no column is recognised as the accuracy of a split (found: "
+            f"{_listed(frame.columns)}); name one with --map: '{{split}}/acc=acc' or 'val_acc=T2_val/acc'"
         )
     with_accuracy = {(m.split, *sorted(m.facts.items())) for m in metrics if m.measure == "acc"}
     metrics = [metric for metric in metrics if (metric.split, *sorted(metric.facts.items())) in with_accuracy]
@@ -201,10 +201,11 @@ def _tidy(values: pd.DataFrame, origin: Origin) -> tuple[pd.DataFrame, IntArray]
         second = values[again].iloc[0]
         same = (values[[*key, "measure"]] == second[[*key, "measure"]]).all(axis="columns")
         first = values[same].iloc[0]
+        row, before = int(second["row"]), int(first["row"])
         raise InputError(
-            f"{origin.at(int(second['row']))}: a second value of {second['measure']} of {second['split']} at epoch "
-            f"{second['epoch']:g} of {second['phase']} (first: {origin.at(int(first['row']))}); map the metrics you need "
-            "with --map, and steps with --steps-per-epoch"
+            f"{origin.at(row)}: a second value of {second['measure']} of {second['split']} at epoch {second['epoch']:g} of "
+            f"{second['phase']} (first: {origin.and_at(before, row)}); map the metrics you need with --map, and steps with "
+            "--steps-per-epoch"
         )
     number = values.groupby(key, sort=False).ngroup()
     firsts = ~number.duplicated().to_numpy()

@@ -135,6 +135,38 @@ def test_a_suspicion_says_which_control_it_does_not_beat():
     assert judge(model([], [SUSPICION]), RATES).sentences[0].endswith("and other fillings, but not random masks.")
 
 
+def test_what_is_suspected_says_how_often_clean_networks_are():
+    rates = RATES.model_copy(update={"suspicion_rate": AlarmRate(value=0.2, ci95=(0.127, 0.292), nets=100)})
+    words = "Of 100 clean networks, 20.0 % are suspected as well (95 % interval 12.7 % to 29.2 %)."
+    assert judge(model([], [SUSPICION]), rates).sentences[-1] == words
+    assert words not in judge(model([finding()]), rates).sentences
+
+
+def test_controls_of_deletion_maps_have_a_table_of_their_own():
+    fillings = {"black": 0.3, "mean": 0.25, "noise": 0.4, "blur": 0.1, "inpaint": 0.2}
+    plain = model().proxies[0]
+    controlled = plain.model_copy(
+        update={
+            "nsc": 0.02,
+            "random": 0.01,
+            "random_ci95": (-0.05, 0.1),
+            "random_masks": 19,
+            "controlled": 20,
+            "fillings": fillings,
+            "beats": Beats(nsc=True, random=True, fillings=False),
+        }
+    )
+    card = score_audit(audit({"sgd-seed1": model([finding()], proxies=(plain, controlled))}), timeline())
+    tables = study_tables(card)
+    assert len(tables["proxies"].rows) == 2
+    (row,) = tables["proxy_controls"].rows
+    shown = [cell.text for cell in row[4:]]
+    assert shown == ["+0.300 proxy", "+0.020", "+0.010", "[−0.050, +0.100]", "+0.100 to +0.400", "2 of 3"]
+    assert row[8].tone == "warning"
+    assert tables["proxy_controls"].values[0]["filling_blur"] == 0.1
+    assert isinstance(study_tables(score_audit(audit({"sgd-seed1": model()}), timeline()))["proxy_controls"], Missing)
+
+
 def test_rates_that_were_not_measured_are_said_to_be():
     assert "the detection rate has not been measured yet" in judge(model(), ErrorRates()).sentences[0]
     assert error_rates.measured_rates() is not None  # the file that we ship is valid
@@ -182,7 +214,7 @@ def test_tables_say_proxy_with_every_delta_and_keep_full_numbers():
     row = DataWindow(label=3, box=(0, 0, 7, 7), property=None, value=0.9, null=0.1, elsewhere=0.2, alarm=True)
     card = score_audit(audit({"sgd-seed1": model([finding()])}, relative=(relative,), data=(row,)), timeline())
     tables = study_tables(card)
-    assert all(isinstance(table, Table) for table in tables.values())
+    assert all(isinstance(table, Table) for name, table in tables.items() if name != "proxy_controls")
     assert tables["findings"].rows[0][8].text == "+0.352 proxy"
     assert tables["relative"].rows[0][7].text == "+0.300 proxy"
     assert tables["findings"].values[0]["delta"] == 0.352

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shlex
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +12,9 @@ import pytest
 from einstellung.diagnoses.rigidity.answer import overview
 from einstellung.diagnoses.rigidity.corroboration import corroborate
 from einstellung.diagnoses.rigidity.probe_tables import probe_tables
+from einstellung.diagnoses.rigidity.salience import salience_command, seeds_command, swept
 from einstellung.hashes import write_sealed
+from einstellung.metrics.statistics import summarise
 from einstellung.results.probe_files import (
     ALL_OF_T2,
     CalibrationReading,
@@ -24,6 +28,7 @@ from einstellung.results.probe_files import (
     write_probe,
 )
 from einstellung.results.run_files import RunFiles, run_folder
+from einstellung.results.sweep import Sweep, parse_sweeps, write_sweep
 from einstellung.timeline import NSC_PATCHED, SC_MASK, SC_PATCH
 
 from .hand_made import scorecard, seed, typed
@@ -247,3 +252,107 @@ def test_tables_hold_every_reading_over_seeds():
     assert alike["sgd", "features"] == pytest.approx(0.195)
     assert alike["sgd", "stage 1"] == pytest.approx(0.99)
     assert tables["probe_cka"].rows[0][2].text == "–"  # the net after T1: not measured
+
+
+def moved_card(pattern, worth):
+    """The cue at another place is worth so much more to sgd than to scratch, seed by seed."""
+    runs = {
+        "scratch_t2": {str(one): seed(8, 0.7, 0.6, SC_elsewhere=0.65) for one in SEEDS},
+        "sgd": {str(one): seed(4, 0.8, 0.4, SC_elsewhere=0.45 + worth[place]) for place, one in enumerate(SEEDS)},
+    }
+    made = typed(scorecard(runs))
+    record = made.methods["sgd"].model_copy(update={"pattern": pattern})
+    return made.model_copy(update={"methods": {**made.methods, "sgd": record}})
+
+
+@pytest.mark.parametrize(
+    ("worth", "speaks"), [(CERTAIN, "for"), ([-one for one in CERTAIN], "against"), (UNSURE, "neither")]
+)
+def test_the_cue_at_another_place_is_one_line(worth, speaks):
+    lines = corroborate(moved_card("red-flag", worth), Probed(flips=flips(CERTAIN)), RunFiles()).lines
+    (one,) = (line for line in lines if line.probe == "placement")
+    assert one.speaks == speaks
+    assert one.value == pytest.approx(sum(worth) / len(worth))
+    assert one.text.startswith("gain in accuracy from the cue at another place, relative to scratch_t2: ")
+
+
+def of_a_study(folder):
+    files = with_nets(folder)
+    (folder / "config.yaml").write_text("")
+    return files
+
+
+CUE = {"size": 4, "opacity": 1.0, "share": 0.3}
+ALL = {
+    "flips": flips(CERTAIN),
+    "cka": cka(CERTAIN),
+    "calibration": calibration(CERTAIN),
+    "plasticity": plasticity(*LOST),
+}
+
+
+def salience_line(made):
+    return next(line for line in made.lines if line.probe == "salience")
+
+
+def test_after_all_probes_an_ambiguous_verdict_asks_for_seeds_while_an_interval_is_undecided(tmp_path):
+    files = of_a_study(tmp_path)
+    undecided = card("ambiguous")
+    record = undecided.methods["sgd"]
+    wide = record.model_copy(update={"SFR_rel": replace(record.SFR_rel, ci95=(-0.1, 0.1))})
+    undecided = undecided.model_copy(update={"methods": {**undecided.methods, "sgd": wide}})
+    made = corroborate(undecided, Probed(**ALL), files, CUE)
+    run = f"einstellung run {tmp_path}/config.yaml"
+    assert made.next_command == {"sgd": f"{run} --seeds 1,2,3,4,5 --out {tmp_path}"}
+    sweep = f"{run} --sweep cue.opacity=0.25,0.5,1 --out {tmp_path}-opacity"
+    assert salience_line(made).text == f"not measured; run: {sweep}"
+    assert salience_line(made).speaks == "neither"
+    narrow = {name: replace(getattr(record, name), ci95=(0.1, 0.2)) for name in ("PD", "SFR_rel")}
+    narrow["AD"] = replace(record.AD, ci95=(-5.0, -3.0))
+    decided = undecided.model_copy(update={"methods": {**undecided.methods, "sgd": record.model_copy(update=narrow)}})
+    assert corroborate(decided, Probed(**ALL), files, CUE).next_command == {"sgd": sweep}
+    assert corroborate(decided, Probed(**ALL), files, {}).next_command["sgd"].startswith(f"{run} --seeds")
+
+
+def test_the_commands_are_those_that_the_program_takes(tmp_path):
+    for options in (CUE, {"size": 6}):
+        words = shlex.split(salience_command(tmp_path, options))
+        assert parse_sweeps([words[words.index("--sweep") + 1]]) is not None
+    assert salience_command(tmp_path, {"names": "a.txt"}) is None
+    assert seeds_command(tmp_path, list(range(1, 13))).endswith(f"{','.join(map(str, range(1, 25)))} --out {tmp_path}")
+
+
+def swept_studies(root, found):
+    """The stored cards of a sweep over the cue's opacity, with these SFR_rel of sgd."""
+    write_sweep(root, Sweep("cue.opacity", tuple(found)))
+    for value, values in found.items():
+        record = card().to_json()
+        record["methods"]["sgd"]["SFR_rel"] = asdict(summarise(values))
+        folder = root / f"cue.opacity={value}"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "score.json").write_text(json.dumps(record))
+
+
+@pytest.mark.parametrize(
+    ("others", "speaks", "words"),
+    [
+        ((CERTAIN, CERTAIN), "for", "indicates more reliance"),
+        (([-one for one in CERTAIN],) * 2, "against", "indicates less reliance"),
+        ((CERTAIN, UNSURE), "neither", "not all on the same side of 0"),
+        ((UNSURE, UNSURE), "neither", "all intervals contain 0"),
+    ],
+)
+def test_a_sweep_over_the_cues_strength_is_read_from_its_other_studies(tmp_path, others, speaks, words):
+    swept_studies(tmp_path, {0.25: others[0], 0.5: others[1], 1: UNSURE})
+    made = corroborate(card(), Probed(flips=flips(CERTAIN)), of_a_study(tmp_path / "cue.opacity=1"), CUE)
+    one = salience_line(made)
+    assert one.speaks == speaks
+    assert one.text.startswith("SFR_rel at other values of cue.opacity: 0.25: ")
+    assert words in one.text
+
+
+def test_a_damaged_study_of_a_sweep_is_left_out(tmp_path):
+    swept_studies(tmp_path, {0.25: CERTAIN, 0.5: CERTAIN, 1: CERTAIN})
+    (tmp_path / "cue.opacity=0.25" / "score.json").write_text("[]")
+    found = swept(tmp_path / "cue.opacity=1", "sgd")
+    assert list(found.found) == ["0.5"]

@@ -1,5 +1,7 @@
 """Loaded by every Python process of a campaign's study: a fault at the n-th write below a folder, whoever makes it.
 
+:func:`install` does the same in a process that is forked.
+
 ``FAULT_BELOW``: the folder; ``FAULT_COUNT``: a file whose length is the number of writes so far, in all processes together;
 ``FAULT_AT``: at which one; ``FAULT_KIND``: kill-group, kill-self, full (and full it stays), read-only, or count.
 """
@@ -8,16 +10,17 @@ import errno
 import os
 import signal
 import sys
+from collections.abc import Mapping
 
 _EVENTS = {"open", "os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.truncate", "os.link", "os.symlink"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
 
 
-def _install() -> None:
-    below = os.environ.get("FAULT_BELOW")
+def install(settings: Mapping[str, str]) -> None:
+    below = settings.get("FAULT_BELOW")
     if not below:
         return
-    count_file, at, kind = os.environ["FAULT_COUNT"], int(os.environ.get("FAULT_AT", "0")), os.environ["FAULT_KIND"]
+    count_file, at, kind = settings["FAULT_COUNT"], int(settings.get("FAULT_AT", "0")), settings["FAULT_KIND"]
     inside = False
 
     def hook(event: str, arguments: tuple) -> None:
@@ -49,4 +52,4 @@ def _install() -> None:
     sys.addaudithook(hook)
 
 
-_install()
+install(os.environ)

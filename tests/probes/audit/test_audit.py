@@ -5,10 +5,15 @@ import pytest
 import torch
 
 from einstellung.errors import InputError
-from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model
+from einstellung.probes.audit import AuditedModel, AuditSettings, audit_model, proxy_controls
 from einstellung.probes.audit.audit import ALARM_RATE, ROUTES, Null, halves, null_of_clean_nets
+from einstellung.probes.audit.examination import FILLINGS
+from einstellung.probes.audit.proxies import mask_within, occlusion_maps
+from einstellung.probes.audit.proxy_controls import RANDOM_MASKS
+from einstellung.probes.audit.refinement import refined
 from einstellung.probes.audit.relative import relative_rows
-from einstellung.probes.audit.windows import iou
+from einstellung.probes.audit.transplants import PredictedImages
+from einstellung.probes.audit.windows import iou, mask_of
 from tests.probes.audit import toy
 
 NAMES = {label: f"grating {label}" for label in range(toy.CLASSES)}
@@ -109,6 +114,60 @@ def test_relative_to_a_baseline(relying):
     assert alike[0].sfr_rel == 0.0
 
 
+def deletion_rows(audit):
+    return [row for row in audit.proxies if row.proxy != "replacement"]
+
+
+def test_deletion_maps_have_the_three_controls(relying):
+    rows = deletion_rows(relying[0])
+    assert len(rows) == 3 * 2 * toy.CLASSES  # methods, budgets, classes
+    for row in rows:
+        assert row.controlled == row.n == 20
+        assert row.random_masks == RANDOM_MASKS
+        low, high = row.random_ci95
+        assert low <= row.random <= high
+        assert set(row.fillings) == set(FILLINGS)
+        assert row.fillings["black"] == pytest.approx(row.delta)
+        assert row.beats is not None
+    whole = next(  # the other masks leave a part of the patch, which the model needs no more of
+        row
+        for row in rows
+        if row.label == toy.CUE_CLASS and row.budget == 0.05 and row.method == "integrated gradients"
+    )
+    assert whole.beats.count == 3
+    assert whole.nsc <= 0.1
+    assert whole.random_ci95[1] < whole.delta
+    others = [row.beats.count for row in rows if row.label != toy.CUE_CLASS]
+    assert 3 not in others
+    assert all(row.beats is None for row in relying[0].proxies if row.proxy == "replacement")
+
+
+def test_controls_of_proxies_change_no_candidate(monkeypatch):
+    shown, labels, _ = toy.images(per_class=16)
+    audits = []
+    for masks in (RANDOM_MASKS, 2):
+        monkeypatch.setattr(proxy_controls, "RANDOM_MASKS", masks)
+        audits.append(audit_model(toy.model(12.0), shown, labels, NAMES, everything=True))
+    assert audits[0].proxies != audits[1].proxies
+    assert (audits[0].findings, audits[0].suspicions) == (audits[1].findings, audits[1].suspicions)
+
+
+def test_occlusion_goes_from_coarse_to_fine():
+    shown, labels, _ = toy.images()
+    predicted = PredictedImages.of(toy.model(12.0), shown, labels.numpy())
+    coarse = occlusion_maps(predicted, 5, np.random.default_rng(0))
+    fine = refined(predicted, coarse, 5, 0.05)
+    where = mask_of(toy.CUE_BOX, 1, toy.SIDE, toy.SIDE)
+    hit = [
+        float((mask_within(one.maps[toy.CUE_CLASS], 16 / toy.SIDE**2) & where).float().sum()) / 16
+        for one in (coarse, fine)
+    ]
+    assert hit[1] > hit[0]
+    assert hit[1] >= 0.6
+    far = mask_within(coarse.maps[toy.CUE_CLASS], 0.5)[0, 0].logical_not().numpy()
+    assert np.array_equal(fine.maps[toy.CUE_CLASS][far], coarse.maps[toy.CUE_CLASS][far])  # only where it matters
+
+
 def test_no_gradient_leaves_attribution_out():
     shown, labels, _ = toy.images(per_class=16)
 
@@ -134,6 +193,32 @@ def test_models_that_cannot_be_audited_are_refused(forward, words):
     shown, labels, _ = toy.images(per_class=10)
     with pytest.raises(InputError, match=words):
         audit_model(AuditedModel("odd", forward), shown, labels, NAMES)
+
+
+def test_one_image_without_a_finite_output_is_refused_wherever_it_is():
+    shown, labels, _ = toy.images(per_class=10)
+
+    def forward(inputs):
+        odd = (inputs - shown[1] / 255).abs().amax(dim=(1, 2, 3)) < 1e-6  # not among those that are shown twice
+        return torch.where(odd.view(-1, 1), torch.inf, toy.forward(inputs, 12.0))
+
+    with pytest.raises(InputError, match="NaN or infinite logits for 1 of 40 images"):
+        audit_model(AuditedModel("odd", forward), shown, labels, NAMES)
+
+
+def test_gradients_that_are_not_finite_leave_attribution_out():
+    shown, labels, _ = toy.images(per_class=16)
+
+    def forward(inputs):
+        odd = (inputs[:, 0].amax(dim=(1, 2)) > 0.9).float()  # the slope of a root is infinite at 0; the value is not
+        return toy.forward(inputs, 12.0) + (
+            odd * (inputs[:, 0] - inputs[:, 0].detach()).abs().mean(dim=(1, 2))
+        ).sqrt().unsqueeze(1)
+
+    audit = audit_model(AuditedModel("steep", forward), shown, labels, NAMES)
+    assert audit.left_out
+    assert all("steep" in one for one in audit.left_out)
+    assert {row.proxy for row in audit.proxies} == {"occlusion", "replacement"}
 
 
 def test_labels_that_cannot_be_compared_are_refused():

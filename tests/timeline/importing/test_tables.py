@@ -118,7 +118,7 @@ def test_two_values_of_one_moment_are_refused(tmp_path):
     path, table = tmp_path / "wide.csv", wide()
     again = table.iloc[[3]].assign(**{f"{SPLITS[0]}/acc": 0.987})
     pd.concat([table, again]).to_csv(path, index=False)
-    with pytest.raises(InputError, match=r"wide.csv, line 14: a second value of acc .* \(first: .*wide.csv, line 5\)"):
+    with pytest.raises(InputError, match=r"wide.csv, line 14: a second value of acc .* \(first: line 5\)"):
         read(path, wide=True)
     pd.concat([table, table.iloc[[3]]]).to_csv(path, index=False)
     assert_read(read(path, wide=True))  # the same value twice is no contradiction

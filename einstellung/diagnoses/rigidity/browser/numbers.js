@@ -104,8 +104,16 @@ function fromNames(names, value) {
 }
 
 let words = {}; // the sentences come with the data: they are written once, in Python
+let told = (text) => text; // of a phase of many: its own name in the place of T2, and that of its history in the place of T1
 
 /** A sentence with its names and numbers. */
 function say(key, fields = {}) {
-  return words[key].replace(/\{(\w+)\}/g, (_, name) => fields[name]);
+  return told(words[key].replace(/\{(\w+)\}/g, (_, name) => fields[name]));
+}
+
+function namingOf(given) {
+  if (!given) return (text) => text;
+  const [pattern, phase, history] = given;
+  const expression = new RegExp(pattern, "gu");
+  return (text) => text.replace(expression, (_, kept, split, now, before) => kept ?? (before === undefined ? phase : history));
 }

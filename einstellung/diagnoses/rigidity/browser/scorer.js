@@ -15,6 +15,7 @@ function measureRuns(payload, kept, settings, rule, baseline) {
 /** What follows from the timeline alone; `effects`: what single images say of the cue, by method. */
 function scoreTimeline(payload, given, effects) {
   words = payload.words;
+  told = namingOf(payload.naming);
   const kept = chosenRuns(payload, given);
   const settings = parseSettings(given, payload.settings);
   const present = new Set(kept.map((run) => run.method));
@@ -67,21 +68,21 @@ function createScorer(payload) {
   const own = scoreTimeline(payload, {}, effects);
   const checks = card.checks.slice(own.checks.length);
   const warnings = card.warnings.slice(failures.length + own.warnings.length);
-  const asInStudy = ["per_image", "attention", "corroboration"].filter((key) => card[key] !== null);
+  const asInStudy = ["per_image", "attention", "corroboration", "phases"].filter((key) => card[key] !== null);
   asInStudy.push(...checks.map((_, place) => `checks[${own.checks.length + place}]`));
   if (warnings.length) asInStudy.push(`warnings[-${warnings.length}:]`);
   if (card.per_image) asInStudy.push("besides[?@.kind=='pull']");
 
   function score(given) {
     const found = scoreTimeline(payload, given || {}, effects);
-    const { per_image, attention, corroboration, proxy, reported, stream_facts } = card;
+    const { per_image, attention, corroboration, proxy, reported, stream_facts, phases } = card;
     const isLeft = new Set(Object.keys(found.methods));
     const printed = reported && Object.entries(reported.methods).filter(([method]) => isLeft.has(method));
     return {
       ...found,
       checks: [...found.checks, ...checks],
       warnings: [...failures, ...found.warnings, ...warnings],
-      ...{ per_image, attention, corroboration, proxy, stream_facts },
+      ...{ per_image, attention, corroboration, proxy, stream_facts, phases },
       reported: printed && { ...reported, methods: Object.fromEntries(printed) },
     };
   }
@@ -91,7 +92,8 @@ function createScorer(payload) {
     const names = Object.keys(given.methods);
     const isMoved = names.some((name) => /^\d+$/.test(name));
     const order = isMoved ? payload.methods.filter((name) => names.includes(name)) : names;
-    return answerOf(given, new Map(order.map((name) => [name, given.methods[name]])));
+    const [first, ...rest] = answerOf(given, new Map(order.map((name) => [name, given.methods[name]])));
+    return [card.phases ? `In ${card.phases.shown}: ${first}` : first, ...rest];
   }
 
   const { AD, PD, SFR_rel } = settings.margins;

@@ -102,6 +102,7 @@ const PARSERS = {
   final: oneOf("auto", "last", "best-val"),
   margins: null,
   classes: wholeFrom(2),
+  phase: (text, refuse) => refuse("this page is about one phase: choose another with einstellung score"),
 };
 
 /** The settings with what was given in place of the study's own; what is null or missing stays. All problems are reported at once. */

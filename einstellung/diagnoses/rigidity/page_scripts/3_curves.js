@@ -1,9 +1,9 @@
 // Curves over phase 2, smoothed as the settings say, paired by seed where two models are compared.
 function startCurves(page) {
-  const { payload, curves } = page.data;
+  const { payload, curves, words: { over, after } } = page.data;
   const TITLES = {
     SC_patch: "Accuracy with the cue", SC_mask: "Accuracy with the cue covered", delta: "Δ: reliance on the cue", PD: "PD: deficit relative to the baseline",
-    SFR_rel: "SFR_rel: reliance beyond the baseline's", NSC: "Accuracy on the other classes", T1: "Accuracy on phase 1", SC_clean: "Accuracy without the cue",
+    SFR_rel: "SFR_rel: reliance beyond the baseline's", NSC: "Accuracy on the other classes", T1: `Accuracy on ${after}`, SC_clean: "Accuracy without the cue",
     SC_elsewhere: "Accuracy with the cue elsewhere", NSC_patched: "Accuracy on the other classes with the cue added",
   };
   const NEEDS = { delta: ["SC_patch", "SC_mask"], PD: ["SC_patch"], SFR_rel: ["SC_patch", "SC_mask"] };
@@ -14,7 +14,7 @@ function startCurves(page) {
   const box = (label, checked) => element("input", { type: "checkbox", id: label, checked, oninput: () => draw() });
   const bands = box("curve-bands", true), single = box("curve-seeds", false);
   const button = (text, act) => element("button", { type: "button", class: "plain", onclick: act }, text);
-  const chart = createChart(document.getElementById("curves-chart"), { label: "Curves over phase 2" });
+  const chart = createChart(document.getElementById("curves-chart"), { label: `Curves over ${over}` });
   const legend = element("div", { class: "legend" });
   clear(tools).append(
     element("label", {}, "Curve ", select), element("label", {}, bands, "bands"), element("label", {}, single, "individual seeds"),
@@ -82,7 +82,7 @@ function startCurves(page) {
     chart.draw({
       series, signed, zero: signed, margin, bands: bands.checked, single: single.checked, from: 0,
       levels: signed ? [] : page.data.levels.filter((level) => key === "SC_patch"),
-      xLabel: "effective epoch of phase 2",
+      xLabel: `effective epoch of ${over}`,
       threshold: key === "SC_patch" ? { value: settings.tau, text: `τ ${number(settings.tau, 2)}`, label: "Threshold τ", min: 0.01, max: 1, step: 0.01, set: (value) => page.change({ tau: Number(value.toFixed(4)) }) } : null,
     });
     clear(legend).append(...series.map((one) => element("span", {}, element("span", { class: "key" }, keyOf(one.style)), one.name)));
