@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
+from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.registry import suggestion
+from einstellung.streams.phase_plan import PhasePlan, PhaseSettings, read_phases
 
 Parts = Mapping[str, tuple[int, ...]]
 
@@ -59,6 +62,25 @@ def parts_by_name(
                 f"{one if one == 'series' else one + 's'} of '{names[number]}': choose another share"
             )
     return parts
+
+
+Names = tuple[
+    tuple[str, ...], tuple[str, ...], tuple[str, ...]
+]  # of the classes of T1, of T2, and of those with the cue
+
+
+def named_phases(
+    phases: Sequence[PhaseSettings], cue: Cue, parts: Names, usual: Names, names: Sequence[str], prefix: str = "stream."
+) -> tuple[PhasePlan, ...]:
+    """The option ``phases`` of a stream whose classes have names; ``usual``: the parts of the two phases if none are given."""
+    keys = ("t1", "t2", "shortcut")
+    given = [key for key, own, default in zip(keys, parts, usual, strict=True) if own != default]
+    plans = []
+    for plan in read_phases(phases, cue, given, section=prefix):
+        classes, shortcut = (tuple(map(str, some)) for some in (plan.classes, plan.shortcut))
+        class_numbers(f"{plan.place}.classes", classes, names)
+        plans.append(replace(plan, classes=classes, shortcut=shortcut))
+    return tuple(plans)
 
 
 def class_numbers(key: str, given: Sequence[str], names: Sequence[str]) -> tuple[int, ...]:

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
+from torch import Tensor
 
 from einstellung.cues import Cue
 from einstellung.modalities import SERIES
-from einstellung.streams.by_name import describe_repeats, parts_by_name, without_repeats
+from einstellung.streams.by_name import (
+    Names,
+    class_numbers,
+    describe_repeats,
+    named_phases,
+    parts_by_name,
+    without_repeats,
+)
+from einstellung.streams.many_phases import many_phases
+from einstellung.streams.phase_plan import PhaseSettings
 from einstellung.streams.stream import Stream
 from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
@@ -31,41 +43,56 @@ class LabelledSet:
 def series_stream(
     name: str,
     data: LabelledSet,
-    parts: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    parts: Names,
     cue: Cue,
     cover: str,
     *,
     validation: float,
     facts: dict[str, object],
+    prefix: str = "stream.",
+    phases: Sequence[PhaseSettings] | None = None,
+    usual: Names = ((), (), ()),
 ) -> Stream:
-    """The two-phase protocol; ``parts`` names the classes of T1, of T2, and those with the cue."""
+    """The two-phase protocol; ``parts`` names the classes of T1, of T2, and those with the cue. Or any number of ``phases``.
+
+    ``prefix`` stands before the names of options in messages, ``usual`` are the parts unless others are given.
+    """
     train, test = (torch.from_numpy(values)[:, :, None, :] for values in (data.train, data.test))
     kept = without_repeats(train, test)
     train, test = train[kept[0]], test[kept[1]]
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((data.train_labels, data.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(data.names, *parts, train=labels[0], test=labels[1], validation=validation, one=SERIES.one)
-    used = train[torch.isin(labels[0], torch.tensor([*found["t1"], *found["t2"]]))].double()
-    mean, std = used.mean(dim=(0, 2, 3)), used.std(dim=(0, 2, 3), correction=0).clamp(min=1e-6)
     every = list(range(len(data.names)))
-    return two_phase(
-        name,
-        train=LabelledImages(train, labels[0]),
-        test=LabelledImages(test, labels[1]),
-        taxonomy=Taxonomy(every, data.names, data.names),
-        split=Split(found["t1"], found["t2"], found["shortcut"], validation),
-        cue=cue,
-        cover=cover,
-        modality=SERIES,
-        mean=tuple(mean.tolist()),
-        std=tuple(std.tolist()),
-        crop_padding=0,
-        flip=False,
-        uneven_classes=True,
-        facts={
+    settings: dict[str, Any] = {
+        "train": LabelledImages(train, labels[0]),
+        "test": LabelledImages(test, labels[1]),
+        "taxonomy": Taxonomy(every, data.names, data.names),
+        "cover": cover,
+        "modality": SERIES,
+        "crop_padding": 0,
+        "flip": False,
+        "uneven_classes": True,
+        "facts": {
             **facts,
             "series": f"{train.shape[1]} channels of {train.shape[-1]} samples",
             "duplicates": describe_repeats(*kept),
         },
+    }
+    if phases is not None:
+        plans = named_phases(phases, cue, parts, usual, data.names, prefix)
+        used = class_numbers(f"{prefix}phases", [str(one) for plan in plans for one in plan.classes], data.names)
+        return many_phases(name, plans, validation=validation, **settings, **scale(train, labels[0], used))
+    found = parts_by_name(
+        data.names, *parts, train=labels[0], test=labels[1], validation=validation, prefix=prefix, one=SERIES.words.one
     )
+    split = Split(found["t1"], found["t2"], found["shortcut"], validation)
+    used = (*found["t1"], *found["t2"])
+    return two_phase(name, split=split, cue=cue, **settings, **scale(train, labels[0], used))
+
+
+def scale(series: Tensor, labels: Tensor, used: Sequence[int]) -> dict[str, tuple[float, ...]]:
+    """Mean and standard deviation of every channel, over the series of the classes in use."""
+    some = series[torch.isin(labels, torch.tensor(list(used)))].double()
+    mean, std = some.mean(dim=(0, 2, 3)), some.std(dim=(0, 2, 3), correction=0).clamp(min=1e-6)
+    return {"mean": tuple(mean.tolist()), "std": tuple(std.tolist())}

@@ -7,6 +7,7 @@ hard to tell from a triangle, a square from a sine that is cut off: T2 has one o
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +30,7 @@ FORMS: dict[str, Callable[[Floats], Floats]] = {
 }
 FREQUENCIES = (3, 5, 8)  # waves per series
 NAMES = tuple(f"{form} {frequency}" for frequency in FREQUENCIES for form in FORMS)
+USUAL = (NAMES[:8], NAMES[8:], (NAMES[8], NAMES[10]))  # T1, T2, and the cue's classes
 
 
 @streams.register("waves")
@@ -42,12 +44,16 @@ def waves(
     length: int = 64,
     noise: float = 0.5,
     seed: int = 0,
-    t1: tuple[str, ...] = NAMES[:8],
-    t2: tuple[str, ...] = NAMES[8:],
-    shortcut: tuple[str, ...] = (NAMES[8], NAMES[10]),
+    t1: tuple[str, ...] = USUAL[0],
+    t2: tuple[str, ...] = USUAL[1],
+    shortcut: tuple[str, ...] = USUAL[2],
     validation: float = 0.1,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
-    """Synthetic series of twelve classes, no download; ``noise`` is relative to the waves' own height."""
+    """Synthetic series of twelve classes, no download; ``noise`` is relative to the waves' own height.
+
+    ``phases``: any number of phases instead of T1 and T2 (docs/data.md).
+    """
     if train_per_class < 2 or test_per_class < 1:
         raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
     if not 16 <= length <= 4096:
@@ -65,6 +71,8 @@ def waves(
         cue,
         cover,
         validation=validation,
+        phases=phases,
+        usual=USUAL,
         facts={"source": f"drawn from seed {seed}"},
     )
 

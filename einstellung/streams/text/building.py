@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,9 @@ from einstellung.errors import InputError
 from einstellung.modalities import PADDING, TEXTS
 from einstellung.sources.vocabulary import Vocabulary
 from einstellung.sources.wordpiece import WordPieces
-from einstellung.streams.by_name import describe_repeats, parts_by_name, without_repeats
+from einstellung.streams.by_name import Names, describe_repeats, named_phases, parts_by_name, without_repeats
+from einstellung.streams.many_phases import many_phases
+from einstellung.streams.phase_plan import PhaseSettings
 from einstellung.streams.stream import Stream
 from einstellung.streams.two_phase import LabelledImages, Split, Taxonomy, two_phase
 
@@ -74,44 +77,64 @@ class Corpus:
 def text_stream(
     name: str,
     corpus: Corpus,
-    parts: tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]],
+    parts: Names,
     cue: Cue,
     cover: str,
     *,
     room: int,
     validation: float,
     facts: dict[str, object],
+    prefix: str = "stream.",
+    phases: Sequence[PhaseSettings] | None = None,
+    usual: Names = ((), (), ()),
 ) -> Stream:
-    """The two-phase protocol on a corpus; ``parts`` names the classes of T1, of T2, and those with the cue."""
+    """The two-phase protocol; ``parts`` names the classes of T1, of T2, and those with the cue. Or any number of ``phases``.
+
+    ``prefix`` stands before the names of options in messages, ``usual`` are the parts unless others are given.
+    """
     cue = in_vocabulary(cue, corpus.vocabulary)
+    plans = () if phases is None else named_phases(phases, cue, parts, usual, corpus.names, prefix)
+    plans = tuple(
+        replace(plan, cue=in_vocabulary(plan.cue, corpus.vocabulary) if plan.cue is not None else None)
+        for plan in plans
+    )
     train, test = (with_room(tokens, room) for tokens in (corpus.train, corpus.test))
-    train, test = (with_usual_tag(cue, tokens) for tokens in (train, test))
+    for one in (cue, *(plan.cue for plan in plans if plan.cue is not None)):
+        train, test = (with_usual_tag(one, tokens) for tokens in (train, test))
     kept = without_repeats(train, test)
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((corpus.train_labels, corpus.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(corpus.names, *parts, train=labels[0], test=labels[1], validation=validation, one=TEXTS.one)
     every = list(range(len(corpus.names)))
-    return replace(
-        two_phase(
-            name,
-            train=LabelledImages(train[kept[0]], labels[0]),
-            test=LabelledImages(test[kept[1]], labels[1]),
-            taxonomy=Taxonomy(every, corpus.names, corpus.names),
-            split=Split(found["t1"], found["t2"], found["shortcut"], validation),
-            cue=cue,
-            cover=cover,
-            modality=TEXTS,
-            uneven_classes=True,
-            facts={
-                **facts,
-                "text_length": f"{train.shape[-1]} tokens, {room} of them free at each end",
-                "duplicates": describe_repeats(*kept),
-            },
-            **UNSCALED,  # type: ignore[arg-type]
-        ),
-        token_names=token_names(corpus.vocabulary),
-    )
+    settings: dict[str, Any] = {
+        "train": LabelledImages(train[kept[0]], labels[0]),
+        "test": LabelledImages(test[kept[1]], labels[1]),
+        "taxonomy": Taxonomy(every, corpus.names, corpus.names),
+        "cover": cover,
+        "modality": TEXTS,
+        "uneven_classes": True,
+        "facts": {
+            **facts,
+            "text_length": f"{train.shape[-1]} tokens, {room} of them free at each end",
+            "duplicates": describe_repeats(*kept),
+        },
+        **UNSCALED,
+    }
+    if plans:
+        stream = many_phases(name, plans, validation=validation, **settings)
+    else:
+        found = parts_by_name(
+            corpus.names,
+            *parts,
+            train=labels[0],
+            test=labels[1],
+            validation=validation,
+            prefix=prefix,
+            one=TEXTS.words.one,
+        )
+        split = Split(found["t1"], found["t2"], found["shortcut"], validation)
+        stream = two_phase(name, split=split, cue=cue, **settings)
+    return replace(stream, token_names=token_names(corpus.vocabulary))
 
 
 def in_vocabulary(cue: Cue, vocabulary: Tokens) -> Cue:

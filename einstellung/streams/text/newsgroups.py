@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from einstellung.cues import Cue
 from einstellung.modalities import TEXTS
@@ -47,14 +47,17 @@ def newsgroups(
     word_pieces: str = "",
     room: int = 8,
     validation: float = 0.1,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
     """20 Newsgroups in two phases of groups; 'einstellung data check newsgroups' says whether your copy is found.
 
     The vocabulary is that of the training posts of all groups in the stream, or BERT's ``word_pieces`` for the net ``minilm``.
+    ``phases``: any number of phases instead of T1 and T2 (docs/data.md), with a vocabulary of all groups.
     """
     options = TextOptions(length, room, vocabulary, min_count, word_pieces)
     source = load_newsgroups(Path(path).expanduser() if path else None, headers)
-    used = {source.groups.index(group) for group in (*t1, *t2) if group in source.groups}
+    named = (*t1, *t2) if phases is None else source.groups
+    used = {source.groups.index(group) for group in named if group in source.groups}
     words = options.tokens_of(
         text for text, label in zip(source.train.texts, source.train.labels, strict=True) if int(label) in used
     )
@@ -74,6 +77,8 @@ def newsgroups(
         cover,
         room=room,
         validation=validation,
+        phases=phases,
+        usual=(T1, (*SHORTCUT, *OTHERS), SHORTCUT),
         facts={
             "source": f"20 Newsgroups, distribution '{source.distribution}'",
             "vocabulary": options.describe(words, "posts"),

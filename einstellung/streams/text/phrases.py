@@ -7,6 +7,8 @@ without.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,6 +21,7 @@ from einstellung.streams.stream import Stream, holds, streams
 from einstellung.streams.text.building import Corpus, TextOptions, text_stream
 
 TOPICS = tuple(f"topic {letter}" for letter in "abcdefghijkl")
+USUAL = (TOPICS[:8], TOPICS[8:], (TOPICS[8], TOPICS[10]))  # T1, T2, and the cue's topics
 _COMMON, _OWN = 200, 8  # words
 _HEADER = ["from", "the", "editor", "of", "the", "daily", "news"]
 
@@ -35,12 +38,16 @@ def phrases(
     topical: float = 0.12,
     room: int = 8,
     seed: int = 0,
-    t1: tuple[str, ...] = TOPICS[:8],
-    t2: tuple[str, ...] = TOPICS[8:],
-    shortcut: tuple[str, ...] = (TOPICS[8], TOPICS[10]),
+    t1: tuple[str, ...] = USUAL[0],
+    t2: tuple[str, ...] = USUAL[1],
+    shortcut: tuple[str, ...] = USUAL[2],
     validation: float = 0.1,
+    phases: list[dict[str, Any]] | None = None,
 ) -> Stream:
-    """Synthetic texts of twelve topics, no download; ``topical``: the share of words that belong to the topic."""
+    """Synthetic texts of twelve topics, no download; ``topical``: the share of words that belong to the topic.
+
+    ``phases``: any number of phases instead of T1 and T2 (docs/data.md).
+    """
     TextOptions(length, room)
     if train_per_class < 2 or test_per_class < 1:
         raise InputError("stream.train_per_class must be at least 2 and stream.test_per_class at least 1")
@@ -58,6 +65,8 @@ def phrases(
         cover,
         room=room,
         validation=validation,
+        phases=phases,
+        usual=USUAL,
         facts={"source": f"drawn from seed {seed}"},
     )
 
