@@ -22,13 +22,13 @@ function matching(a, b) {
 function suggestion(name, names) {
   const known = [...names].sort(byCodePoint);
   for (const wanted of [name.toLowerCase().replace(/-/g, "_"), name]) {
-    let [best, closest] = [0.6, null];
+    let [best, closest] = [0.6, []];
     for (const other of known) {
       const [a, b] = [Array.from(other), Array.from(wanted)];
       const ratio = (2 * matching(a, b)) / (a.length + b.length);
-      if (ratio >= best) [best, closest] = [ratio, other];
+      if (ratio >= best) [best, closest] = [ratio, ratio > best ? [other] : [...closest, other]];
     }
-    if (closest !== null) return `did you mean '${closest}'?`;
+    if (closest.length) return `did you mean ${closest.slice(-2).map((one) => `'${one}'`).join(" or ")}?`;
   }
   return `there are: ${known.join(", ")}`;
 }
