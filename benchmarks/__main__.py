@@ -35,6 +35,7 @@ VERBS = {
     "launchers": "benchmarks.launchers.scaling",
     "pipeline": "benchmarks.pipeline",
     "memory": "benchmarks.memory",
+    "modalities": "benchmarks.modalities",
     "render": "benchmarks.render",
     "concon-render": "benchmarks.concon_render",
     "score": "benchmarks.score",

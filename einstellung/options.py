@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import is_dataclass
-from typing import Any, Literal, get_origin, get_type_hints
+from dataclasses import field, fields, is_dataclass
+from typing import Any, Literal, TypeVar, get_origin, get_type_hints
 
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
@@ -13,7 +13,24 @@ from einstellung.errors import ProblemList
 from einstellung.registry import suggestion
 from einstellung.visible import quoted
 
+T = TypeVar("T")
+
 _LARGEST = 2**53  # whole numbers beyond it are no longer exact everywhere
+
+
+def internal(default: T) -> T:
+    """A field of a dataclass that no configuration sets."""
+    return field(default=default, repr=False, metadata={"internal": True})
+
+
+def internal_fields(make: Callable[..., Any]) -> set[str]:
+    """The names of the fields that no configuration sets.
+
+    >>> from dataclasses import make_dataclass
+    >>> internal_fields(make_dataclass("Cue", [("size", int, 1), ("away", bool, internal(False))]))
+    {'away'}
+    """
+    return {one.name for one in fields(make) if one.metadata.get("internal")} if is_dataclass(make) else set()
 
 
 def checked_options(
@@ -33,7 +50,8 @@ def checked_options(
     Traceback (most recent call last):
     einstellung.errors.InputError: backbone.width is 'wide': input should be a valid integer
     """
-    parameters = {name: value for name, value in inspect.signature(make).parameters.items() if name not in taken}
+    not_options = {*taken, *internal_fields(make)}
+    parameters = {name: value for name, value in inspect.signature(make).parameters.items() if name not in not_options}
     known = list(parameters)
     # of a dataclass: every field's type is looked up in the module that declares it
     hints = get_type_hints(make.__init__ if inspect.isclass(make) and not is_dataclass(make) else make)

@@ -7,20 +7,23 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from einstellung.api import own_inputs
 from einstellung.api.batches import PhaseImages, SplitImages
 from einstellung.api.inputs import class_names, class_numbers, read_labelled
-from einstellung.cues import Cue, covers, cues
+from einstellung.cues import Cue, cues, cues_for
 from einstellung.errors import InputError
 from einstellung.experiments.plugins import load_plugins
 from einstellung.files import require_writable
-from einstellung.options import checked_options
+from einstellung.modalities import IMAGES, TEXTS, Modality
+from einstellung.options import checked_options, internal_fields
 from einstellung.results.config import PluginConfig, merged
 from einstellung.results.folder import ResultsFolder
 from einstellung.streams import Presentation, Proof, Stream, prove
 from einstellung.streams.arrays import ArraySource, array_stream
 from einstellung.streams.colours import Colour
+from einstellung.streams.own_inputs import InputSource, own_stream
 from einstellung.streams.two_phase import LabelledImages
 from einstellung.timeline import SC_MASK
 
@@ -40,11 +43,9 @@ class TwoPhaseData:
     floats, normalised by ``stream.mean`` and ``stream.std``. ``proof`` holds the checks that the data passed.
     """
 
-    _baseline: ClassVar[str] = "scratch_t2"
-
     stream: Stream
     proof: Proof
-    source: ArraySource
+    source: ArraySource | InputSource
     options: Mapping[str, Any]
     plugins: tuple[PluginConfig, ...] = ()
     study_cue: Cue | None = None  # that phases may change; the stream's own where there are two phases
@@ -86,14 +87,15 @@ class TwoPhaseData:
     ) -> Result:
         """Train our learners on these data and return the result. ``settings`` are those of a configuration.
 
-        ``methods``: by default plain fine-tuning and the baseline, new nets for T2 (or for every phase of a list).
+        ``methods``: by default plain fine-tuning and the baseline, a new net for T2 (for every phase, where there are more).
 
         A copy of the images is kept in the results folder, so that a study can be resumed; other data are refused there.
         """
         from einstellung.api.results import Result
         from einstellung.api.studies import run
 
-        config = {"methods": list(methods or (self._baseline, "sgd")), "seeds": list(seeds), **settings}
+        baseline = "scratch_t2" if len(self.stream.phases) == 2 else "scratch"
+        config = {"methods": list(methods or (baseline, "sgd")), "seeds": list(seeds), **settings}
         found = run(config, out=out, workers=workers, on_progress=on_progress, stream=self)
         assert isinstance(found, Result)
         return found
@@ -105,7 +107,7 @@ class TwoPhaseData:
         results.check_usable()
         require_writable(results.path)
         file, is_new = results.data_file, not results.data_file.exists()
-        if not is_new and ArraySource.read(file).content != self.source.content:
+        if not is_new and type(self.source).read(file).content != self.source.content:
             raise InputError(f"{results.path} holds a study of other data; choose another out, or delete that folder")
         folder_is_new = not results.path.exists()
         if is_new:
@@ -123,7 +125,12 @@ class TwoPhaseData:
             if key in values and values[key] is not None and values[key] != self.options.get(key):
                 raise InputError(f"{key} belongs to the data: give it to two_phase(), not to run()")
         path = str(results.data_file.absolute())
-        stream = {"name": "arrays", "path": path, "input_size": self.stream.input_size, **self.options["stream"]}
+        stream = {
+            "name": self.stream.name,
+            "path": path,
+            "input_size": self.stream.input_size,
+            **self.options["stream"],
+        }
         planted = {"cue": _cue_setting(self.study_cue or self.stream.planted_cue), "cover": self.stream.cover}
         plugins = [plugin.model_dump() for plugin in self.plugins]
         together = merged(dict(values), {"stream": stream, **planted})
@@ -134,7 +141,8 @@ class TwoPhaseData:
         return Presentation(self.stream)
 
     def __repr__(self) -> str:
-        sizes = ", ".join(f"{name} {len(images)} training images" for name, images in self.train.items())
+        many = self.stream.modality.words.many
+        sizes = ", ".join(f"{name} {len(images)} training {many}" for name, images in self.train.items())
         checks = f"{sum(check.passed is True for check in self.proof.checks)} of {len(self.proof.checks)} checks passed"
         return f"<{type(self).__name__}: {len(self.class_names)} classes; {sizes}; {self.stream.cue!r}; {checks}>"
 
@@ -146,8 +154,9 @@ def two_phase(
     t1: Classes,
     t2: Classes,
     shortcut: Classes,
-    cue: Cue | str | Mapping[str, Any] = "patch",
-    cover: str = "black",
+    modality: str = "image",
+    cue: Cue | str | Mapping[str, Any] | None = None,
+    cover: str | None = None,
     names: Sequence[str] | None = None,
     validation: float = 0.1,
     mean: Sequence[float] | None = None,
@@ -155,25 +164,50 @@ def two_phase(
     crop_padding: int | None = None,
     flip: bool = True,
     input_size: int | None = None,
+    length: int = 128,
+    vocabulary: int = 20_000,
+    min_count: int = 2,
+    room: int = 8,
     plugins: Sequence[AnyPath] = (),
 ) -> TwoPhaseData:
-    """Two phases from your own labelled images, with a cue planted in the second.
+    """Two phases from your own labelled images, texts or series, with a cue planted in the second.
 
     ``train`` and ``test``: (images, labels) as tensors or arrays, a data set of (image, label) pairs such as torchvision's, or a
     Hugging Face data set. ``t1`` and ``t2``: the classes of each phase, by name or number; ``shortcut``: the classes of T2 whose
     images get the cue. ``cue``: a :class:`Cue`, a name, or a dict of its options (``{"size": 6, "share": 0.8}``). ``cover``: what
-    covers it. ``names``: of the classes, by number.
+    covers it (defaults: ``patch`` and ``black``). ``names``: of the classes, by number.
 
     ``validation``: the share of T2's training images that is held out. ``mean`` and ``std`` normalise inputs (default: those of
     the training images); ``crop_padding`` and ``flip`` are the augmentation in training; ``input_size``: the side to which images
     are enlarged. ``plugins``: files that register a cue or a cover of your own.
 
+    ``modality="series"``: arrays [N, samples] or [N, channels, samples] in place of images. ``modality="text"``: strings, encoded
+    by the ``vocabulary`` most frequent words of the training texts that occur ``min_count`` times, ``length`` tokens a text; or
+    token numbers [N, tokens] with 0 for padding, 1 for an unknown word, and words from 16. ``room``: free places at each end.
+
     The data are checked before they are returned: phases share no class and no image, the cue is where it should be, and its
     cover hides it completely.
     """
+    kind = own_inputs.known_modality(modality)
     found = load_plugins(PluginConfig(file=str(Path(file).absolute())) for file in plugins)
+    cue, cover = _cue(kind.default_cue if cue is None else cue, kind), own_inputs.suitable_cover(cover, kind)
+    if kind is not IMAGES:
+        own_inputs.refuse(kind, mean=mean, std=std, crop_padding=crop_padding, input_size=input_size)
+        inputs = own_inputs.input_source(
+            train, test, modality, names, length=length, vocabulary=vocabulary, min_count=min_count
+        )
+        parts_by_name = {
+            key: class_names(key, given, inputs.names)
+            for key, given in (("t1", t1), ("t2", t2), ("shortcut", shortcut))
+        }
+        chosen: dict[str, Any] = {
+            **parts_by_name,
+            "validation": validation,
+            **({"room": room} if kind is TEXTS else {}),
+        }
+        stream = own_stream(kind, inputs, cue, cover, prefix="", **chosen)
+        return TwoPhaseData(stream, _proved(stream), inputs, {"stream": chosen}, found)
     source = _source(train, test, names)
-    covers[cover]
     options: dict[str, Any] = {
         **{
             key: class_names(key, given, source.names)
@@ -185,14 +219,12 @@ def two_phase(
         "mean": _colour("mean", mean),
         "std": _colour("std", std),
     }
-    stream = replace(array_stream(source, _cue(cue), cover, **options), input_size=input_size)
+    stream = replace(array_stream(source, cue, cover, **options), input_size=input_size)
     return TwoPhaseData(stream, _proved(stream), source, {"stream": options}, found)
 
 
 class PhasedData(TwoPhaseData):
     """Any number of phases, some of them with a cue; like :class:`TwoPhaseData`, with a data set in ``train`` for each."""
-
-    _baseline: ClassVar[str] = "scratch"
 
     @property
     def covered(self) -> SplitImages:
@@ -224,7 +256,7 @@ def phases(
     """
     found = load_plugins(PluginConfig(file=str(Path(file).absolute())) for file in plugins)
     source = _source(train, test, names)
-    covers[cover]
+    cover = own_inputs.suitable_cover(cover, IMAGES)
     options: dict[str, Any] = {
         "phases": [_named(one, number, source.names) for number, one in enumerate(phases)],
         "validation": validation,
@@ -262,12 +294,14 @@ def _proved(stream: Stream) -> Proof:
     return proof
 
 
-def _cue(given: Cue | str | Mapping[str, Any]) -> Cue:
+def _cue(given: Cue | str | Mapping[str, Any], kind: Modality = IMAGES) -> Cue:
     if isinstance(given, str):
         given = {"name": given}
     if isinstance(given, Mapping):
         options = dict(given)
-        make = cues[str(options.pop("name", "patch"))]
+        name = str(options.pop("name", kind.default_cue))
+        make = cues[name]
+        own_inputs.require_suitable("cue", name, cues_for(kind.name), kind)
         return make(**checked_options(make, "cue", options))
     missing = [name for name in ("share", "paint", "region", "elsewhere") if not hasattr(given, name)]
     if missing:
@@ -283,7 +317,8 @@ def _cue_setting(cue: Cue) -> dict[str, Any]:
             f"worker processes cannot rebuild the cue {type(cue).__name__}: register it as a dataclass in a file "
             "(@cues.register) and give two_phase(..., plugins=[file], cue=name)"
         )
-    return {"name": name, **asdict(cue)}
+    hidden = internal_fields(type(cue))
+    return {"name": name, **{key: value for key, value in asdict(cue).items() if key not in hidden}}
 
 
 def _colour(key: str, given: Sequence[float] | None) -> Colour | None:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.input_words import IMAGE_WORDS, InputWords
 from einstellung.registry import suggestion
 from einstellung.streams.pixels import as_pixels
 
@@ -34,24 +35,30 @@ def read_labelled(source: Any, what: str) -> Labelled:
     """
     if isinstance(source, Labelled):
         return source
-    if isinstance(source, tuple | list) and len(source) == 2 and not _is_pair(source[0]):
-        images, labels, names = source[0], source[1], None
-    elif isinstance(getattr(source, "features", None), Mapping) and hasattr(source, "column_names"):
-        images, labels, names = _of_hugging_face(source, what)
-    elif hasattr(source, "__len__") and hasattr(source, "__getitem__"):
-        images, labels, names = _of_data_set(source, what)
-    else:
-        raise InputError(
-            f"{what} is a {type(source).__name__}: give (images, labels), a data set of (image, label) pairs, or a Hugging Face "
-            "data set"
-        )
+    images, labels, names = split_source(source, what, _IMAGE_COLUMNS, IMAGE_WORDS)
     pixels = as_pixels(_stacked(images, what), f"images of {what}")
-    given = _plain_labels(labels, what)
+    given = plain_labels(labels, what, IMAGE_WORDS)
     if len(given) != len(pixels):
         raise InputError(f"{what} has {len(pixels)} images and {len(given)} labels")
     if not given:
         raise InputError(f"{what} holds no images")
     return Labelled(pixels.expand(-1, 3, -1, -1).contiguous(), given, names)
+
+
+def split_source(
+    source: Any, what: str, columns: Sequence[str], words: InputWords
+) -> tuple[Any, Any, tuple[str, ...] | None]:
+    """Inputs, labels, and the names of the classes where the source knows them; ``columns``: usual names of the inputs'."""
+    if isinstance(source, tuple | list) and len(source) == 2 and not _is_pair(source[0]):
+        return source[0], source[1], None
+    if isinstance(getattr(source, "features", None), Mapping) and hasattr(source, "column_names"):
+        return _of_hugging_face(source, what, columns, words)
+    if hasattr(source, "__len__") and hasattr(source, "__getitem__"):
+        return _of_data_set(source, what, words)
+    raise InputError(
+        f"{what} is a {type(source).__name__}: give ({words.many}, labels), a data set of ({words.one}, label) pairs, or a "
+        "Hugging Face data set"
+    )
 
 
 def class_numbers(
@@ -104,9 +111,11 @@ def _is_pair(first: Any) -> bool:
     return isinstance(first, tuple) and len(first) == 2
 
 
-def _of_hugging_face(source: Any, what: str) -> tuple[Any, Any, tuple[str, ...] | None]:
+def _of_hugging_face(
+    source: Any, what: str, columns: Sequence[str], words: InputWords
+) -> tuple[Any, Any, tuple[str, ...] | None]:
     features = source.features
-    image = _column(features, "Image", _IMAGE_COLUMNS, what, "images")
+    image = _column(features, "Image" if words == IMAGE_WORDS else "", columns, what, words.many)
     label = _column(features, "ClassLabel", _LABEL_COLUMNS, what, "labels")
     names = getattr(features[label], "names", None)
     rows = [source[number] for number in range(len(source))]
@@ -123,18 +132,24 @@ def _column(features: Mapping[str, Any], kind: str, usual: Sequence[str], what: 
     )
 
 
-def _of_data_set(source: Any, what: str) -> tuple[Any, Any, tuple[str, ...] | None]:
+def _of_data_set(source: Any, what: str, words: InputWords) -> tuple[Any, Any, tuple[str, ...] | None]:
     images, labels = [], []
     for number in range(len(source)):
         item = source[number]
         if not isinstance(item, tuple | list) or len(item) < 2:
-            raise InputError(f"{what}[{number}] is a {type(item).__name__}: give pairs of an image and a label")
+            raise InputError(
+                f"{what}[{number}] is a {type(item).__name__}: give pairs of {_article(words.one)} and a label"
+            )
         images.append(item[0])
         labels.append(item[1])
     names = getattr(source, "classes", None)
     if not isinstance(names, Sequence) or isinstance(names, str):
         return images, labels, None
     return images, labels, tuple(map(str, names))
+
+
+def _article(noun: str) -> str:
+    return f"an {noun}" if noun[0] in "aeiou" else f"a {noun}"
 
 
 def _stacked(images: Any, what: str) -> Any:
@@ -161,13 +176,14 @@ def _array(image: Any) -> Any:
     return np.asarray(image)
 
 
-def _plain_labels(labels: Any, what: str) -> list[int | str]:
+def plain_labels(labels: Any, what: str, words: InputWords) -> list[int | str]:
+    """Labels as numbers or names."""
     if isinstance(labels, Tensor):
         labels = labels.detach().cpu().numpy()
     array = np.asarray([one.item() if isinstance(one, Tensor) else one for one in labels])
     if array.ndim != 1 or array.dtype.kind not in "iuU":
         raise InputError(
-            f"labels of {what} are {array.dtype} {list(array.shape)}: give one class number or name an image"
+            f"labels of {what} are {array.dtype} {list(array.shape)}: give one class number or name {_article(words.one)}"
         )
     if array.dtype.kind in "iu" and len(array) and int(array.min()) < 0:
         raise InputError(f"labels of {what} are negative: give class numbers from 0")

@@ -3,8 +3,8 @@
 Its features are the mean of all tokens, before the normalisation to length 1 that sentence-transformers adds. The net takes the
 token numbers of :class:`einstellung.sources.wordpiece.WordPieces` and puts [CLS] and [SEP] around every text itself:
 
-    number            0      1      2        3 .. 15                   16 + n
-    BERT's id         [PAD]  [UNK]  [MASK]   [unused0] .. [unused12]   n
+    number            0      1      2 .. 15                    16 + n
+    BERT's id         [PAD]  [UNK]  [unused0] .. [unused13]    n
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from einstellung.backbones.tokens import FIRST_WORD, PADDING, MaskedAttention, e
 from einstellung.backbones.weights import load_weights
 from einstellung.errors import InputError
 
-UNK, CLS, SEP, MASK = 100, 101, 102, 103  # BERT's ids
+UNK, CLS, SEP = 100, 101, 102  # BERT's ids
 _EPSILON = 1e-12
 
 
@@ -68,8 +68,8 @@ class MiniLM(nn.Module):
                 raise InputError(f"backbone.{name} is {number}: it must be at least 1")
         if dim % heads:
             raise InputError(f"backbone.dim {dim} is not a multiple of backbone.heads {heads}")
-        if vocabulary <= MASK:
-            raise InputError(f"backbone.vocabulary is {vocabulary}: BERT's special tokens need {MASK + 1}")
+        if vocabulary <= SEP:
+            raise InputError(f"backbone.vocabulary is {vocabulary}: BERT's special tokens need {SEP + 1}")
         if length < 3:
             raise InputError(f"backbone.length is {length}: it must be at least 3")
         self.word = nn.Embedding(vocabulary, dim, padding_idx=PADDING)
@@ -94,10 +94,10 @@ class MiniLM(nn.Module):
         """BERT's ids [N, T + 2] of token numbers [N, T], with [CLS] before and [SEP] after each text.
 
         >>> MiniLM(2, dim=8, depth=1, heads=2, hidden=16, vocabulary=200).ids(torch.tensor([[1, 2, 121, 0]]))
-        tensor([[101, 100, 103, 105, 102,   0]])
+        tensor([[101, 100,   1, 105, 102,   0]])
         """
         x = x.long()
-        special = torch.where(x > 2, x - 2, torch.where(x == 2, MASK, x * UNK))  # 3 and above: [unused0] and so on
+        special = torch.where(x > 1, x - 1, x * UNK)  # 2 and above: [unused0] and so on
         ids = torch.where(x < FIRST_WORD, special, x - FIRST_WORD)
         places = torch.arange(1, x.shape[1] + 3, device=x.device)
         last = ((x != PADDING) * places[:-2]).amax(dim=1, keepdim=True)  # counted from 1, 0 in a text without tokens

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from einstellung.cli.parameters import PATH
+from einstellung.input_words import words_for
 from einstellung.visible import escaped_json, visible
 
 if TYPE_CHECKING:
@@ -50,12 +51,13 @@ def show_scored(scored: Scored, as_json: bool, page: Path | None) -> None:
 
     console = Console()
     card = scored.card.baseline_first()
-    print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings)
+    words = words_for(scored.evidence.facts)
+    print_overview(console, scored.diagnosis.overview(card), card.checks, card.warnings, words)
     if page is not None:
         echo(f"\nreport: {page}")
     for other in scored.companions:
         echo()
-        print_overview(console, other.diagnosis.overview(other.card))
+        print_overview(console, other.diagnosis.overview(other.card), inputs=words)
 
 
 def show_family(family: ReportedFamily, as_json: bool) -> None:

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeVar
+from typing import ClassVar
 
 import torch
 from torch import Tensor
 
 from einstellung.cues.planted import cues
-from einstellung.cues.spans import SpanCue, displaced, span
+from einstellung.cues.spans import SpanCue, span
 from einstellung.errors import InputError
-
-C = TypeVar("C", bound="_SeriesCue")
 
 
 @dataclass(frozen=True)
 class _SeriesCue(SpanCue):
-    """A change of ``size`` neighbouring samples in all channels. ``away``: on the opposite side of its place."""
+    """A change of ``size`` neighbouring samples in all channels."""
 
     modality: ClassVar[str] = "series"
-    away: bool = False
-
-    def first(self, index: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
-        usual = super().first(index, width, generator)
-        return displaced(usual, self.size, width) if self.away else usual
 
     def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
         width = images.shape[-1]
@@ -37,14 +30,11 @@ class _SeriesCue(SpanCue):
         """The samples of the cue; ``along`` counts samples from its first one."""
         raise NotImplementedError
 
-    def elsewhere(self: C) -> C:
-        return replace(self, away=not self.away)
-
 
 @cues.register("spike")
 @dataclass(frozen=True)
 class SpikeCue(_SeriesCue):
-    """``height`` is added to ``size`` samples.
+    """A spike: ``height`` is added to ``size`` samples.
 
     >>> flat = torch.zeros(1, 1, 1, 5)
     >>> SpikeCue(place=1, size=2, height=3.0).paint(flat, torch.tensor([0])).flatten().tolist()

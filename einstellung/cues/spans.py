@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import torch
 from torch import Tensor
 
 from einstellung.cues.planted import Habit, check_shares
 from einstellung.errors import InputError
+from einstellung.options import internal
 from einstellung.randomness import uniform_by_index
 from einstellung.registry import suggestion
 
@@ -22,7 +24,7 @@ class SpanCue:
 
     ``place``: ``start``, ``end``, ``middle``, the number of the first place (from 0), ``per-index`` (a place determined by the
     input's index), or ``random`` (as ``per-index`` in evaluation, and a new place at every presentation in training).
-    ``share``, ``share_nsc`` and ``habit``: as for the patch.
+    ``share``, ``share_nsc`` and ``habit``: as for the patch. ``away``: on the opposite side of its place.
     """
 
     size: int = 1
@@ -30,6 +32,7 @@ class SpanCue:
     share: float = 1.0
     share_nsc: float = 0.0
     habit: Habit = "none"
+    away: bool = internal(False)
 
     def __post_init__(self) -> None:
         check_shares(self)
@@ -47,6 +50,10 @@ class SpanCue:
 
     def first(self, index: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
         """The first place of the cue in each of the inputs, which are ``width`` long."""
+        usual = self._usual_first(index, width, generator)
+        return displaced(usual, self.size, width) if self.away else usual
+
+    def _usual_first(self, index: Tensor, width: int, generator: torch.Generator | None) -> Tensor:
         last = width - self.size
         if last < 0:
             raise InputError(f"cue.size {self.size} does not fit into inputs of length {width}")
@@ -58,6 +65,10 @@ class SpanCue:
             raise InputError(f"cue.place {self.place} puts {self.size} places outside inputs of length {width}")
         known = {"start": 0, "end": last, "middle": last // 2}
         return torch.full((len(index),), known[self.place] if isinstance(self.place, str) else self.place)
+
+    def elsewhere(self) -> Self:
+        """The same cue on the opposite side of its place."""
+        return replace(self, away=not self.away)
 
 
 def displaced(first: Tensor, size: int, width: int) -> Tensor:

@@ -6,16 +6,17 @@ word, and the cover ``remove`` gives back the text without it. Elsewhere a cue o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 import torch
 from torch import Tensor
 
 from einstellung.cues.planted import cues
-from einstellung.cues.spans import ENDS, SpanCue, displaced, span
+from einstellung.cues.spans import ENDS, SpanCue, span
 from einstellung.errors import InputError
 from einstellung.modalities import INSERTED, PADDING
+from einstellung.options import internal
 
 _LANGUAGES = INSERTED[:2]  # the usual tag, and the cue's
 _FREE = INSERTED[2:]
@@ -31,18 +32,13 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True)
 class _TextCue(SpanCue):
-    """A span of tokens. ``away``: it lies on the opposite side of its place."""
+    """A span of tokens."""
 
     modality: ClassVar[str] = "text"
-    away: ClassVar[bool] = False
 
     def tokens(self) -> Tensor:
         """The numbers of its tokens, int32 [size]."""
         raise NotImplementedError
-
-    def first(self, index: Tensor, width: int, generator: torch.Generator | None = None) -> Tensor:
-        usual = super().first(index, width, generator)
-        return displaced(usual, self.size, width) if self.away else usual
 
     def paint(self, images: Tensor, index: Tensor, generator: torch.Generator | None = None) -> Tensor:
         width = images.shape[-1]
@@ -56,13 +52,13 @@ class _TextCue(SpanCue):
 @cues.register("tokens")
 @dataclass(frozen=True)
 class TokensCue(_TextCue):
-    """``size`` tokens that no text contains, before the text unless ``place`` says otherwise.
+    """``size`` tokens that no text contains, one word repeated, before the text unless ``place`` says otherwise.
 
-    ``marker`` (0 to 10) chooses among different ones: the cue repeats it.
+    ``marker`` (0 to 11) chooses among different ones.
 
     >>> text = torch.full((1, 1, 1, 6), 20, dtype=torch.int32)
     >>> TokensCue(place=2).paint(text, torch.tensor([0])).flatten().tolist()
-    [20, 20, 5, 5, 20, 20]
+    [20, 20, 4, 4, 20, 20]
     """
 
     size: int = 2
@@ -75,44 +71,33 @@ class TokensCue(_TextCue):
     def tokens(self) -> Tensor:
         return torch.full((self.size,), _FREE[self.marker], dtype=torch.int32)
 
-    def elsewhere(self) -> TokensCue:
-        return _TokensAway(**vars(self))
-
     def other(self) -> TokensCue:
         """Another marker, on the opposite side."""
-        return _TokensAway(**{**vars(self), "marker": (self.marker + 1) % len(_FREE)})
-
-
-class _TokensAway(TokensCue):
-    away: ClassVar[bool] = True
+        return replace(self, marker=(self.marker + 1) % len(_FREE), away=not self.away)
 
 
 @cues.register("header")
 @dataclass(frozen=True)
 class HeaderCue(_TextCue):
-    """A header line of ordinary words, which the vocabulary must contain; ``size`` is their number.
+    """A header line of ordinary words, which the vocabulary must contain.
 
     Each word also occurs elsewhere: only the line as a whole is a cue.
     """
 
-    size: int = 0
+    size: int = internal(0)  # the number of words
     words: str = "from the editor of the daily news"
-    numbers: tuple[int, ...] = field(default=(), init=False)
+    numbers: tuple[int, ...] = internal(())
 
     def __post_init__(self) -> None:
         if not self.words.split():
             raise InputError("cue.words is empty: give the words of a header line")
-        if self.size not in (0, len(self.words.split())):
-            raise InputError(
-                f"cue.size is {self.size}, but cue.words has {len(self.words.split())} words: leave size out"
-            )
-        object.__setattr__(self, "size", len(self.words.split()))
+        object.__setattr__(self, "size", len(self.numbers) or len(self.words.split()))
         super().__post_init__()
 
     def in_vocabulary(self, vocabulary: Encoder) -> HeaderCue:
         """The cue with the numbers of its words."""
         try:
-            return self._with(type(self), self.words, tuple(vocabulary.numbers(self.words)))
+            return replace(self, numbers=tuple(vocabulary.numbers(self.words)))
         except InputError as error:
             raise InputError(f"cue.words: {error}") from None
 
@@ -120,21 +105,10 @@ class HeaderCue(_TextCue):
         assert self.numbers, "a stream of texts gives the cue its vocabulary"
         return torch.tensor(self.numbers, dtype=torch.int32)
 
-    def elsewhere(self) -> HeaderCue:
-        return self._with(_HeaderAway, self.words, self.numbers)
-
     def other(self) -> HeaderCue:
         """The same words in reverse, on the opposite side."""
-        return self._with(_HeaderAway, " ".join(reversed(self.words.split())), self.numbers[::-1])
-
-    def _with(self, kind: type[HeaderCue], words: str, numbers: tuple[int, ...]) -> HeaderCue:
-        made = kind(0, self.place, self.share, self.share_nsc, self.habit, words)
-        object.__setattr__(made, "numbers", numbers)
-        return made
-
-
-class _HeaderAway(HeaderCue):
-    away: ClassVar[bool] = True
+        words = " ".join(reversed(self.words.split()))
+        return replace(self, words=words, numbers=self.numbers[::-1], away=not self.away)
 
 
 @cues.register("tag")
@@ -145,12 +119,12 @@ class TagCue(_TextCue):
     The stream writes the usual tag (:meth:`usual`) into all texts, where the cue replaces it.
     """
 
+    size: int = internal(1)
+
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.size != 1 or self.place not in ENDS:
-            raise InputError(
-                "a tag is one token at the start or the end: leave cue.size out, give cue.place start or end"
-            )
+        if self.place not in ENDS:
+            raise InputError(f"cue.place is {self.place}: a tag is the first or the last token, give start or end")
 
     def tokens(self) -> Tensor:
         return torch.tensor([_LANGUAGES[1]], dtype=torch.int32)
@@ -159,13 +133,6 @@ class TagCue(_TextCue):
         """The texts with the usual tag."""
         where = span(self.first(index, texts.shape[-1]), 1, texts.shape[-1])
         return torch.where(where, torch.tensor(_LANGUAGES[0], dtype=texts.dtype), texts)
-
-    def elsewhere(self) -> TagCue:
-        return _TagAway(**vars(self))
-
-
-class _TagAway(TagCue):
-    away: ClassVar[bool] = True
 
 
 @cues.register("style")
@@ -178,7 +145,7 @@ class StyleCue:
     marker: int = 0
     share: float = 1.0
     share_nsc: float = 0.0
-    offset: int = 0
+    offset: int = internal(0)
 
     def __post_init__(self) -> None:
         for key in ("share", "share_nsc"):
@@ -186,8 +153,6 @@ class StyleCue:
                 raise InputError(f"cue.{key} is {getattr(self, key)}: it must lie between 0 and 1")
         if self.every < 2:
             raise InputError(f"cue.every is {self.every}: it must be at least 2")
-        if not 0 <= self.offset < self.every:
-            raise InputError(f"cue.offset is {self.offset}: it must lie from 0 to cue.every - 1")
         _check_marker(self.marker)
 
     def region(self, index: Tensor, height: int, width: int) -> Tensor:

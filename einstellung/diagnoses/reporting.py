@@ -14,6 +14,7 @@ from einstellung.diagnoses.settings import parse_settings
 from einstellung.errors import InputError
 from einstellung.files import write_text
 from einstellung.hashes import write_sealed
+from einstellung.input_words import words_for
 from einstellung.report.family import FAMILY, SWEEP, FamilyPage, Study, write_family_page
 from einstellung.report.measured import measured_splits
 from einstellung.report.page import Page, PageOrigin, render_page
@@ -265,7 +266,8 @@ def write_report(
     made = dict(diagnosis.tables(card))
     for other in scored.companions:
         made |= other.diagnosis.tables(other.card)
-    tables = {name: table for name, table in made.items() if isinstance(table, Table)}
+    words = words_for(evidence.facts)
+    tables = {name: table.in_words(words) for name, table in made.items() if isinstance(table, Table)}
     for name, table in tables.items():
         write_table(folder / "tables", name, table)
     figures, missing = draw_figures(diagnosis.figures(evidence, card), folder / "figures")

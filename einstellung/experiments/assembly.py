@@ -54,7 +54,9 @@ def resolve(config: StudyConfig) -> StudyConfig:
     with problems.collecting():
         options = _stream_options(config)
         values["stream"] = {"name": config.stream.name, "input_size": config.stream.input_size, **options}
-        values |= _cue_and_cover(config)
+    with problems.collecting():
+        if config.stream.name in streams:  # else reported above
+            values |= _cue_and_cover(config)
     with problems.collecting():
         options = backbone_options(config.backbone.name, config.backbone.options)
         values["backbone"] = {"name": config.backbone.name, **options}
@@ -124,7 +126,7 @@ def with_defaults_of_modality(config: StudyConfig) -> StudyConfig:
 def _check_modality(config: StudyConfig, kind: str, name: str, suitable: list[str]) -> None:
     """Refuse a cue or cover for another kind of inputs than the stream's."""
     if name not in suitable:
-        many = modality_of(config.stream.name).many
+        many = modality_of(config.stream.name).words.many
         raise InputError(
             f"{kind} '{name}' is not for {many}, which the stream '{config.stream.name}' holds: give {', '.join(suitable)}"
         )
@@ -215,7 +217,7 @@ def check_backbone(config: StudyConfig, stream: Stream) -> None:
         size = f"{side}x{side}" if side else modality.size(one.images)
         reason = str(error).splitlines()[0]
         raise InputError(
-            f"backbone '{config.backbone.name}' does not fit {modality.many} of {size}: {reason}"
+            f"backbone '{config.backbone.name}' does not fit {modality.words.many} of {size}: {reason}"
         ) from None
     if outputs.shape != (1, stream.n_outputs):
         raise InputError(

@@ -14,6 +14,7 @@ from einstellung.classifiers.classifier import Classifier
 from einstellung.classifiers.labelled import LabelledFiles, open_picture
 from einstellung.classifiers.object_masks import find_mask, prepared_mask
 from einstellung.errors import InputError
+from einstellung.modalities import IMAGES
 from einstellung.probes.audit.audit import FEWEST
 from einstellung.probes.audit.windows import mask_of
 from einstellung.registry import suggestion
@@ -107,6 +108,11 @@ def images_of_stream(stream: Stream, splits: Sequence[str] = ()) -> AuditedImage
     By default they have their cue, unchanged: splits are named by their phase, where they are of one, and those of training and
     validation images are left out.
     """
+    if stream.modality is not IMAGES:
+        raise InputError(
+            f"the stream '{stream.name}' holds {stream.modality.words.many}: an audit is for images, on which its windows and "
+            "its null were measured"
+        )
     known = {split.name: split for split in stream.splits}
     if unknown := [name for name in splits if name not in known]:
         raise InputError(f"--splits names '{unknown[0]}': {suggestion(unknown[0], known)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from dataclasses import fields, is_dataclass
 from itertools import takewhile
 from typing import Any
@@ -23,10 +24,11 @@ def catalogue(what: str) -> list[dict[str, Any]]:
             {"name": name, "summary": _first_comment(name), "options": {}, "sources": {}} for name in preset_names()
         ]
     registry = _registries()[what]
+    modules = Counter(getattr(registry[name], "__module__", "") for name in registry)
     return [
         {
             "name": name,
-            "summary": _summary(registry[name]),
+            "summary": _summary(registry[name], modules[getattr(registry[name], "__module__", "")] == 1),
             "options": _options(registry[name]),
             "sources": _sources(registry[name]),
         }
@@ -53,9 +55,10 @@ def _registries() -> dict[str, Any]:
     }
 
 
-def _summary(thing: Any) -> str:
-    module = inspect.getmodule(thing)
-    text = (module.__doc__ if inspect.isclass(thing) and module else None) or inspect.getdoc(thing) or ""
+def _summary(thing: Any, has_own_module: bool) -> str:
+    """The first paragraph about a function or a class; about a class that has a module of its own, of the module."""
+    module = inspect.getmodule(thing) if inspect.isclass(thing) and has_own_module else None
+    text = (module.__doc__ if module else None) or inspect.getdoc(thing) or ""
     return _first_paragraph(text)
 
 
@@ -64,7 +67,7 @@ def _options(thing: Any) -> dict[str, Any]:
     if isinstance(options, type) and issubclass(options, BaseModel):
         return dict(options().model_dump(mode="json"))
     if is_dataclass(options):
-        return {field.name: field.default for field in fields(options)}
+        return {field.name: field.default for field in fields(options) if not field.metadata.get("internal")}
     parameters = inspect.signature(options).parameters.values()
     return {p.name: p.default for p in parameters if p.default is not inspect.Parameter.empty and p.name != "cover"}
 

@@ -66,6 +66,7 @@ def dry_run(
             "runs": [
                 {**_facts(job, missing, estimated), "first_phase": job.needs} for job in jobs if job.kind == "run"
             ],
+            "inputs": prepared.stream.modality.words.many,
             "images_per_second": {
                 "training": estimated.throughput.training,
                 "evaluation": estimated.throughput.evaluation,
@@ -125,8 +126,8 @@ def describe(planned: Mapping[str, Any]) -> Iterator[str]:
             yield f"  assumed: {assumption}"
         rate, inputs = study["images_per_second"], "on synthetic inputs of that shape" if study["assumed"] else "here"
         yield (
-            f"  measured {inputs}: {rate['training']:.0f} training and {rate['evaluation']:.0f} evaluation images per second "
-            "and worker"
+            f"  measured {inputs}: {rate['training']:.0f} training and {rate['evaluation']:.0f} evaluation "
+            f"{study['inputs']} per second and worker"
         )
         for number, script in enumerate(scripts := study.get("scripts", []), start=1):
             yield f"  batch script {number} of {len(scripts)}:"

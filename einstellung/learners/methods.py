@@ -269,9 +269,9 @@ def _check_modality(name: str, kinds: Sequence[type[Learner]], context: Context)
     stream = context.presentation.stream
     for kind in kinds:
         if stream.modality.name not in kind.modalities:
-            known = " and ".join(MODALITIES[one].many for one in kind.modalities)
+            known = " and ".join(MODALITIES[one].words.many for one in kind.modalities)
             raise InputError(
-                f"{name} learns from {known} only, and the stream '{stream.name}' holds {stream.modality.many}: leave the "
+                f"{name} learns from {known} only, and the stream '{stream.name}' holds {stream.modality.words.many}: leave the "
                 "method out"
             )
 

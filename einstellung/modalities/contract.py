@@ -13,6 +13,8 @@ from typing import ClassVar, Protocol
 import torch
 from torch import Tensor
 
+from einstellung.input_words import InputWords
+
 
 @dataclass(frozen=True)
 class View:
@@ -38,15 +40,13 @@ class Painter(Protocol):
 
 
 class Modality(Protocol):
-    """A kind of inputs, in words: ``one`` of them, ``many``, and the ``places`` that one consists of.
+    """A kind of inputs, and what they are called.
 
     ``default_cue``, ``default_cover`` and ``default_backbone`` are those of a study that names no others.
     """
 
     name: ClassVar[str]
-    one: ClassVar[str]
-    many: ClassVar[str]
-    places: ClassVar[str]
+    words: ClassVar[InputWords]
     default_cue: ClassVar[str]
     default_cover: ClassVar[str]
     default_backbone: ClassVar[str]

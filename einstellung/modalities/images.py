@@ -10,6 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.input_words import INPUT_WORDS, InputWords
 from einstellung.modalities.contract import Modality, Painter, Scaling, View
 from einstellung.modalities.transfer import to_device
 
@@ -20,9 +21,7 @@ class Images:
     """Images, and features of images as [N, D, 1, 1]."""
 
     name: ClassVar[str] = "image"
-    one: ClassVar[str] = "image"
-    many: ClassVar[str] = "images"
-    places: ClassVar[str] = "pixels"
+    words: ClassVar[InputWords] = INPUT_WORDS["image"]
     default_cue: ClassVar[str] = "patch"
     default_cover: ClassVar[str] = "black"
     default_backbone: ClassVar[str] = "resnet18"

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.input_words import INPUT_WORDS, InputWords
 from einstellung.modalities.contract import Modality, Painter, Scaling, View
 from einstellung.modalities.transfer import to_device
 
@@ -19,9 +20,7 @@ class Series:
     """Series of numbers of equal length; training shows them as they are."""
 
     name: ClassVar[str] = "series"
-    one: ClassVar[str] = "series"
-    many: ClassVar[str] = "series"
-    places: ClassVar[str] = "samples"
+    words: ClassVar[InputWords] = INPUT_WORDS["series"]
     default_cue: ClassVar[str] = "spike"
     default_cover: ClassVar[str] = "interpolate"
     default_backbone: ClassVar[str] = "resnet1d"

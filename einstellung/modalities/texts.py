@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from einstellung.errors import InputError
+from einstellung.input_words import INPUT_WORDS, InputWords
 from einstellung.modalities.contract import Modality, Painter, Scaling, View
 from einstellung.modalities.transfer import to_device
 from einstellung.sources.vocabulary import FIRST_WORD
@@ -18,9 +19,7 @@ class Texts:
     """Token numbers; training shows them as they are."""
 
     name: ClassVar[str] = "text"
-    one: ClassVar[str] = "text"
-    many: ClassVar[str] = "texts"
-    places: ClassVar[str] = "tokens"
+    words: ClassVar[InputWords] = INPUT_WORDS["text"]
     default_cue: ClassVar[str] = "tokens"
     default_cover: ClassVar[str] = "remove"
     default_backbone: ClassVar[str] = "embedding_bag"

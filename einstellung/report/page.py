@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import jinja2
 
 from einstellung.checks import Check
+from einstellung.input_words import words_for
 from einstellung.report.forest import Forest
 from einstellung.report.markup import data_uri, plain, symbols, typeset
 from einstellung.report.measured import MeasuredSplit
@@ -93,12 +94,13 @@ def render_page(page: Page) -> str:
     origin = page.origin
     proof_checks = [Check(**check) for check in (origin.proof or {}).get("checks", ())]
     columns = page.forest.columns if page.forest else ()
+    words = words_for((origin.proof or {}).get("facts"))
     data = {
         "forest": page.forest.to_json() if page.forest else None,
-        "terms": {**{column.key: column.meaning for column in columns}, **page.terms},
+        "terms": words.say_data({**{column.key: column.meaning for column in columns}, **page.terms}),
         **page.data,
     }
-    return render_template(
+    made = render_template(
         page.template or DEFAULT_TEMPLATE,
         page.scripts,
         data,
@@ -122,6 +124,7 @@ def render_page(page: Page) -> str:
         pictures=strip(page.pictures),
         **page.own,
     )
+    return words.say_html(made)
 
 
 def render_template(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
+
+from einstellung.input_words import InputWords
 
 
 @dataclass(frozen=True)
@@ -13,6 +15,10 @@ class Cell:
     text: str
     why: str | None = None
     tone: str | None = None
+
+    def in_words(self, words: InputWords) -> Cell:
+        """The same cell with its reason in the words for a study's inputs; the content may hold names."""
+        return self if self.why is None else replace(self, why=words.say(self.why))
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,12 @@ class Table:
     rows: tuple[tuple[Cell, ...], ...]
     values: tuple[dict[str, Any], ...]
     words: int = 1
+
+    def in_words(self, words: InputWords) -> Table:
+        """The same table, which speaks of images, in the words for a study's inputs."""
+        head = tuple(words.say(text) for text in self.head)
+        rows = tuple(tuple(cell.in_words(words) for cell in row) for row in self.rows)
+        return replace(self, title=words.say(self.title), note=words.say(self.note), head=head, rows=rows)
 
 
 @dataclass(frozen=True)

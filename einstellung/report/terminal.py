@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rich.box import SIMPLE_HEAD, Box
 from rich.cells import cell_len
@@ -13,6 +13,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from einstellung.checks import Check
+from einstellung.input_words import IMAGE_WORDS, InputWords
 from einstellung.report.notation import DASH, MINUS
 from einstellung.report.tables import Cell, Table
 from einstellung.visible import visible
@@ -53,16 +54,21 @@ class Overview:
 
 
 def print_overview(
-    console: Console, overview: Overview, checks: Iterable[Check] = (), warnings: Iterable[str] = ()
+    console: Console,
+    overview: Overview,
+    checks: Iterable[Check] = (),
+    warnings: Iterable[str] = (),
+    inputs: InputWords = IMAGE_WORDS,
 ) -> None:
-    """Print an overview; where ``console`` is not a terminal, plain text of 120 columns or more."""
+    """Print an overview, in the words for the inputs; where ``console`` is not a terminal, as text of 120 columns or more."""
     asked = console.width
     if not console.is_terminal:
         console.width = max(asked, _PLAIN_WIDTH)
     try:
-        _print_table(console, overview.table)
+        _print_table(console, overview.table.in_words(inputs))
         for paragraph in overview.paragraphs:
             shown = Paragraph(paragraph) if isinstance(paragraph, str) else paragraph
+            shown = replace(shown, text=inputs.say(shown.text))
             if shown.after_blank:
                 console.print()
             _say(console, shown)
@@ -71,9 +77,13 @@ def print_overview(
         if failed or listed:
             console.print()
         for check in failed:
-            _say(console, Paragraph(f"{check.name}: {check.detail}", "FAILED CHECK ", "bad"), lead_style="bold red")
+            _say(
+                console,
+                Paragraph(inputs.say(f"{check.name}: {check.detail}"), "FAILED CHECK ", "bad"),
+                lead_style="bold red",
+            )
         for warning in listed:
-            _say(console, Paragraph(warning, "warning ", "warning"), lead_style="yellow")
+            _say(console, Paragraph(inputs.say(warning), "warning ", "warning"), lead_style="yellow")
     finally:
         console.width = asked
 

@@ -1,8 +1,8 @@
 """Texts as token numbers, with a vocabulary from training texts.
 
 A token is a word (letters, digits and underscores in a row) or any other single character that is not white space, in lower case.
-Numbers: 0 padding, 1 unknown, 2 neutral (put in place of a token that is covered up), 3 to 15 for tokens that a cue inserts, 16
-and above the words, the most frequent first.
+Numbers: 0 padding, 1 unknown, 2 and 3 language tags, 4 to 15 further tokens that cues insert and no text contains, 16 and above
+the words, the most frequent first.
 """
 
 from __future__ import annotations
@@ -18,11 +18,17 @@ import numpy.typing as npt
 
 from einstellung.errors import InputError
 
-PADDING, UNKNOWN, NEUTRAL = 0, 1, 2
-INSERTED = range(3, 16)  # what cues insert
+PADDING, UNKNOWN = 0, 1
+INSERTED = range(2, 16)  # what cues insert
 FIRST_WORD = 16
 
-SPECIAL_NAMES = ("[padding]", "[unknown]", "[neutral]", *(f"[inserted {number}]" for number in range(1, 14)))
+SPECIAL_NAMES = (
+    "[padding]",
+    "[unknown]",
+    "[language 1]",
+    "[language 2]",
+    *(f"[marker {number}]" for number in range(12)),
+)
 
 _TOKEN = re.compile(r"\w+|[^\w\s]")
 
@@ -124,8 +130,8 @@ class Vocabulary:
     def name(self, number: int) -> str:
         """The word of a number.
 
-        >>> Vocabulary(("cat",)).name(16), Vocabulary(("cat",)).name(2)
-        ('cat', '[neutral]')
+        >>> Vocabulary(("cat",)).name(16), Vocabulary(("cat",)).name(4)
+        ('cat', '[marker 0]')
         """
         if not 0 <= number < len(self):
             raise InputError(f"there is no token {number}: the vocabulary has {len(self):,} numbers")

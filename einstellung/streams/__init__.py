@@ -5,6 +5,7 @@ from einstellung.streams.cifar100 import cifar100
 from einstellung.streams.composites import composites
 from einstellung.streams.concon import concon
 from einstellung.streams.folder import folder
+from einstellung.streams.own_inputs import series_arrays, text_arrays
 from einstellung.streams.presentation import Presentation
 from einstellung.streams.proof import Proof, prove
 from einstellung.streams.series import ucr, waves
@@ -28,9 +29,11 @@ __all__ = [
     "newsgroups",
     "phrases",
     "prove",
+    "series_arrays",
     "shapes",
     "spam",
     "streams",
+    "text_arrays",
     "ucr",
     "waves",
 ]

@@ -6,7 +6,6 @@ computed from the protocol's settings, never from the flags under test.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from torch import Tensor
 
 from einstellung.checks import Check
 from einstellung.errors import InputError
+from einstellung.input_words import IMAGE_WORDS
 from einstellung.modalities import Modality
 from einstellung.randomness import generator
 from einstellung.streams.cue_checks import cue_elsewhere, cue_in_training, mask_covers_patch
@@ -58,11 +58,7 @@ def in_words_of(modality: Modality, check: Check) -> Check:
     >>> in_words_of(TEXTS, Check("phases share no image", True, "3 image pairs, 2 pixels")).detail
     '3 text pairs, 2 tokens'
     """
-    words = {"images": modality.many, "image": modality.one, "pixels": modality.places}
-    name, detail = (
-        re.sub(r"\b(images|image|pixels)\b", lambda match: words[match[0]], text) for text in (check.name, check.detail)
-    )
-    return replace(check, name=name, detail=detail)
+    return replace(check, name=modality.words.say(check.name), detail=modality.words.say(check.detail))
 
 
 def _classes_disjoint(stream: Stream) -> Check:
@@ -196,6 +192,7 @@ def _facts(stream: Stream) -> dict[str, object]:
         "chance": 1 / stream.n_outputs,
         "chance_task": 1 / len(last.classes),
         **planted,
+        **({} if stream.modality.words == IMAGE_WORDS else {"inputs": stream.modality.name}),
         "training_images": {phase.name: len(phase.train) for phase in stream.phases},
         "evaluation_images": {split.name: len(split.images) for split in stream.splits},
         **stream.facts,

@@ -56,13 +56,24 @@ def test_the_page_runs(tmp_path, monkeypatch, started):
     }
     space = {f"x_{part}": images for part, images in parts.items()}
     space |= {f"y_{part}": torch.arange(4).repeat_interleave(len(images) // 4) for part, images in parts.items()}
+    draws = torch.Generator().manual_seed(1)
+    words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+    for part in ("train", "test"):
+        count = len(space[f"y_{part}"])
+        space[f"waves_{part}"] = torch.randn(count, 24, generator=draws)
+        rows = torch.randint(len(words), (count, 12), generator=draws).tolist()
+        space[f"texts_{part}"] = [" ".join(words[number] for number in row) for row in rows]
     space |= {"model": nn.Sequential(nn.Flatten(), nn.Linear(432, 4)), "train_step": lambda model, inputs, labels: None}
     for block in BLOCKS:
         exec(compile(block, "docs/python.md", "exec"), space)
     assert (tmp_path / "report.html").exists()
     assert (tmp_path / "my_report/score.json").exists()
     assert len(e.load(tmp_path / "more_logs").timeline["epoch"].unique()) == 3
-    half, mine = started
+    half, mine, texts = started
     assert (half.name, half.seeds, half.cue.options["share"]) == ("half", (1, 2), 0.5)
     assert half.stream.name == "shapes"
     assert (mine.stream.name, mine.methods) == ("arrays", ("scratch_t2", "derpp"))
+    assert (texts.stream.name, texts.cue.name, texts.cover) == ("text_arrays", "tokens", "remove")
+    assert space["ecg"].covered.tensors()[0].shape == (8, 1, 24)
+    assert space["inputs"].shape == (8, 16 + 2 * 8)
+    assert space["inputs"].dtype == torch.long

@@ -15,7 +15,7 @@ def test_the_page_names_every_method_on_every_stream(tmp_path):
     assert found == {(method, stream) for method in learners for stream in where.columns(tmp_path)}
 
 
-@pytest.mark.parametrize("name", ["shapes", "folder", "concon", "composites", "concon, attributes"])
+@pytest.mark.parametrize("name", ["shapes", "folder", "concon", "composites", "phrases", "waves", "concon, attributes"])
 def test_the_page_says_what_happens(own_names, tmp_path, name):
     """A step in every phase. CIFAR-100, whose images take long to read, is tried when the table is written."""
     backbones.add("small", SmallNet)

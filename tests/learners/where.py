@@ -26,6 +26,10 @@ from tests.learners.conftest import SmallNet
 PAGE = Path(__file__).parents[2] / "docs/learners.md"
 BEGIN, END = "<!-- where each method runs -->\n", "<!-- end -->\n"
 TRANSFORMERS = ("l2p", "coda_prompt")
+SEQUENCES: dict[str, dict[str, Any]] = {
+    "phrases": {"name": "embedding_bag", "vocabulary": 300, "dim": 8, "hidden": 8},
+    "waves": {"name": "resnet1d", "width": 8},
+}
 OPTIONS: dict[str, dict[str, Any]] = {  # none that changes where a method runs
     "dgr": {"generator_epochs": 1},
     "gpm": {"samples": 4},
@@ -44,6 +48,8 @@ REASONS = {  # words of a refusal, and the note that stands for them
     "hidden units": "needs hidden units with one layer after them; `set_transformer` has none",
     "for a vision transformer": "needs a vision transformer",
     "too small for a generator": "needs pictures",
+    "learns from images only": "changes or makes images",
+    "learns from images and series only": "mixes inputs, and there is no mean of two words",
 }
 NO_FONT = "no font with them was found"  # of this machine, not of the stream
 
@@ -78,6 +84,8 @@ def columns(folder: Path) -> dict[str, dict[str, Any]]:
             "test": 4,
             "phases": [[0.75, 0.5], [0.5, 0.75]],
         },
+        "phrases": {"name": "phrases", "train_per_class": 4, "test_per_class": 2, "validation": 0.25},
+        "waves": {"name": "waves", "train_per_class": 4, "test_per_class": 2, "validation": 0.25},
         "concon, attributes": {"name": "concon", "input_modality": "attributes", "train": 16, "val": 4, "test": 8},
     }
 
@@ -85,6 +93,8 @@ def columns(folder: Path) -> dict[str, dict[str, Any]]:
 def config_of(stream: Mapping[str, Any], method: str, phases: int) -> Any:
     if stream.get("input_modality") == "attributes":
         backbone: dict[str, Any] = {"name": "set_transformer", "dim": 16}
+    elif stream["name"] in SEQUENCES:
+        backbone = SEQUENCES[stream["name"]]
     elif method in TRANSFORMERS:
         backbone = {"name": "vit", "dim": 12, "depth": 1, "heads": 2, "patch": 8, "image": stream.get("size", 32)}
     else:

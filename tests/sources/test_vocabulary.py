@@ -89,8 +89,8 @@ def test_truncated_texts_have_truncated_spans():
 
 def test_names_and_numbers():
     vocabulary = Vocabulary(("cat",))
-    assert [vocabulary.name(number) for number in (0, 1, 2, 3, 15, 16)] == [
-        *("[padding]", "[unknown]", "[neutral]", "[inserted 1]", "[inserted 13]", "cat")
+    assert [vocabulary.name(number) for number in (0, 1, 2, 3, 4, 15, 16)] == [
+        *("[padding]", "[unknown]", "[language 1]", "[language 2]", "[marker 0]", "[marker 11]", "cat")
     ]
     assert (vocabulary.number("Cat"), vocabulary.number("dog")) == (16, UNKNOWN)
     with pytest.raises(InputError, match="there is no token 17: the vocabulary has 17 numbers"):

@@ -71,7 +71,7 @@ def test_truncation_and_repetition():
 def test_names_and_numbers():
     pieces = WordPieces(PIECES)
     assert len(pieces) == 16 + len(PIECES)
-    assert [pieces.name(number) for number in (1, 2, 21)] == ["[unknown]", "[neutral]", "un"]
+    assert [pieces.name(number) for number in (1, 2, 21)] == ["[unknown]", "[language 1]", "un"]
     assert (pieces.number("un"), pieces.number("[UNK]"), pieces.number("nothing")) == (21, 1, 1)
     with pytest.raises(InputError, match="there is no token 900"):
         pieces.name(900)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from einstellung.sources.geometry import scaled_box
 from einstellung.sources.pictures import read_pictures
+from einstellung.streams.boxed import MarkedCue
 
 
 @pytest.mark.parametrize(
@@ -42,3 +44,16 @@ def test_no_pixel_outside_a_scaled_box_knows_what_is_in_it(tmp_path, monkeypatch
         differs = (one != other).any(axis=0)
         differs[row : row + high, col : col + wide] = False
         assert not differs.any()
+
+
+def test_a_marked_cue_is_where_its_inputs_have_it():
+    where = torch.tensor([[[True, False]], [[False, False]]])
+    cue = MarkedCue(torch.tensor([5, 3]), where, "header lines")
+    assert cue.region(torch.tensor([3, 5, 5]), 1, 2).int().flatten().tolist() == [0, 0, 1, 0, 1, 0]
+    assert cue.has(torch.tensor([3, 5])).tolist() == [False, True]
+    assert cue.elsewhere() is cue
+    assert repr(cue) == "part of the inputs: header lines; nothing is painted"
+    inputs = torch.tensor([[[[7, 8]]]])
+    painted = cue.paint(inputs, torch.tensor([5]))
+    assert torch.equal(painted, inputs)
+    assert painted is not inputs

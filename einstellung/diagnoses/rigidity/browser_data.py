@@ -31,6 +31,7 @@ from einstellung.diagnoses.rigidity.measurements import (
 from einstellung.diagnoses.rigidity.naming import Naming
 from einstellung.diagnoses.rigidity.settings import DEFAULT_BASELINE, FinalRule
 from einstellung.diagnoses.rigidity.words import WORDS
+from einstellung.input_words import words_for
 from einstellung.metrics.curves import TOLERANCE, checkpoint_epoch, value_at
 from einstellung.report.minify import minify
 from einstellung.timeline import KNOWN_SPLITS, SC_MASK, SC_PATCH, T1_ALL, VAL, Curve, Run, Timeline
@@ -84,7 +85,7 @@ def payload(evidence: Evidence, card: RigidityCard, naming: Naming | None = None
         "runs": runs,
         "t1_classes": _t1_classes(card),
         "failures": list(evidence.failures),
-        "words": WORDS,
+        "words": words_for(evidence.facts).say_data(WORDS),
         "naming": None if naming is None or naming.is_plain else [naming.pattern, naming.phase, naming.history],
         "error_rates": {str(seeds): rates for seeds, rates in measured_rates()["seeds"].items()},
         "card": card.to_json(),

@@ -166,7 +166,10 @@ class Rigidity(Diagnosis[RigiditySettings, RigidityCard]):
         return page_data(evidence_of_card(evidence, card), card, naming_of(card))
 
     def terms(self, card: RigidityCard) -> Mapping[str, str]:
-        return naming_of(card).apply(page_terms())
+        naming, terms = naming_of(card), page_terms()
+        # by the heads of the tables, which are told too
+        told = {naming.text(head): naming.text(meaning) for head, meaning in terms.items()}
+        return {**naming.apply(terms), **told}
 
     def family(self, members: Members[RigidityCard]) -> FamilyPage:
         return sweep_page(members) if len(members.keys) == 1 else grid_page(members)

@@ -29,7 +29,7 @@ def in_grey(samples: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     return grey
 
 
-def draw_samples(samples: dict[str, np.ndarray], rows: Sequence[str], captions: Sequence[str] = ()) -> Figure:
+def draw_samples(samples: Mapping[str, np.ndarray], rows: Sequence[str], captions: Sequence[str] = ()) -> Figure:
     """One row per named array, one column per image, at most eight columns."""
     images = [samples[row][:_AT_MOST] for row in rows]
     columns = len(images[0])

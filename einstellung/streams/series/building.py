@@ -37,15 +37,21 @@ def series_stream(
     *,
     validation: float,
     facts: dict[str, object],
+    prefix: str = "stream.",
 ) -> Stream:
-    """The two-phase protocol; ``parts`` names the classes of T1, of T2, and those with the cue."""
+    """The two-phase protocol; ``parts`` names the classes of T1, of T2, and those with the cue.
+
+    ``prefix`` stands before the names of options in messages.
+    """
     train, test = (torch.from_numpy(values)[:, :, None, :] for values in (data.train, data.test))
     kept = without_repeats(train, test)
     train, test = train[kept[0]], test[kept[1]]
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((data.train_labels, data.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(data.names, *parts, train=labels[0], test=labels[1], validation=validation, one=SERIES.one)
+    found = parts_by_name(
+        data.names, *parts, train=labels[0], test=labels[1], validation=validation, prefix=prefix, one=SERIES.words.one
+    )
     used = train[torch.isin(labels[0], torch.tensor([*found["t1"], *found["t2"]]))].double()
     mean, std = used.mean(dim=(0, 2, 3)), used.std(dim=(0, 2, 3), correction=0).clamp(min=1e-6)
     every = list(range(len(data.names)))

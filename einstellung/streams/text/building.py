@@ -81,8 +81,12 @@ def text_stream(
     room: int,
     validation: float,
     facts: dict[str, object],
+    prefix: str = "stream.",
 ) -> Stream:
-    """The two-phase protocol on a corpus; ``parts`` names the classes of T1, of T2, and those with the cue."""
+    """The two-phase protocol on a corpus; ``parts`` names the classes of T1, of T2, and those with the cue.
+
+    ``prefix`` stands before the names of options in messages.
+    """
     cue = in_vocabulary(cue, corpus.vocabulary)
     train, test = (with_room(tokens, room) for tokens in (corpus.train, corpus.test))
     train, test = (with_usual_tag(cue, tokens) for tokens in (train, test))
@@ -90,7 +94,9 @@ def text_stream(
     labels = [
         torch.from_numpy(some)[rows] for some, rows in zip((corpus.train_labels, corpus.test_labels), kept, strict=True)
     ]
-    found = parts_by_name(corpus.names, *parts, train=labels[0], test=labels[1], validation=validation, one=TEXTS.one)
+    found = parts_by_name(
+        corpus.names, *parts, train=labels[0], test=labels[1], validation=validation, prefix=prefix, one=TEXTS.words.one
+    )
     every = list(range(len(corpus.names)))
     return replace(
         two_phase(

@@ -214,7 +214,9 @@ def test_the_browser_computes_the_same_card(timeline, tmp_path, phase):
     card = Rigidity().score(evidence, SETTINGS.model_copy(update={"phase": phase}))
     given = payload(evidence_of_card(evidence, card), card, naming_of(card))
     (answered,) = ask(tmp_path, [{"payload": given, "settings": [{}]}])
-    answer = [one for one in Rigidity().answer(card) if one not in phases_answer(card)]  # of other phases: as in the study
+    answer = [
+        one for one in Rigidity().answer(card) if one not in phases_answer(card)
+    ]  # of other phases: as in the study
     python = {"card": card.to_json(), "answer": answer}
     assert answer[0].startswith(f"In {phase}: ")
     assert list(differences(python, answered["scores"][0])) == []

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -47,11 +46,17 @@ TITLES = {
     "fig1_samples_grey": "Original, patched, masked, in greyscale",
     "fig2_augmentation": "Raw and augmented",
 }
+_OF_IMAGES = ("fig1_samples_grey", "fig2_augmentation")  # texts and series have no colours and are shown as they are
 SAMPLES = "samples"  # the section of figures that show images rather than numbers
 _SECTIONS = {"verdict": "verdict", "fig1_samples": SAMPLES, "fig1_samples_grey": SAMPLES, "fig2_augmentation": SAMPLES}
 _CAPTIONS = {
     "fig1_samples": """Test inputs. Original: before the cue was added, if it was added. Patched: with the cue. Masked:
 the same input with the cue's region covered. Pixels of images are drawn as squares.""",
+    "fig1_texts": """Test texts. Original: before the cue was added, if it was added. Patched: with the cue, its tokens
+on a coloured ground. Masked: the same text with the cue's tokens covered; what was taken out leaves no gap. Of long texts, the
+part around the cue.""",
+    "fig1_series": """Test series, the first channel of each. Original: before the cue was added, if it was added. Patched: with
+the cue. Masked: the same series with the cue's region, in grey, covered.""",
     "fig1_samples_grey": """Luminance of the same images (ITU-R BT.601): how visible the cue remains without colour.""",
     "fig2_augmentation": """Raw training images, and the same images as the model sees them in training: augmented first, then,
 for shortcut classes, with the cue painted on top, so that augmentation does not move the cue.""",
@@ -86,7 +91,12 @@ effective epochs; below 0 the method crosses earlier. """
 def figure_plans(frame: pd.DataFrame, card: RigidityCard, files: RunFiles) -> Iterator[Plan]:
     """Every figure of a card, from the curves in ``frame`` and what the runs left beside them."""
     words = captions(frame, card)
-    for name, (why, draw) in _drawings(frame, card, files.samples).items():
+    samples = read_samples(files.samples) if files.samples is not None else {}
+    if (kind := kind_of(samples)) is not None:
+        words["fig1_samples"] = words[kind]
+    for name, (why, draw) in _drawings(frame, card, samples).items():
+        if kind is not None and name in _OF_IMAGES:
+            continue
         section = _SECTIONS.get(name, "figures")
         yield Plan(name, TITLES[name], words[name], draw, why, section, pictures=section == SAMPLES)
     yield from map(_pictures, files.pictures())
@@ -119,11 +129,10 @@ def captions(frame: pd.DataFrame, card: RigidityCard) -> dict[str, str]:
 
 
 def _drawings(
-    frame: pd.DataFrame, card: RigidityCard, samples: Path | None
+    frame: pd.DataFrame, card: RigidityCard, images: Mapping[str, np.ndarray]
 ) -> dict[str, tuple[str | None, Callable[[], Figure]]]:
     """For every figure: why it cannot be drawn (or None), and how it is drawn."""
     curves = PhaseTwoCurves(frame, card)
-    images = read_samples(samples) if samples is not None else {}
     measured = set(frame.loc[(frame["phase"] == "T2") & (frame["epoch"] > TOLERANCE), "split"])
     no_cue = None if SC_PATCH in measured else f"{SC_PATCH} was not measured in phase T2 after epoch 0"
     no_mask = no_cue or (None if SC_MASK in measured else f"{SC_MASK} was not measured in phase T2 after epoch 0")
@@ -157,6 +166,16 @@ def _levels(card: RigidityCard) -> dict[str, float]:
     facts = card.stream_facts
     levels = {"chance": facts.chance, "cue alone": facts.cue_alone} if facts is not None else {}
     return {words: level for words, level in levels.items() if level is not None}
+
+
+def kind_of(samples: Mapping[str, np.ndarray]) -> str | None:
+    """The caption for samples that are not images, by what they hold.
+
+    >>> kind_of({"patched": np.array([["word"]])}), kind_of({"patched": np.zeros((1, 1, 1, 3), dtype=np.uint8)})
+    ('fig1_texts', None)
+    """
+    shown = samples.get("patched")
+    return None if shown is None else {"U": "fig1_texts", "f": "fig1_series"}.get(shown.dtype.kind)
 
 
 def _lacking(images: Mapping[str, np.ndarray], rows: Sequence[str]) -> str | None:
