@@ -306,6 +306,10 @@ def _cue(given: Cue | str | Mapping[str, Any], kind: Modality = IMAGES) -> Cue:
     missing = [name for name in ("share", "paint", "region", "elsewhere") if not hasattr(given, name)]
     if missing:
         raise InputError(f"the cue is a {type(given).__name__} without {missing[0]}: see docs/bring-your-own.md")
+    if (own := getattr(given, "modality", IMAGES.name)) != kind.name:
+        raise InputError(
+            f"the cue {type(given).__name__} has the modality '{own}': {kind.words.many} need '{kind.name}'"
+        )
     return given
 
 

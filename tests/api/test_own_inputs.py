@@ -10,6 +10,7 @@ import torch
 from torch import nn
 
 import einstellung as e
+from einstellung.cues import PatchCue
 from einstellung.cues.series import SpikeCue
 from einstellung.errors import InputError
 from einstellung.experiments.assembly import build_stream, resolve
@@ -175,6 +176,7 @@ UNEQUAL = [np.zeros(16), np.zeros(15), *np.zeros((78, 16))]
         (lambda: series((TRAIN[0][:-1], *TRAIN[1:])), "train has 79 series and 80 labels"),
         (lambda: series((np.array(TRAIN[1]), *TRAIN[1:])), "give numbers as"),
         (lambda: series(cue="tokens"), "cue 'tokens' is not for series: give gap, offset, signature, spike"),
+        (lambda: series(cue=PatchCue()), "the cue PatchCue has the modality 'image': series need 'series'"),
         (lambda: series(cover="black"), "cover 'black' is not for series: give interpolate, mean, noise"),
         (lambda: series(cover="blak"), "unknown cover 'blak'"),
         (lambda: series(input_size=32), "input_size is for images; leave it out for series"),
