@@ -97,7 +97,7 @@ def measure(short: bool) -> dict[str, Any]:
         gigabytes = run_memory(name)
         rows.append(
             row(
-                f"{where}: peak memory of two epochs of a run",
+                f"{where}: peak memory of a run: data, proof, steps and evaluation of both phases, checkpoint",
                 f"{gigabytes:.2f} GB",
                 f"under {LIMIT} GB",
                 gigabytes < LIMIT,
@@ -154,16 +154,22 @@ def run_memory(name: str) -> float:
 
 
 def one_run(name: str) -> int:
-    """Read the data, prove the stream, train and evaluate an epoch of each phase, as a study does; peak memory in bytes."""
+    """Peak memory in bytes: the data are read, the stream is proved, and each phase is trained and evaluated as in a study.
+
+    Phases are cut to some batches, which costs time and frees no memory that counts: all data have been in memory before.
+    """
     import tempfile
     from pathlib import Path
 
     from einstellung.experiments.execution import execute
     from einstellung.experiments.plan import plan
+    from einstellung.experiments.rehearsal import with_few_images
     from einstellung.streams import prove
 
     config, stream = CASES[name].prepared()
     prove(stream).require()
+    whole = stream  # stays in memory
+    stream = with_few_images(whole, 20 * BATCH)
     with tempfile.TemporaryDirectory() as place:
         for job in plan(config, stream)[:2]:  # T1, and T2 of the first seed
             execute(job, config, Path(place), stream, lambda *_: None)
