@@ -117,7 +117,7 @@ def test_texts_that_are_too_long(name, length, words):
         ("text_transformer", {"mlp_ratio": 0.0}, "the perceptron would have no units"),
         ("minilm", {"hidden": 0}, "backbone.hidden is 0"),
         ("minilm", {"dim": 10, "heads": 3}, "not a multiple"),
-        ("minilm", {"vocabulary": 100}, "BERT's special tokens need 104"),
+        ("minilm", {"vocabulary": 100}, "BERT's special tokens need 103"),
         ("minilm", {"length": 2}, "backbone.length is 2"),
         ("resnet1d", {"width": 0}, "backbone.width is 0"),
         ("resnet1d", {"channels": 0}, "backbone.channels is 0"),

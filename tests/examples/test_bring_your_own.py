@@ -98,7 +98,7 @@ def test_yaml_is_accepted(text):
         checked = checked_options(streams["folder"], "stream", config.stream.options, taken=("cue", "cover"))
         defaults = checked_options(streams["folder"], "stream", {}, taken=("cue", "cover"))
         assert {**checked, "path": "", "shortcut": ()} == defaults  # the page shows the defaults
-        assert set(config.stream.options) == set(defaults)
+        assert set(config.stream.options) == set(defaults) - {"phases"}  # a page of their own: more than two phases
     for plugin in config.plugins:
         assert (ROOT / "examples" / plugin.file).is_file()
 

@@ -38,6 +38,8 @@ def test_presets_are_whole_configurations():
     presets = {name: build_config(values) for name, values in whole.items() if name not in families}
     of_cifar = {"guide", "leaderboard", "paper", "paper-fast", "plain-sgd", "smoke"}
     quick = {"series-quick": "ucr", "spam-natural": "spam", "text-quick": "newsgroups"}
+    phases = {name: presets.pop(name) for name in ("phases-5", "phases-shapes")}
+    assert [len(one.training.epochs) for one in phases.values()] == [5, 4]
     assert set(presets) == {*of_cifar, *quick, "concon-quick", "demo", "whac-features", "whac-quick"}
     assert {name: presets[name].stream.name for name in quick} == quick
     assert presets.pop("concon-quick").methods == ("naive", "er", "cumulative", "joint")

@@ -281,7 +281,7 @@ def test_model_and_backbone():
     ("words", "line"),
     [
         (["--model=derp"], "unknown learner 'derp': did you mean 'derpp'?"),
-        (["--backbone=resnet81"], "unknown backbone 'resnet81': did you mean 'resnet18'?"),
+        (["--backbone=resnet81"], "unknown backbone 'resnet81': did you mean 'resnet18' or 'resnet1d'?"),
         (["--modle", "sgd"], "unknown flag '--modle': did you mean '--model'?"),
         (["--output_dir", "x"], "unknown flag '--output_dir': "),
         (["--skip_training", "--force_retrain"], "--skip_training and --force_retrain contradict each other"),

@@ -17,6 +17,7 @@ SHARING = {
     "naive": {},
     "erm": {},
     "scratch": {},
+    "scratch_pair": {},
     "cumulative": {},
     "ewc": {},
     "ewc_on": {},

@@ -6,7 +6,7 @@ import importlib
 import inspect
 from typing import Any
 
-from einstellung.errors import InputError
+from einstellung.errors import with_advice
 
 #: The tested commit of https://github.com/aimagelab/mammoth, which the table below describes.
 COMMIT = "e75a491c69fd729edeb01431afb753d9157d9a81"
@@ -42,8 +42,8 @@ def check_contract() -> None:
         if (found := signature_of(name)) != expected
     ]
     if differs:
-        raise InputError(
-            f"this version of Mammoth is not supported: {'; '.join(differs)}; use a checkout of commit {COMMIT[:10]}"
+        raise with_advice(
+            ["this version of Mammoth is not supported", *differs], f"use a checkout of commit {COMMIT[:10]}"
         )
 
 

@@ -50,7 +50,7 @@ FAMILIAR = (
         "debian",
     ),
     *("sd", "di", "subg", "mixup", "cutmix", "cutout", "augmix", "bg_aug", "txt_aug", "wtm_aug", "cff_aug"),
-    *("lwf", "si", "agem", "er_ace", "xder", "cbp", "l2p", "coda_prompt", "lws"),
+    *("lwf", "si", "agem", "er_ace", "xder", "cbp", "l2p", "coda_prompt", "lws", "scratch_pair"),
 )
 
 WIDTH = 7.0  # inches: the text width of a two-column paper

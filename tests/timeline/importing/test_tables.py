@@ -159,7 +159,8 @@ def test_many_files_are_not_all_listed_in_a_message(tmp_path):
         wide("{split}").to_csv(tmp_path / f"timeline_{number}.csv", index=False)
     with pytest.raises(InputError) as caught:
         read(tmp_path, wide=True)
-    assert str(caught.value).startswith(f"{tmp_path / 'timeline_0.csv'} and 29 more: no column is recognised")
+    assert "timeline_0.csv and 29 more: no column is recognised" in str(caught.value)  # a long path is shortened
+    assert str(caught.value).count("timeline_") == 1
 
 
 def test_a_mapping_file(tmp_path):
