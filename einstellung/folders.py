@@ -33,11 +33,11 @@ def never_recreated(folder: Path) -> Iterator[None]:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and the folders above it; a :class:`FolderGoneError` where one of them is gone for good."""
-    for kept in _kept:
-        if _is_below(folder, kept):
-            _make_below(kept, folder)
-            return
-    folder.mkdir(parents=True, exist_ok=True)
+    require_present(folder)
+    if kept := [one for one in _kept if _is_below(folder, one)]:
+        _make_below(max(kept, key=lambda one: len(one.absolute().parts)), folder)
+    else:
+        folder.mkdir(parents=True, exist_ok=True)
 
 
 def require_present(folder: Path) -> None:

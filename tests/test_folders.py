@@ -40,6 +40,18 @@ def test_nothing_below_one_that_is_gone(name, tmp_path, monkeypatch):
     write_text(root / "timeline.csv", "a")  # no study is there any more
 
 
+def test_the_folder_of_a_study_within_a_sweep(tmp_path):
+    root = tmp_path / "sweep"
+    (root / "a").mkdir(parents=True)
+    with never_recreated(root), never_recreated(root / "a"):
+        write_text(root / "a/runs/timeline.csv", "a")
+        write_text(root / "b/runs/timeline.csv", "b")
+        (root / "a").rename(tmp_path / "moved")
+        with pytest.raises(FolderGoneError, match="sweep/a is gone"):
+            write_text(root / "a/runs/timeline.csv", "a")
+    assert not (root / "a").exists()
+
+
 def test_one_that_goes_while_a_file_is_written(tmp_path):
     root = tmp_path / "study"
     root.mkdir()

@@ -35,6 +35,7 @@ from . import in_process  # noqa: F401 (registers a launcher)
 TINY = {
     "name": "tiny",
     "stream": {"size": 12, "train_per_class": 6, "test_per_class": 2, "validation": 0.34},
+    "backbone": {"width": 4},
     "training": {"epochs": 2, "batch_size": 16},
     "seeds": [1],
     "launcher": "in_process",
