@@ -4,8 +4,8 @@ import pytest
 from torch import Tensor
 
 from einstellung.cues import PatchCue
-from einstellung.results.config import StudyConfig, build_config
 from einstellung.modalities import transfer
+from einstellung.results.config import StudyConfig, build_config
 from einstellung.streams import Stream, shapes
 
 SMALL = {"size": 12, "train_per_class": 6, "test_per_class": 2}
