@@ -17,7 +17,7 @@ from einstellung.cues import Cue
 from einstellung.errors import InputError
 from einstellung.files import write_atomically
 from einstellung.npz import read_npz
-from einstellung.registry import suggestion
+from einstellung.streams.by_name import class_numbers, parts_by_name
 from einstellung.streams.colours import Colour, check_colours, mean_and_std
 from einstellung.streams.many_phases import many_phases
 from einstellung.streams.phase_plan import PhasePlan, PhaseSettings, read_phases
@@ -76,16 +76,6 @@ class ArraySource:
     def _tensors(self) -> dict[str, Tensor]:
         parts = (self.train.images, self.train.fine, self.test.images, self.test.fine)
         return dict(zip(self._KEYS, parts, strict=True))
-
-    def numbers(self, key: str, given: Sequence[str]) -> tuple[int, ...]:
-        """The class numbers of some names."""
-        known = {name: number for number, name in enumerate(self.names)}
-        for name in given:
-            if name not in known:
-                raise InputError(f"{key} names '{name}', which is not a class of the data: {suggestion(name, known)}")
-        if not given:
-            raise InputError(f"{key} is empty: name some classes of the data")
-        return tuple(known[name] for name in given)
 
 
 @streams.register("arrays")
@@ -147,8 +137,9 @@ def array_stream(
     if phases is not None:
         plans = _plans(source, phases, cue, [key for key, classes in named.items() if classes])
     else:
-        parts = {key: source.numbers(key, classes) for key, classes in named.items()}
-        _check_parts(parts, source, validation)
+        parts = parts_by_name(
+            source.names, **named, train=source.train.fine, test=source.test.fine, validation=validation, prefix=""
+        )
     side = source.train.images.shape[-1]
     used = source.train.rows(
         [number for plan in plans for number in plan.classes if isinstance(number, int)]
@@ -193,7 +184,7 @@ def _plans(
     plans = []
     for plan in read_phases(phases, cue, given_otherwise, section=""):
         classes, shortcut = (
-            source.numbers(f"{plan.place}.{key}", [str(name) for name in names]) if names else ()
+            class_numbers(f"{plan.place}.{key}", [str(name) for name in names], source.names) if names else ()
             for key, names in (("classes", plan.classes), ("shortcut", plan.shortcut))
         )
         for number in classes:
@@ -202,29 +193,3 @@ def _plans(
                     raise InputError(f"class '{source.names[number]}' has no {kind} image")
         plans.append(replace(plan, classes=classes, shortcut=shortcut))
     return tuple(plans)
-
-
-def _check_parts(parts: dict[str, tuple[int, ...]], source: ArraySource, validation: float) -> None:
-    """The messages of :func:`two_phase` speak of superclasses; here there are classes."""
-    t1, t2, shortcut = (set(parts[key]) for key in ("t1", "t2", "shortcut"))
-
-    def named(numbers: set[int]) -> str:
-        return ", ".join(source.names[number] for number in sorted(numbers))
-
-    if t1 & t2:
-        raise InputError(f"{named(t1 & t2)} is in t1 and in t2: phases must not share a class")
-    if shortcut - t2:
-        raise InputError(f"shortcut names {named(shortcut - t2)}, which is not in t2")
-    if shortcut == t2:
-        raise InputError("shortcut holds all of t2: leave at least one class without the cue")
-    if not 0 < validation < 1:
-        raise InputError(f"validation is {validation}: it must lie between 0 and 1")
-    for number in sorted(t1 | t2):
-        train, test = (int((part.fine == number).sum()) for part in (source.train, source.test))
-        if not train or not test:
-            raise InputError(f"class '{source.names[number]}' has no {'test' if train else 'training'} image")
-        if number in t2 and not 0 < int(validation * train + 0.5) < train:
-            raise InputError(
-                f"validation {validation:g} holds out {int(validation * train + 0.5)} of {train} training images of "
-                f"'{source.names[number]}': choose another share"
-            )

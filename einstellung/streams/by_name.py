@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import torch
@@ -13,7 +13,7 @@ from einstellung.errors import InputError
 from einstellung.registry import suggestion
 from einstellung.streams.phase_plan import PhasePlan, PhaseSettings, read_phases
 
-Parts = Mapping[str, tuple[int, ...]]
+Parts = dict[str, tuple[int, ...]]
 
 
 def parts_by_name(
