@@ -7,6 +7,7 @@ import math
 import shlex
 from typing import Any
 
+import pandas as pd
 import pytest
 from click.testing import CliRunner
 from selenium.webdriver.common.action_chains import ActionChains
@@ -112,7 +113,7 @@ def test_back_to_the_study_gives_the_study(browser: Browser, share: PageFile):
     browser.driver.find_element(By.ID, "reset").click()
     assert browser.table() == first
     assert browser.text("#answer") == lead
-    assert "as in the study" in browser.text("#settings-status")
+    assert "the study's settings" in browser.text("#settings-status")
     assert not browser.run("return document.querySelectorAll('.stale').length")
 
 
@@ -327,9 +328,9 @@ def test_the_gallery_finds_images_that_need_the_cue(browser: Browser, demo: Page
     index = browser.run(
         "return JSON.parse(document.getElementById('data').textContent).gallery.images.map(one => one.index)"
     )
-    wide = said[said["index"].isin(index)].pivot_table(index="index", columns="split", values=["label", "prediction"])
     with_cue, without = (
-        wide["prediction"][split] == wide["label"][split] for split in ("T2_shortcut_normal", "T2_shortcut_masked")
+        pd.Series(rows.prediction == rows.label, index=rows.index).loc[index]
+        for rows in (said["T2_shortcut_normal"], said["T2_shortcut_masked"])
     )
     assert counts == {
         "lost": int((with_cue & ~without).sum()),

@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 
 from einstellung.files import write_json, write_text
+from einstellung.results.config import FORMAT
+from einstellung.visible import visible
 from tests.view.conftest import Client, serving
 from tests.view.studies import write_study
 
@@ -60,7 +62,7 @@ def client(tmp_path_factory: pytest.TempPathFactory, hostile: PageFile) -> Itera
         shutil.copytree(REPOSITORY / "studies" / "cifar100-share" / name, root / name, ignore=skipped)
     write_study(root / FOLDER, seeds=(1,))
     write_json(root / "logs" / "score.json", hostile.scored.to_json())
-    write_text(root / "damaged" / "config.yaml", json.dumps({"methods": ["sgd"], HOSTILE[1]: 1}))
+    write_text(root / "damaged" / "config.yaml", json.dumps({"format": FORMAT, "methods": ["sgd"], HOSTILE[1]: 1}))
     write_text(root / "damaged" / "score.json", "{")
     with serving(root) as started:
         yield started
@@ -88,7 +90,7 @@ def listed(browser: Browser) -> set[str]:
 
 def test_the_search_filters_the_list(browser: Browser, client: Client):
     show(browser, client, "list")
-    every = {f"results/{name}" for name in ("share-0.8", "habit-same", FOLDER, "logs", "damaged")}
+    every = {f"results/{name}" for name in ("share-0.8", "habit-same", visible(FOLDER), "logs", "damaged")}
     assert listed(browser) == every
     search = browser.driver.find_element("css selector", "input[type=search]")
     for words, found in (
@@ -96,7 +98,7 @@ def test_the_search_filters_the_list(browser: Browser, client: Client):
         ("finished results", every - {"results/logs", "results/damaged"}),
         ("scored", {"results/logs"}),
         ("no such study", set()),
-        ("<img", {f"results/{FOLDER}", "results/logs", "results/damaged"}),
+        ("<img", {f"results/{visible(FOLDER)}", "results/logs", "results/damaged"}),
     ):
         search.clear()
         search.send_keys(words)
@@ -124,13 +126,13 @@ def test_hostile_names_are_text(browser: Browser, client: Client):
     browser.screenshot("view-list-hostile")
     browser.driver.find_element("xpath", "//li[contains(., 'alert(1)')]//a").click()
     until(browser, READY["study"])
-    assert FOLDER in browser.run("return document.getElementById('main').textContent")
+    assert visible(FOLDER) in browser.run("return document.getElementById('main').textContent")
     browser.visit(client.server.address + "#/study/0/logs")
     until(browser, "return document.querySelector('.lead')")
     rows = "return [...document.querySelectorAll('table.data tbody th')].map(cell => cell.textContent)"
-    assert set(browser.run(rows)) == {"scratch_t2", *HOSTILE}
+    assert set(browser.run(rows)) == {"scratch_t2", *map(visible, HOSTILE)}
     browser.visit(client.server.address + f"#/compare/{SHARE},0/logs")
-    assert set(HOSTILE) < set(until(browser, rows))
+    assert set(map(visible, HOSTILE)) < set(until(browser, rows))
     assert browser.run("return [window.broken ?? null, document.querySelectorAll('main img, main script').length]") == [
         None,
         0,
